@@ -1,0 +1,72 @@
+package history
+
+import "time"
+
+// Claims is what a recipe promises and how its commands are to be read, as
+// plain data that oracles judge by. It is stored with every trial.
+type Claims struct {
+	Lock      string `json:"lock"`                // the recipe's id, for texts only: no oracle branches on it
+	Reentrant bool   `json:"reentrant,omitempty"` // n acquires of an owner need n releases
+	ReadWrite bool   `json:"readWrite,omitempty"` // acquires carry a Mode
+	// Quorum is how many nodes must grant: 1 for a lock on one node,
+	// N/2+1 for RedLock on N.
+	Quorum int `json:"quorum"`
+	// TTL is the lease time that was asked for.
+	TTL time.Duration `json:"ttl"`
+	// KeyTTL is the life that the recipe gives its key: TTL after the
+	// recipe's own rounding and scaling; 0 = it sets none.
+	KeyTTL time.Duration `json:"keyTTL"`
+	// Recovery is the longest time after a holder's crash until another
+	// client can get in, by the recipe's own word; 0 = never.
+	Recovery time.Duration `json:"recovery"`
+	// ClientClock: who holds the lock is decided by clients' wall clocks.
+	ClientClock bool `json:"clientClock,omitempty"`
+	// Renews: a watchdog is meant to keep the lease alive while it is held.
+	Renews bool `json:"renews,omitempty"`
+	// Scripts says what the recipe's Lua scripts do to their keys.
+	Scripts []Script `json:"scripts,omitempty"`
+	// Trusting: clients ignored deadlines and Lost (--clients-trust).
+	Trusting bool `json:"trusting,omitempty"`
+}
+
+// Script declares the effect of one Lua script, so that oracles can read the
+// wire log without interpreting Lua. Every declaration is verified against a
+// real redis-server by the recipe's test.
+type Script struct {
+	Name string `json:"name"`
+	SHA1 string `json:"sha1"` // lower-case hex of the source, as in EVALSHA
+	// Effects maps a reply, in Command.Reply's compact form, to what the
+	// script then did; "*" stands for every other reply. A reply that is not
+	// listed (and no "*") had no effect on any key.
+	Effects map[string][]Effect `json:"effects"`
+}
+
+// EffectKind is what a command or script did to a key.
+type EffectKind string
+
+// Kinds of effects.
+const (
+	// EffectSet: the key (or hash field) now carries the sender's claim.
+	EffectSet EffectKind = "set"
+	// EffectDelete: the key, or the sender's field of it, is gone.
+	EffectDelete EffectKind = "delete"
+	// EffectExpire: the key's remaining life was set.
+	EffectExpire EffectKind = "expire"
+	// EffectPersist: the key lives on without a TTL.
+	EffectPersist EffectKind = "persist"
+)
+
+// Effect is one thing a script did.
+type Effect struct {
+	Kind EffectKind `json:"kind"`
+	// Key is the index into the script's KEYS, from 0.
+	Key int `json:"key"`
+	// Field is set if only one field of a hash was concerned: other owners'
+	// fields stay.
+	Field bool `json:"field,omitempty"`
+	// TTL, for EffectExpire and for an EffectSet with a life: which of ARGV
+	// (from 1) holds it; 0 = none.
+	TTLArg int `json:"ttlArg,omitempty"`
+	// TTLUnit is the unit of that argument.
+	TTLUnit time.Duration `json:"ttlUnit,omitempty"`
+}

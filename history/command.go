@@ -1,0 +1,77 @@
+package history
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"time"
+	"unicode/utf8"
+)
+
+// Command is one Redis command as the wire saw it: at the gate (the client's
+// end of the connection) and, where the testbed can look there, at the node.
+// All times are on the history's clock; 0 means that it was not seen to happen
+// (the trial's start is never 0 for a command).
+type Command struct {
+	// Index is the command's place in the log, ordered by Sent, from 0.
+	Index  int    `json:"index"`
+	Client int    `json:"client"`
+	Node   string `json:"node"` // the node that served it, "n0", "n1", …; after a failover the promoted one
+	Conn   int    `json:"conn"` // number of the connection on its link, from 1
+	// Phase is the client's step while it was sent: "acquire", "hold",
+	// "release", …; N its number among the commands of that phase on this
+	// node, from 1; 0 for handshakes and PING, which do not count.
+	Phase string `json:"phase,omitempty"`
+	N     int    `json:"n,omitempty"`
+	// Op is the index of the client's open invocation when it was sent, -1 if
+	// there was none (a watchdog's command while the lock is held, say).
+	Op   int     `json:"op"`
+	Args []Bytes `json:"args"`
+
+	Sent    time.Duration `json:"sent"`              // the client handed it to the connection
+	Arrived time.Duration `json:"arrived,omitempty"` // handed to the node
+	Served  time.Duration `json:"served,omitempty"`  // the node's reply was read at the node
+	Replied time.Duration `json:"replied,omitempty"` // the reply reached the client
+	// Exec is the command's place in the node's order of execution, from 1: of
+	// two commands of one node, the smaller ran first. 0 if it was not seen to
+	// reach the node, or the testbed cannot see that.
+	Exec int `json:"exec,omitempty"`
+	// Reply is the node's reply in a compact form: `OK`, `nil`, `1`, `"text"`
+	// for bulk strings, `ERR …` for errors, `[a b]` for arrays; empty if none
+	// was seen.
+	Reply Bytes `json:"reply,omitempty"`
+}
+
+// Ran says whether the command certainly ran on its node.
+func (c Command) Ran() bool { return c.Served > 0 }
+
+// Bytes is a string that may hold any bytes. In JSON it is a string if it is
+// valid UTF-8, else {"base64": …}.
+type Bytes string
+
+type encodedBytes struct {
+	Base64 string `json:"base64"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (b Bytes) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(b)) {
+		return json.Marshal(string(b))
+	}
+	return json.Marshal(encodedBytes{base64.StdEncoding.EncodeToString([]byte(b))})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *Bytes) UnmarshalJSON(data []byte) error {
+	var s string
+	if json.Unmarshal(data, &s) == nil {
+		*b = Bytes(s)
+		return nil
+	}
+	var e encodedBytes
+	if err := json.Unmarshal(data, &e); err != nil {
+		return err
+	}
+	raw, err := base64.StdEncoding.DecodeString(e.Base64)
+	*b = Bytes(raw)
+	return err
+}

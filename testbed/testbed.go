@@ -1,0 +1,202 @@
+// Package testbed says what a trial needs of the world: clients, Redis nodes,
+// the network between them, and the gate on every client connection. Where
+// these come from is known only to the packages below testbed/.
+package testbed
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// ErrCrashed is what Client.Step returns for a client that was crashed: its
+// body must unwind without touching anything.
+var ErrCrashed = errors.New("client crashed")
+
+// Testbed runs trials.
+type Testbed interface {
+	// Name is "process", "sim", ….
+	Name() string
+	// Topologies that it can set up.
+	Topologies() []Topology
+	// Run sets up what s asks for, calls body, and tears everything down,
+	// whatever body did. An error of set-up or teardown is the harness's; the
+	// body's own error is returned as it is. Commands are complete in
+	// s.Commands when Run returns.
+	Run(ctx context.Context, s Setup, body func(context.Context, Env) error) error
+}
+
+// Topology is an arrangement of Redis nodes.
+type Topology string
+
+// Topologies.
+const (
+	Single      Topology = "single"      // one node, n0
+	Replicated  Topology = "replicated"  // primary n0 with replicas n1 and n2; clients reach the primary only
+	Independent Topology = "independent" // nodes n0 … that know nothing of each other
+)
+
+// Durability is what a node keeps when it is killed and restarted.
+type Durability string
+
+// Durabilities, after redis.conf's appendfsync.
+const (
+	Volatile Durability = "volatile" // nothing
+	EverySec Durability = "everysec" // loses up to the last second
+	Always   Durability = "always"   // loses nothing acknowledged
+)
+
+// Setup describes the world of one trial.
+type Setup struct {
+	Topology   Topology
+	Nodes      int // nodes of an independent topology; 0 = 5
+	Clients    int
+	Durability Durability // "" = Volatile
+	Seed       uint64     // of everything random in the testbed
+	// CommandTimeout is the clients' read and write timeout, as go-redis's
+	// ReadTimeout; 0 = 3 s, go-redis's default.
+	CommandTimeout time.Duration
+	// Clock is the history's clock: the time since the trial's start. Never nil.
+	Clock func() time.Duration
+	// Commands receives every command when it is known how it ended, at the
+	// latest at teardown. Never nil.
+	Commands func(history.Command)
+	// Logs is a directory for the nodes' logs; "" = not kept.
+	Logs string
+}
+
+// Env is the running world of one trial. Capabilities are found by type
+// assertion: Network, Nodes, Clocks, Clients.
+type Env interface {
+	// Client returns client i, from 0.
+	Client(i int) Client
+	// Now is the time since the trial's start, on the history's clock.
+	Now() time.Duration
+	// At calls do once, when the point is reached; the client is held at the
+	// point until do returns. cancel withdraws it; after cancel has returned,
+	// do is neither running nor will it run.
+	At(p Point, do func(Hit)) (cancel func())
+}
+
+// Client is one client process.
+type Client interface {
+	// Locks is what recipes are given.
+	Locks() *locks.Client
+	// Step marks the beginning of a step of the client's body ("acquire",
+	// "hold", "touch", "release", "rest"): commands count anew in it. It
+	// blocks while the client is paused and returns ErrCrashed once it
+	// crashed, or ctx's error.
+	Step(ctx context.Context, name string) error
+	// Open tells the gate which invocation the following commands belong to
+	// (Op.Index), -1 for none.
+	Open(op int)
+}
+
+// When says on which side of a command a Point lies.
+type When string
+
+// Sides of a command.
+const (
+	Before  When = "before"  // the client is about to send it
+	Sent    When = "sent"    // handed to the network
+	Replied When = "replied" // the reply has arrived, the client has not seen it yet
+)
+
+// Point is a place in a client's protocol. The zero fields match anything, but
+// for N and When, which go together: N = 0 is the step's own beginning.
+type Point struct {
+	Client int    `json:"client"`
+	Step   string `json:"step"`
+	// Node is where the command goes ("n0").
+	Node string `json:"node,omitempty"`
+	// N is the number of the command among those of the step on Node, from 1.
+	N    int  `json:"n,omitempty"`
+	When When `json:"when,omitempty"`
+	// Skip is how many times the point passes unused first.
+	Skip int `json:"skip,omitempty"`
+	// After is the earliest time at which it counts.
+	After time.Duration `json:"after,omitempty"`
+}
+
+// Hit is the moment at which a point was reached.
+type Hit struct {
+	Point Point
+	Time  time.Duration
+	// Command is the command at the point; its Args are empty for a step's beginning.
+	Command history.Command
+}
+
+// Direction of a link.
+type Direction string
+
+// Directions, as toxiproxy names them.
+const (
+	Upstream   Direction = "upstream"   // requests: client to node, replica to primary
+	Downstream Direction = "downstream" // replies: node to client, primary to replica
+	Both       Direction = "both"
+)
+
+// Link is a pair of ends between which packets travel: "c0" and "n0" for a
+// client and a node, "n1" and "n0" for a replica and its primary.
+type Link struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// Undo takes a fault back and tells how much it demonstrably hit: messages
+// dropped, delayed or refused, connections reset. It may be called twice; the
+// second call does nothing and repeats the count.
+type Undo func(context.Context) (hits int, err error)
+
+// Network is the capability to disturb links.
+type Network interface {
+	// Cut drops everything on the link in that direction until undone. What was
+	// dropped never arrives; connections that lost data are closed by the undo.
+	Cut(ctx context.Context, l Link, d Direction) (Undo, error)
+	// Hold keeps messages on the link in that direction and delivers them all
+	// when undone, in order, even if the sender has gone.
+	Hold(ctx context.Context, l Link, d Direction) (Undo, error)
+	// Reset resets the link's connections and those that are made until undone.
+	Reset(ctx context.Context, l Link) (Undo, error)
+}
+
+// Nodes is the capability to disturb nodes.
+type Nodes interface {
+	// Pause freezes the node; hits counts the commands that waited.
+	Pause(ctx context.Context, node string) (Undo, error)
+	// Kill ends the node at once. Its connections break.
+	Kill(ctx context.Context, node string) error
+	// Restart brings a killed node back, with what the setup's durability
+	// kept; lost says in words what was not.
+	Restart(ctx context.Context, node string) (lost string, err error)
+	// StopReplication holds the replication stream to all replicas back.
+	StopReplication(ctx context.Context) (Undo, error)
+	// Promote makes a replica the primary and moves the clients to it.
+	Promote(ctx context.Context, node string) error
+	// FlushScripts empties the node's script cache and returns how many
+	// scripts it held.
+	FlushScripts(ctx context.Context, node string) (int, error)
+	// Keys lists what is on the node, for a post-mortem, sorted by key.
+	Keys(ctx context.Context, node string) ([]history.KeyState, error)
+	// List names the nodes that clients use now, in the order of locks.Client.Nodes.
+	List() []string
+}
+
+// Clocks is the capability to skew clients' wall clocks.
+type Clocks interface {
+	// Skew sets by how much the client's wall clock is ahead (behind, if negative).
+	Skew(client int, offset time.Duration)
+}
+
+// Clients is the capability to disturb client processes.
+type Clients interface {
+	// PauseClient freezes the client's steps and its connections; what its
+	// timers do meanwhile waits at the gate.
+	PauseClient(client int) (Undo, error)
+	// CrashClient stops the client for ever: nothing more leaves it, nothing
+	// reaches it. The caller has sealed its history before.
+	CrashClient(client int) error
+}
