@@ -1,0 +1,80 @@
+package campaign
+
+import (
+	"context"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// Schema is the version of matrix.json.
+const Schema = 1
+
+// Cell is one recipe under one fault, over all its workloads and trials. Its
+// JSON is stable for other programs.
+type Cell struct {
+	Lock    string     `json:"lock"`
+	Fault   string     `json:"fault"`
+	Verdict Outcome    `json:"verdict"`
+	Kind    locks.Kind `json:"kind"` // bug, limit, or empty
+	// Causes of all violations, worst oracle first; never null.
+	Causes []string `json:"causes"`
+	// Oracles maps each oracle's name to its worst result over all trials.
+	Oracles    map[string]string `json:"oracles"`
+	Trials     int               `json:"trials"`
+	Violations int               `json:"violations"` // trials with a violated oracle
+	Exercised  int               `json:"exercised"`  // trials whose fault hit something
+	// Seed is that of the trial that shows the verdict best.
+	Seed uint64 `json:"seed"`
+	// Replay is the command line that runs that trial again.
+	Replay string `json:"replay"`
+
+	// Forever tells "blocked for ever" from "blocked up to TTL".
+	Forever bool `json:"-"`
+	// Why says in a sentence why the cell is not supported, or what went
+	// wrong with its trials.
+	Why string `json:"-"`
+	// Dir is the stored trial that shows the verdict best, relative to the
+	// campaign; empty if none was kept.
+	Dir string `json:"-"`
+	// Flaws are the distinct flaws that the cell's trials showed.
+	Flaws []Flaw `json:"-"`
+}
+
+// Matrix is the outcome of a campaign: matrix.json. Cells are sorted by lock,
+// then by fault in the order of the faults' registry.
+type Matrix struct {
+	Schema  int    `json:"schema"`
+	Seed    uint64 `json:"seed"`
+	Testbed string `json:"testbed"`
+	Command string `json:"command"`
+	Store   string `json:"store"`
+	Cells   []Cell `json:"cells"`
+
+	// Unexpected are violations that their recipe does not declare, and Missed
+	// are declared flaws that no trial under their faults showed.
+	Unexpected []Surprise `json:"-"`
+	Missed     []Surprise `json:"-"`
+	// Failed are trials that the harness could not finish or judge.
+	Failed []Trial `json:"-"`
+	// Interrupted: the campaign was stopped before its last trial.
+	Interrupted bool `json:"-"`
+}
+
+// Surprise is a difference between what a recipe declares and what was found.
+type Surprise struct {
+	Lock   string
+	Fault  string // where it was found; for a missed flaw, where it was looked for (comma-separated)
+	Oracle string
+	Cause  string
+	Dir    string // the stored trial, relative to the campaign; empty for a missed flaw
+}
+
+// Sink receives results as they come: what turns them into pictures and pages.
+type Sink interface {
+	// Trial is called once per judged trial, from one goroutine at a time. The
+	// trial's folder, if Trial.Dir names one, exists and holds its history.
+	Trial(ctx context.Context, t Trial, e history.Evidence) error
+	// Done is called once, after the last trial.
+	Done(ctx context.Context, m Matrix) error
+}
