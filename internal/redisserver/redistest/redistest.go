@@ -1,0 +1,26 @@
+// Package redistest gives tests a redis-server of their own.
+package redistest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/internal/redisserver"
+)
+
+// Test starts a redis-server for one test, with further command-line
+// arguments if given, and closes it when the test ends. The test fails if there
+// is no redis-server.
+func Test(t testing.TB, args ...string) *redisserver.Server {
+	t.Helper()
+	s, err := redisserver.Start(context.Background(), redisserver.Options{Args: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close redis-server: %v", err)
+		}
+	})
+	return s
+}

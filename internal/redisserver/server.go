@@ -1,0 +1,328 @@
+// Package redisserver runs redis-server processes that never outlive the
+// program which started them.
+package redisserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ErrPortTaken is in the error of Start if Options.Port belongs to somebody else.
+var ErrPortTaken = errors.New("port is taken")
+
+// Options of a server. The zero value is a volatile server on a free port in a
+// directory of its own.
+type Options struct {
+	// Dir is the working directory; it is created if missing and stays the
+	// caller's. "" = a new temporary one, which Close removes.
+	Dir string
+	// Log is a file to which the server's log is appended; "" = not kept.
+	Log string
+	// Args follow, and so override, the arguments that Start gives.
+	Args []string
+	// Port on the loopback interface; 0 = a free one.
+	Port int
+}
+
+// Server is one redis-server process. Its methods may be called concurrently.
+type Server struct {
+	port    int
+	dir     string
+	ownsDir bool
+	process *os.Process
+	out     *output
+	exited  chan struct{}
+	state   error // how it ended; written before exited is closed
+	stop    func() bool
+}
+
+// attempts bounds how often Start looks for another free port: between looking
+// and listening, somebody else may have taken it.
+const attempts = 20
+
+// Start starts a redis-server and returns when it accepts connections. The
+// server is killed when ctx ends, when Close or Kill is called, and on Linux
+// also when this program dies, however it does.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	path, _, err := Find()
+	if err != nil {
+		return nil, err
+	}
+	dir, owns := o.Dir, o.Dir == ""
+	if owns {
+		if dir, err = os.MkdirTemp("", "lockstorm-redis-"); err != nil {
+			return nil, fmt.Errorf("redis-server: %w", err)
+		}
+	} else if err = os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("redis-server: %w", err)
+	}
+	s, err := startOnPort(ctx, path, dir, o)
+	if err != nil {
+		if owns {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+		return nil, err
+	}
+	s.ownsDir = owns
+	return s, nil
+}
+
+func startOnPort(ctx context.Context, path, dir string, o Options) (*Server, error) {
+	if o.Port != 0 {
+		return start(ctx, path, dir, o.Port, o)
+	}
+	for try := 1; ; try++ {
+		port, err := freePort()
+		if err != nil {
+			return nil, fmt.Errorf("redis-server: %w", err)
+		}
+		s, err := start(ctx, path, dir, port, o)
+		if err == nil || !errors.Is(err, ErrPortTaken) || try == attempts {
+			return s, err
+		}
+	}
+}
+
+// freePort returns a port that was free a moment ago.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// start makes one attempt on one port.
+func start(ctx context.Context, path, dir string, port int, o Options) (*Server, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	out, err := newOutput(o.Log)
+	if err != nil {
+		return nil, fmt.Errorf("redis-server log: %w", err)
+	}
+	cmd := exec.Command(path, append([]string{
+		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--protected-mode", "no",
+		"--dir", dir, "--daemonize", "no", "--save", "", "--appendonly", "no",
+		"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0",
+	}, o.Args...)...)
+	cmd.Dir = dir
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = childAttributes()
+	cmd.WaitDelay = time.Second // a forked child of Redis may hold our pipe open
+	if err := spawn(cmd); err != nil {
+		out.close()
+		return nil, fmt.Errorf("start redis-server: %w", err)
+	}
+	s := &Server{port: port, dir: dir, process: cmd.Process, out: out, exited: make(chan struct{})}
+	go s.wait(cmd)
+	s.stop = context.AfterFunc(ctx, func() { s.signal(syscall.SIGKILL) })
+	select {
+	case <-out.ready:
+		return s, nil
+	case <-s.exited:
+		s.stop()
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if out.saw("Address already in use") {
+			return nil, fmt.Errorf("redis-server on port %d: %w", port, ErrPortTaken)
+		}
+		return nil, fmt.Errorf("redis-server did not start: %w", s.Err())
+	}
+}
+
+func (s *Server) wait(cmd *exec.Cmd) {
+	err := cmd.Wait()
+	released() // the spawning thread may go once no child depends on it
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil
+	}
+	how := "exit status 0"
+	if err != nil {
+		how = err.Error()
+	}
+	s.out.close()
+	if last := s.out.lastLine(); last != "" {
+		how += "; its last log line: " + last
+	}
+	s.state = errors.New(how)
+	close(s.exited)
+}
+
+// signal sends sig to the server and its forked children. An error means that
+// it has ended.
+func (s *Server) signal(sig syscall.Signal) error {
+	select {
+	case <-s.exited:
+		return fmt.Errorf("redis-server on port %d has ended: %w", s.port, s.state)
+	default:
+	}
+	if err := s.process.Signal(sig); err != nil {
+		return fmt.Errorf("signal redis-server on port %d: %w", s.port, err)
+	}
+	if sig == syscall.SIGKILL { // with the children that Redis forks to copy its data
+		_ = syscall.Kill(-s.process.Pid, sig)
+	}
+	return nil
+}
+
+// Addr is the server's address, "127.0.0.1:port".
+func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+
+// Port is the server's port on 127.0.0.1.
+func (s *Server) Port() int { return s.port }
+
+// Dir is the server's working directory.
+func (s *Server) Dir() string { return s.dir }
+
+// PID is the server's process id.
+func (s *Server) PID() int { return s.process.Pid }
+
+// Exited is closed when the process has ended, asked or unasked.
+func (s *Server) Exited() <-chan struct{} { return s.exited }
+
+// Err says how the process ended, with the last line of its log; nil while it
+// runs.
+func (s *Server) Err() error {
+	select {
+	case <-s.exited:
+		return s.state
+	default:
+		return nil
+	}
+}
+
+// Pause freezes the process and returns when it is frozen (elsewhere than on
+// Linux: when it was told).
+func (s *Server) Pause() error {
+	if err := s.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	return awaitStopped(s.process.Pid)
+}
+
+// Resume lets a paused process go on.
+func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
+
+// Kill ends the process with SIGKILL and waits for its end. The directory
+// stays. Killing an ended server does nothing.
+func (s *Server) Kill() error {
+	s.stop()
+	err := s.signal(syscall.SIGKILL)
+	select {
+	case <-s.exited:
+		return nil
+	default:
+	}
+	if err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	<-s.exited
+	return nil
+}
+
+// Close kills the process, waits for its end, and removes the directory if
+// Start made it. It may be called twice.
+func (s *Server) Close() error {
+	err := s.Kill()
+	if s.ownsDir {
+		err = errors.Join(err, os.RemoveAll(s.dir))
+	}
+	return err
+}
+
+// output receives the server's standard output and error, which is its log.
+type output struct {
+	ready chan struct{} // closed at Redis's "Ready to accept connections"
+
+	mu    sync.Mutex
+	file  *os.File
+	part  string   // of an unfinished line
+	tail  []string // last lines, without process id and time
+	isUp  bool
+	write error
+}
+
+// tailLines is how many lines of log are remembered.
+const tailLines = 20
+
+func newOutput(path string) (*output, error) {
+	o := &output{ready: make(chan struct{})}
+	if path == "" {
+		return o, nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	o.file = f
+	return o, err
+}
+
+// Write implements io.Writer. It never fails, lest Redis be killed by a full
+// disk that holds nothing but its log.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.file != nil && o.write == nil {
+		_, o.write = o.file.Write(p)
+	}
+	lines := strings.Split(o.part+string(p), "\n")
+	o.part = lines[len(lines)-1]
+	for _, line := range lines[:len(lines)-1] {
+		o.line(line)
+	}
+	return len(p), nil
+}
+
+func (o *output) line(line string) {
+	line = strings.TrimSpace(logPrefix.ReplaceAllString(line, ""))
+	if line == "" {
+		return
+	}
+	if !o.isUp && strings.HasPrefix(line, "Ready to accept connections") {
+		o.isUp = true
+		close(o.ready)
+	}
+	if len(o.tail) == tailLines {
+		o.tail = append(o.tail[:0], o.tail[1:]...)
+	}
+	o.tail = append(o.tail, line)
+}
+
+func (o *output) saw(text string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, line := range o.tail {
+		if strings.Contains(line, text) {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *output) lastLine() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.tail) == 0 {
+		return ""
+	}
+	return o.tail[len(o.tail)-1]
+}
+
+func (o *output) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.file != nil {
+		o.file.Close()
+		o.file = nil
+	}
+}
