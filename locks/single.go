@@ -1,0 +1,104 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// onOneNode is Recipe.New for recipes that use the first node and keep no state
+// across keys. The arguments that lock gets are checked.
+func onOneNode(lock func(c *Client, key string, ttl time.Duration) (Lock, error)) func(*Client) (Maker, error) {
+	return func(c *Client) (Maker, error) {
+		if len(c.Nodes) == 0 {
+			return nil, errors.New("client has no Redis node")
+		}
+		return func(key string, ttl time.Duration) (Lock, error) {
+			if err := checkMake(key, ttl); err != nil {
+				return nil, err
+			}
+			return lock(c, key, ttl)
+		}, nil
+	}
+}
+
+// oneNodeClaims is what most recipes on one node promise: the lease time ttl,
+// rounded by the recipe to keyTTL, after which others get in again.
+func oneNodeClaims(id string, ttl, keyTTL time.Duration, scripts ...*script) history.Claims {
+	claims := history.Claims{Lock: id, Quorum: 1, TTL: ttl, KeyTTL: keyTTL, Recovery: keyTTL}
+	for _, s := range scripts {
+		claims.Scripts = append(claims.Scripts, s.claim())
+	}
+	return claims
+}
+
+// wholeSeconds is the life of a key that EX or EXPIRE gives for a lease time.
+func wholeSeconds(ttl time.Duration) time.Duration {
+	return time.Duration(seconds(ttl)) * time.Second
+}
+
+// milliseconds rounds a lease time up to the whole milliseconds of PX.
+func milliseconds(ttl time.Duration) int64 {
+	return int64((ttl + time.Millisecond - 1) / time.Millisecond)
+}
+
+// wholeMilliseconds is the life of a key that PX or PEXPIRE gives for a lease time.
+func wholeMilliseconds(ttl time.Duration) time.Duration {
+	return time.Duration(milliseconds(ttl)) * time.Millisecond
+}
+
+// The commands below go out literally, through Do: go-redis's SetNX sends SET,
+// and its Expire and Set choose units of their own.
+
+// setnx sends SETNX: nil if the key was free, else ErrBusy or unknown.
+func setnx(ctx context.Context, c *redis.Client, key string, value any) error {
+	set, err := c.Do(ctx, "SETNX", key, value).Int64()
+	switch {
+	case err != nil:
+		return fmt.Errorf("acquire %q: %w", key, err)
+	case set == 0:
+		return ErrBusy
+	}
+	return nil
+}
+
+// setIfAbsent sends SET key value with the options as they are given, one of
+// which is NX: nil if the key was free, else ErrBusy or unknown.
+func setIfAbsent(ctx context.Context, c *redis.Client, key string, value any, options ...any) error {
+	args := append([]any{"SET", key, value}, options...)
+	err := c.Do(ctx, args...).Err()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return ErrBusy
+	case err != nil:
+		return fmt.Errorf("acquire %q: %w", key, err)
+	}
+	return nil
+}
+
+// expire sends EXPIRE in whole seconds and, as the documents do, ignores
+// whether the key was still there. An error is unknown.
+func expire(ctx context.Context, c *redis.Client, key string, ttl time.Duration) error {
+	if err := c.Do(ctx, "EXPIRE", key, seconds(ttl)).Err(); err != nil {
+		return fmt.Errorf("set the life of %q: %w", key, err)
+	}
+	return nil
+}
+
+// del sends a bare DEL. The reply 0 says that nobody held the lock, so neither
+// did the caller: ErrNotHeld. The reply 1 does not say whose key it was.
+func del(ctx context.Context, c *redis.Client, key string) error {
+	deleted, err := c.Do(ctx, "DEL", key).Int64()
+	switch {
+	case err != nil:
+		return fmt.Errorf("release %q: %w", key, err)
+	case deleted == 0:
+		return ErrNotHeld
+	}
+	return nil
+}
