@@ -1,0 +1,109 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// ReadOps reads a history from JSON Lines, one entry a line, and checks that
+// indices count up and that every completion fits an invocation. Errors start
+// with "name:line: ". A last line that was cut short (the run was killed while
+// writing it) is left out and reported as truncated, which is not an error.
+func ReadOps(r io.Reader, name string) (ops []Op, truncated error, err error) {
+	last := -1
+	truncated, err = readLines(r, name, func(op Op) error {
+		switch {
+		case op.Index <= last:
+			return fmt.Errorf("index is %d, expected more than %d", op.Index, last)
+		case op.Type != Invoke && op.Type != OK && op.Type != Fail && op.Type != Info:
+			return fmt.Errorf("type is %q, expected invoke, ok, fail or info", op.Type)
+		case op.F == "":
+			return errors.New("f is missing")
+		case len(ops) > 0 && op.Time < ops[len(ops)-1].Time:
+			return fmt.Errorf("time %d is before the previous entry's %d", op.Time, ops[len(ops)-1].Time)
+		}
+		last = op.Index
+		ops = append(ops, op)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := Pairs(ops); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return ops, truncated, nil
+}
+
+// ReadCommands reads a command log from JSON Lines, as ReadOps does, and
+// returns it in order of Index.
+func ReadCommands(r io.Reader, name string) (cmds []Command, truncated error, err error) {
+	truncated, err = readLines(r, name, func(c Command) error {
+		if len(c.Args) == 0 {
+			return errors.New("args is missing")
+		}
+		cmds = append(cmds, c)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	SortCommands(cmds)
+	return cmds, truncated, nil
+}
+
+// SortCommands orders a command log by Index; logs are streamed in the order
+// in which commands ended.
+func SortCommands(cmds []Command) {
+	slices.SortStableFunc(cmds, func(a, b Command) int { return a.Index - b.Index })
+}
+
+// readLines decodes each line into a T and hands it to add.
+func readLines[T any](r io.Reader, name string, add func(T) error) (truncated error, err error) {
+	in := bufio.NewReader(r)
+	for n := 1; ; n++ {
+		line, rerr := in.ReadBytes('\n')
+		if rerr != nil && rerr != io.EOF {
+			return nil, fmt.Errorf("%s:%d: %w", name, n, rerr)
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			var v T
+			if err := json.Unmarshal(line, &v); err != nil {
+				if rerr == io.EOF {
+					return fmt.Errorf("%s:%d: the last line is cut short; the %d lines before it are used", name, n, n-1), nil
+				}
+				return nil, fmt.Errorf("%s:%d: expected one JSON object per line: %w", name, n, err)
+			}
+			if err := add(v); err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+			}
+		}
+		if rerr == io.EOF {
+			return nil, nil
+		}
+	}
+}
+
+// Hash identifies a trial's outcome: SHA-256, in hex, of its history and
+// commands as they are stored, in order of their indices.
+func Hash(ops []Op, cmds []Command) string {
+	h := sha256.New()
+	enc := json.NewEncoder(h)
+	for _, op := range ops {
+		// Encoding these plain structs into a hash cannot fail.
+		_ = enc.Encode(op)
+	}
+	sorted := slices.Clone(cmds)
+	SortCommands(sorted)
+	for _, c := range sorted {
+		_ = enc.Encode(c)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,254 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func newTestRecorder(buf *bytes.Buffer) *Recorder {
+	var t time.Duration
+	return NewRecorder(buf, func() time.Duration { t++; return t })
+}
+
+func TestRecorderRefusesImpossibleHistories(t *testing.T) {
+	acquire := Op{Process: 0, Client: 0, F: FAcquire, Lock: "a"}
+	tests := map[string]func(*Recorder) error{
+		"completion without invocation": func(r *Recorder) error {
+			_, err := r.Complete(Op{Process: 0, F: FAcquire, Type: OK})
+			return err
+		},
+		"two open operations of one process": func(r *Recorder) error {
+			if _, err := r.Invoke(acquire); err != nil {
+				t.Fatal(err)
+			}
+			_, err := r.Invoke(acquire)
+			return err
+		},
+		"completion of another operation": func(r *Recorder) error {
+			if _, err := r.Invoke(acquire); err != nil {
+				t.Fatal(err)
+			}
+			_, err := r.Complete(Op{Process: 0, F: FRelease, Type: OK})
+			return err
+		},
+		"completion by another client": func(r *Recorder) error {
+			if _, err := r.Invoke(acquire); err != nil {
+				t.Fatal(err)
+			}
+			_, err := r.Complete(Op{Process: 0, Client: 1, F: FAcquire, Type: OK})
+			return err
+		},
+		"completion of type invoke": func(r *Recorder) error {
+			if _, err := r.Invoke(acquire); err != nil {
+				t.Fatal(err)
+			}
+			_, err := r.Complete(Op{Process: 0, F: FAcquire, Type: Invoke})
+			return err
+		},
+		"nemesis window without description": func(r *Recorder) error {
+			_, err := r.Invoke(Op{Process: Nemesis, F: "partition"})
+			return err
+		},
+		"nemesis window opened twice": func(r *Recorder) error {
+			w := Op{Process: Nemesis, F: "partition", Window: &Window{ID: 1}}
+			if _, err := r.Invoke(w); err != nil {
+				t.Fatal(err)
+			}
+			_, err := r.Invoke(w)
+			return err
+		},
+		"negative process": func(r *Recorder) error {
+			_, err := r.Invoke(Op{Process: -2, F: FAcquire})
+			return err
+		},
+	}
+	for name, do := range tests {
+		t.Run(name, func(t *testing.T) {
+			if err := do(newTestRecorder(new(bytes.Buffer))); err == nil {
+				t.Error("got no error")
+			}
+		})
+	}
+}
+
+func TestCrashSealsTheClientButNotTheNemesis(t *testing.T) {
+	r := newTestRecorder(new(bytes.Buffer))
+	if _, err := r.Invoke(Op{Process: 3, Client: 1, F: FAcquire}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Crash(1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Complete(Op{Process: 3, Client: 1, F: FAcquire, Type: OK}); !errors.Is(err, ErrSealed) {
+		t.Errorf("completion of a dead client: got %v, want ErrSealed", err)
+	}
+	if _, err := r.Event(Op{Process: 3, Client: 1, F: FLost}); !errors.Is(err, ErrSealed) {
+		t.Errorf("event of a dead client: got %v, want ErrSealed", err)
+	}
+	if _, err := r.Event(Op{Process: Nemesis, Client: 1, F: FClock}); err != nil {
+		t.Errorf("nemesis event about a dead client: %v", err)
+	}
+	if err := r.Crash(1); !errors.Is(err, ErrSealed) {
+		t.Errorf("second crash: got %v, want ErrSealed", err)
+	}
+	if n := len(r.Ops()); n != 3 {
+		t.Errorf("got %d entries, want 3", n)
+	}
+}
+
+func TestEntriesAreStreamedInOrderUnderConcurrency(t *testing.T) {
+	var buf bytes.Buffer
+	start := time.Now()
+	r := NewRecorder(&buf, func() time.Duration { return time.Since(start) })
+	var wg sync.WaitGroup
+	for p := range 8 {
+		wg.Go(func() {
+			for range 50 {
+				if _, err := r.Invoke(Op{Process: Process(p), Client: p, F: FAcquire, Lock: "a"}); err != nil {
+					t.Error(err)
+				}
+				if _, err := r.Complete(Op{Process: Process(p), Client: p, F: FAcquire, Type: Fail, Reason: Busy}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	ops, truncated, err := ReadOps(&buf, "history.jsonl")
+	if err != nil || truncated != nil {
+		t.Fatalf("read back: %v, truncated: %v", err, truncated)
+	}
+	if len(ops) != 8*50*2 {
+		t.Fatalf("got %d entries, want %d", len(ops), 8*50*2)
+	}
+	for i, op := range ops {
+		if op.Index != i {
+			t.Fatalf("entry %d has index %d", i, op.Index)
+		}
+	}
+	if Hash(ops, nil) != Hash(r.Ops(), nil) {
+		t.Error("what was read back differs from what was recorded")
+	}
+}
+
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestAWriteErrorIsKeptAndTheHistoryGoesOn(t *testing.T) {
+	r := NewRecorder(failingWriter{}, func() time.Duration { return 1 })
+	if _, err := r.Invoke(Op{F: FAcquire}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Err(); err == nil || !strings.Contains(err.Error(), "disk full") {
+		t.Errorf("got error %v, want the writer's", err)
+	}
+	if len(r.Ops()) != 1 {
+		t.Error("the entry is lost")
+	}
+}
+
+func TestReadOpsNamesFileAndLine(t *testing.T) {
+	const good = `{"index":0,"time":1,"process":0,"client":0,"type":"invoke","f":"acquire","lock":"a"}` + "\n"
+	tests := map[string]struct{ in, want string }{
+		"not JSON":                 {good + "nonsense\n" + good, "h.jsonl:2: expected one JSON object per line"},
+		"unknown type":             {`{"index":0,"time":1,"process":0,"client":0,"type":"maybe","f":"acquire"}` + "\n", `h.jsonl:1: type is "maybe"`},
+		"index that stands still":  {good + good, "h.jsonl:2: index is 0"},
+		"time that runs backwards": {good + `{"index":1,"time":0,"process":0,"client":0,"type":"ok","f":"acquire"}` + "\n", "h.jsonl:2: time 0"},
+		"missing f":                {`{"index":0,"time":1,"process":0,"client":0,"type":"ok"}` + "\n", "h.jsonl:1: f is missing"},
+		"bad process":              {`{"index":0,"time":1,"process":"x","client":0,"type":"ok","f":"a"}` + "\n", "h.jsonl:1:"},
+		"completion of nothing":    {`{"index":0,"time":1,"process":0,"client":0,"type":"ok","f":"acquire"}` + "\n", "h.jsonl: entry 0"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := ReadOps(strings.NewReader(tt.in), "h.jsonl")
+			if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+				t.Errorf("got error %v, want %q…", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestATruncatedLastLineIsReportedAndTheRestUsed(t *testing.T) {
+	const line = `{"index":0,"time":1,"process":0,"client":0,"type":"invoke","f":"acquire","lock":"a"}` + "\n"
+	ops, truncated, err := ReadOps(strings.NewReader(line+line[:20]), "h.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(ops) != 1 {
+		t.Errorf("got %d entries, want 1", len(ops))
+	}
+	if truncated == nil || !strings.HasPrefix(truncated.Error(), "h.jsonl:2: the last line is cut short") {
+		t.Errorf("got truncated = %v", truncated)
+	}
+}
+
+func TestBytesSurviveJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := Bytes(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"))
+		data, err := b.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got Bytes
+		if err := got.UnmarshalJSON(data); err != nil {
+			t.Fatal(err)
+		}
+		if got != b {
+			t.Fatalf("got %q, want %q", got, b)
+		}
+	})
+}
+
+func TestPairsMatchesByProcessAndWindow(t *testing.T) {
+	r := newTestRecorder(new(bytes.Buffer))
+	must := func(_ Op, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(r.Invoke(Op{Process: 0, Client: 0, F: FAcquire}))
+	must(r.Invoke(Op{Process: Nemesis, F: "partition", Window: &Window{ID: 1}}))
+	must(r.Invoke(Op{Process: Nemesis, F: "delay", Window: &Window{ID: 2}}))
+	must(r.Invoke(Op{Process: 1, Client: 1, F: FAcquire}))
+	must(r.Complete(Op{Process: Nemesis, Type: Info, F: "partition", Window: &Window{ID: 1, Hits: 3}}))
+	must(r.Event(Op{Process: 1, Client: 1, F: FLost}))
+	must(r.Complete(Op{Process: 1, Client: 1, Type: Fail, F: FAcquire}))
+	pairs, err := Pairs(r.Ops())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Type{Info, Info, Info, Fail} // client 0 and window 2 never completed
+	if len(pairs) != len(want) {
+		t.Fatalf("got %d pairs, want %d", len(pairs), len(want))
+	}
+	for i, p := range pairs {
+		if p.Done() != want[i] {
+			t.Errorf("pair %d ended with %s, want %s", i, p.Done(), want[i])
+		}
+	}
+	if pairs[1].Complete == nil || pairs[1].Complete.Window.Hits != 3 {
+		t.Error("window 1 was not paired with its end")
+	}
+	if pairs[0].Complete != nil || pairs[2].Complete != nil {
+		t.Error("an open operation was paired")
+	}
+}
+
+func FuzzReadOps(f *testing.F) {
+	f.Add([]byte(`{"index":0,"time":1,"process":"nemesis","client":-1,"type":"invoke","f":"delay","window":{"fault":"delay","id":0}}` + "\n"))
+	f.Add([]byte(`{"index":0,"time":1,"process":0,"client":0,"type":"invoke","f":"acquire","lease":{"token":"t"}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		ops, _, err := ReadOps(bytes.NewReader(data), "fuzz")
+		if err == nil {
+			_ = Hash(ops, nil)
+		}
+	})
+}

@@ -1,0 +1,61 @@
+package history
+
+import "fmt"
+
+// Pair is an operation: its invocation and its completion.
+type Pair struct {
+	Invoke   Op
+	Complete *Op // nil: it was still open when the history ended
+}
+
+// Done reports how the operation ended: Info if it never completed.
+func (p Pair) Done() Type {
+	if p.Complete == nil {
+		return Info
+	}
+	return p.Complete.Type
+}
+
+// Pairs matches invocations with completions, of clients by process and of the
+// nemesis by window, in order of invocation. Events are left out. It returns
+// an error that names the entry if the history is impossible: two open
+// operations of one process, a completion that fits no invocation.
+func Pairs(ops []Op) ([]Pair, error) {
+	type key struct {
+		process Process
+		window  int
+	}
+	var pairs []Pair
+	open := map[key]int{}
+	for i := range ops {
+		op := ops[i]
+		k := key{process: op.Process}
+		if op.Process == Nemesis {
+			if op.Window == nil {
+				continue // an event
+			}
+			k.window = op.Window.ID
+		}
+		at, isOpen := open[k]
+		switch {
+		case op.Type == Invoke && isOpen:
+			return nil, fmt.Errorf("entry %d: process %v invokes %s while its %s (entry %d) is open",
+				op.Index, op.Process, op.F, pairs[at].Invoke.F, pairs[at].Invoke.Index)
+		case op.Type == Invoke:
+			open[k] = len(pairs)
+			pairs = append(pairs, Pair{Invoke: op})
+		case op.Type == Info && op.F == FLost:
+			// An event of a client, at any moment.
+		case op.Type != OK && op.Type != Fail && op.Type != Info:
+			return nil, fmt.Errorf("entry %d: type is %q, not invoke, ok, fail or info", op.Index, op.Type)
+		case !isOpen || pairs[at].Invoke.F != op.F:
+			return nil, fmt.Errorf("entry %d: %s of %s by process %v completes no open invocation",
+				op.Index, op.Type, op.F, op.Process)
+		default:
+			done := op
+			pairs[at].Complete = &done
+			delete(open, k)
+		}
+	}
+	return pairs, nil
+}

@@ -1,0 +1,182 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+)
+
+// ErrSealed is returned for entries of a client that has crashed: a dead
+// client records nothing more.
+var ErrSealed = errors.New("client has crashed: its history is sealed")
+
+// Recorder takes down a history as it happens. It is safe for concurrent use,
+// gives every entry its index and time under one lock, and refuses impossible
+// histories.
+type Recorder struct {
+	now func() time.Duration
+
+	mu      sync.Mutex
+	w       io.Writer
+	ops     []Op
+	open    map[Process]Op
+	windows map[int]Op // open windows of the nemesis, by Window.ID
+	sealed  map[int]bool
+	err     error
+}
+
+// NewRecorder returns a recorder that streams each entry to w as one line of
+// JSON, at once, so that a killed run leaves a readable file; w may be nil.
+// The clock now must not go backwards and counts from the trial's start.
+func NewRecorder(w io.Writer, now func() time.Duration) *Recorder {
+	return &Recorder{
+		now:     now,
+		w:       w,
+		open:    map[Process]Op{},
+		windows: map[int]Op{},
+		sealed:  map[int]bool{},
+	}
+}
+
+// Now reads the history's clock.
+func (r *Recorder) Now() time.Duration { return r.now() }
+
+// Invoke records the start of an operation and returns the entry with its
+// index, time and type. A process may have one open operation; the nemesis may
+// have several windows open, told apart by Window.ID.
+func (r *Recorder) Invoke(op Op) (Op, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	op.Type = Invoke
+	if err := r.admit(op); err != nil {
+		return Op{}, err
+	}
+	if op.Process == Nemesis {
+		if op.Window == nil {
+			return Op{}, fmt.Errorf("record %s of the nemesis: an invocation needs a window", op.F)
+		}
+		if w, ok := r.windows[op.Window.ID]; ok {
+			return Op{}, fmt.Errorf("record %s of the nemesis: window %d (%s) is open", op.F, op.Window.ID, w.F)
+		}
+	} else if o, ok := r.open[op.Process]; ok {
+		return Op{}, fmt.Errorf("record %s of process %d: its %s (index %d) is open", op.F, op.Process, o.F, o.Index)
+	}
+	op = r.append(op)
+	if op.Process == Nemesis {
+		r.windows[op.Window.ID] = op
+	} else {
+		r.open[op.Process] = op
+	}
+	return op, nil
+}
+
+// Complete records how the open operation of op.Process ended: op.Type is OK,
+// Fail or Info, and op.F the invocation's. For the nemesis it closes the
+// window of op.Window.ID.
+func (r *Recorder) Complete(op Op) (Op, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if op.Type != OK && op.Type != Fail && op.Type != Info {
+		return Op{}, fmt.Errorf("record completion of %s: type is %q, not ok, fail or info", op.F, op.Type)
+	}
+	if err := r.admit(op); err != nil {
+		return Op{}, err
+	}
+	if op.Process == Nemesis {
+		if op.Window == nil {
+			return Op{}, fmt.Errorf("record %s of the nemesis: a completion needs a window", op.F)
+		}
+		if w, ok := r.windows[op.Window.ID]; !ok || w.F != op.F {
+			return Op{}, fmt.Errorf("record %s of the nemesis: no such window %d is open", op.F, op.Window.ID)
+		}
+		delete(r.windows, op.Window.ID)
+		return r.append(op), nil
+	}
+	o, ok := r.open[op.Process]
+	if !ok || o.F != op.F || o.Client != op.Client {
+		return Op{}, fmt.Errorf("record completion of %s of process %d (client %d): no such invocation is open", op.F, op.Process, op.Client)
+	}
+	delete(r.open, op.Process)
+	return r.append(op), nil
+}
+
+// Event records a single entry without invocation: FLost of a client, or an
+// event of the nemesis.
+func (r *Recorder) Event(op Op) (Op, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	op.Type = Info
+	if op.Process != Nemesis {
+		if err := r.admit(op); err != nil {
+			return Op{}, err
+		}
+	}
+	return r.append(op), nil
+}
+
+// Crash records that a client stops for ever and seals it in the same moment:
+// whatever it would record later is refused with ErrSealed.
+func (r *Recorder) Crash(client int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sealed[client] {
+		return fmt.Errorf("crash client %d: %w", client, ErrSealed)
+	}
+	r.append(Op{Process: Nemesis, Client: client, Type: Info, F: FCrash})
+	r.sealed[client] = true
+	return r.err
+}
+
+// Ops returns a copy of the entries so far, in order.
+func (r *Recorder) Ops() []Op {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.ops)
+}
+
+// Err returns the first error of writing the stream. The entries themselves
+// are kept in memory all the same.
+func (r *Recorder) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// admit refuses entries of dead clients. The nemesis never dies: a window that
+// concerns a crashed client is still closed.
+func (r *Recorder) admit(op Op) error {
+	if op.Process < Nemesis {
+		return fmt.Errorf("record %s: process %d is negative", op.F, op.Process)
+	}
+	if op.Process != Nemesis && r.sealed[op.Client] {
+		return ErrSealed
+	}
+	return nil
+}
+
+// append gives the entry its index and time and streams it.
+func (r *Recorder) append(op Op) Op {
+	op.Index = len(r.ops)
+	op.Time = r.now()
+	// Two goroutines may read the clock in the other order than they get the
+	// lock only if it were read outside; a clock that stands still is fine.
+	if n := len(r.ops); n > 0 && op.Time < r.ops[n-1].Time {
+		op.Time = r.ops[n-1].Time
+	}
+	r.ops = append(r.ops, op)
+	if r.w == nil || r.err != nil {
+		return op
+	}
+	line, err := json.Marshal(op)
+	if err == nil {
+		_, err = r.w.Write(append(line, '\n'))
+	}
+	if err != nil {
+		r.err = fmt.Errorf("write history entry %d: %w", op.Index, err)
+	}
+	return op
+}
