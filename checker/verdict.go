@@ -1,0 +1,99 @@
+package checker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Result is what an oracle found, for one property in one trial.
+type Result string
+
+// Results. Violated outranks Unknown, which outranks Holds.
+const (
+	Violated      Result = "violated"
+	Held          Result = "holds"
+	Unknown       Result = "unknown"
+	NotExercised  Result = "not exercised"
+	NotApplicable Result = "not applicable"
+)
+
+// Cause is why a property was violated, as the wire evidence tells it.
+type Cause string
+
+// Causes.
+const (
+	Race           Cause = "race"            // two grants by the protocol itself
+	ForeignDelete  Cause = "foreign-delete"  // somebody else's DEL freed the lock under its holder
+	ForeignRenewal Cause = "foreign-renewal" // somebody else's EXPIRE prolonged it
+	RenewalFailed  Cause = "renewal-failed"  // the watchdog stopped, or came too late, under its holder
+	LeaseOutlived  Cause = "lease-outlived"  // the key expired under a believer
+	ServerLostKey  Cause = "server-lost-key" // failover, restart, eviction
+	ServerClock    Cause = "server-clock"    // a node's wall clock jumped
+	ClientClock    Cause = "client-clock"    // a client's wall clock was wrong
+	NoExpiry       Cause = "no-expiry"       // a key without TTL outlived its owner
+	LateCommand    Cause = "late-command"    // a ghost of an earlier attempt
+	FenceRegressed Cause = "fence-regressed" // a later grant got a smaller fence
+	OrphanedKey    Cause = "orphaned-key"    // a key with a TTL, whose owner crashed or never learnt of its grant, kept others out until it expired
+	Unclassified   Cause = "unclassified"    // cannot be told apart: exit 2, and our work
+)
+
+// Causes returns every cause that a Finding may carry, in the order of the
+// documentation.
+func Causes() []Cause {
+	return []Cause{
+		Race, ForeignDelete, ForeignRenewal, RenewalFailed, LeaseOutlived, ServerLostKey, ServerClock,
+		ClientClock, NoExpiry, LateCommand, FenceRegressed, OrphanedKey, Unclassified,
+	}
+}
+
+// Finding is one violation of one property.
+type Finding struct {
+	Cause Cause `json:"cause"`
+	// Summary tells it in one plain sentence, with times since the trial's start.
+	Summary string `json:"summary"`
+	Lock    string `json:"lock,omitempty"`
+	// Clients are those concerned. Of a conflict between two: first who came
+	// second (the intruder), then who was there before.
+	Clients []int `json:"clients,omitempty"`
+	// From and To bound the violation on the history's clock; To is at most
+	// the time of the history's last entry.
+	From time.Duration `json:"from"`
+	To   time.Duration `json:"to"`
+	// Ops and Commands are the indices of the evidence, ascending.
+	Ops      []int `json:"ops,omitempty"`
+	Commands []int `json:"commands,omitempty"`
+	// Forever: nobody will ever get in again (liveness).
+	Forever bool `json:"forever,omitempty"`
+}
+
+// Verdict is one oracle's answer for one trial.
+type Verdict struct {
+	Oracle   string    `json:"oracle"`
+	Result   Result    `json:"result"`
+	Findings []Finding `json:"findings,omitempty"` // of a violation, in order of From
+	// Why explains every result other than a plain holds or violated.
+	Why string `json:"why,omitempty"`
+}
+
+// Oracle decides one property.
+type Oracle struct {
+	Name string // "exclusion"
+	Doc  string // the property, in one sentence
+	// Judge is a pure function of the evidence. It never panics and gives
+	// Unknown when ctx ends first.
+	Judge func(ctx context.Context, e history.Evidence) Verdict
+}
+
+// ErrDisagree: the sweep and porcupine gave different answers for one history.
+// The checker is wrong and no verdict of that trial can be trusted.
+var ErrDisagree = errors.New("sweep and porcupine disagree")
+
+// Oracles returns all oracles in the order of reports.
+func Oracles() []Oracle { return nil }
+
+// Judge asks every oracle, in the order of Oracles. The error is ErrDisagree,
+// wrapped with what differed; the verdicts are complete even then.
+func Judge(ctx context.Context, e history.Evidence) ([]Verdict, error) { return nil, nil }
