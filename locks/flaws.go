@@ -43,6 +43,10 @@ func orphanedKey() []Flaw {
 		`redis.io, "Distributed Locks with Redis": liveness rests on keys that expire`, "liveness")
 }
 
+// anyFault is where to look for what needs no fault at all.
+var anyFault = []string{"none", "client-pause", "delay", "client-crash", "lost-reply", "partition", "partition-requests",
+	"partition-replies", "reset", "node-pause", "node-restart", "failover", "client-skew", "script-flush"}
+
 // strandingFaults leave a key behind that nobody will release: the holder is
 // gone, the grant's reply or the release got lost, or a request ran after its
 // sender had given up.

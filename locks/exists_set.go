@@ -1,0 +1,68 @@
+package locks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// existsSet is D3's first idea: look whether the key is there, and set it if
+// not. Between the look and the SET anybody else may look too, so two get in
+// with no fault at all; and the key has no life, so a holder that does not
+// delete it blocks everybody for ever.
+//
+// A reply of 0 to the DEL is ErrNotHeld: somebody else removed the key.
+type existsSet struct {
+	node *redis.Client
+	key  string
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "exists-set",
+		Document: "D3",
+		Summary:  "EXISTS key; if 0, SET key 1 · DEL key",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			return oneNodeClaims("exists-set", ttl, 0)
+		},
+		Flaws: flaws(
+			under(anyFault, "race", Bug,
+				"Two clients that both see no key both set it and both believe.",
+				`D3, simple idea; "what its own commands could have kept": SETNX is one command`, "exclusion", "resource"),
+			foreignDelete(
+				"The first of two holders to leave deletes the key that the other's SET wrote, and lets a third in beside it.",
+				"D3, simple idea; "+redisOwner, anyFault...),
+			noExpiry("The key has no life: whoever crashes, or loses the reply of SET or its DEL, blocks everybody for ever.",
+				"D3, simple idea"),
+			serverLostKey(),
+		),
+		New: onOneNode(func(c *Client, key string, _ time.Duration) (Lock, error) {
+			return &existsSet{c.Nodes[0], key}, nil
+		}),
+	})
+}
+
+// TryLock implements Lock. The lease has no token.
+func (l *existsSet) TryLock(ctx context.Context) (Lease, error) {
+	exists, err := l.node.Do(ctx, "EXISTS", l.key).Int64()
+	switch {
+	case err != nil:
+		return Lease{}, fmt.Errorf("look for %q: %w", l.key, err)
+	case exists != 0:
+		return Lease{}, ErrBusy
+	}
+	if err := l.node.Do(ctx, "SET", l.key, 1).Err(); err != nil {
+		return Lease{}, fmt.Errorf("acquire %q: %w", l.key, err)
+	}
+	return Lease{}, nil
+}
+
+// Unlock implements Lock.
+func (l *existsSet) Unlock(ctx context.Context, _ Lease) error {
+	return del(ctx, l.node, l.key)
+}

@@ -1,0 +1,123 @@
+package locks
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// getset is D1's first Java version: the key holds until when its holder may
+// keep it, by the holder's clock, and a second more; whoever finds a past time
+// writes its own with GETSET and has won if the reply is still the time that it
+// found. The key also has a life, which only matters to others while EXPIRE
+// was not lost.
+//
+// The clock is read once, before the first command. So a client that is frozen
+// just after that writes a time that is already past, and is robbed at once;
+// clocks must agree within the second. A loser's GETSET rewrites the winner's
+// time and clears the key's life. The bare DEL asks nobody.
+//
+// An error of EXPIRE is unknown: the key carries our time. A reply of 0 to the
+// DEL is ErrNotHeld.
+type getset struct {
+	node *redis.Client
+	now  func() time.Time
+	key  string
+	ttl  time.Duration
+}
+
+// getsetMargin is what D1 adds to the stored time for clocks that disagree.
+const getsetMargin = time.Second
+
+func init() {
+	Register(Recipe{
+		ID:       "getset",
+		Document: "D1",
+		Summary:  "SETNX key <now + TTL + 1 s>, EXPIRE; busy: GET; in the past: GETSET; unchanged: EXPIRE · DEL key",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			claims := oneNodeClaims("getset", ttl, wholeSeconds(ttl))
+			claims.Recovery += getsetMargin
+			claims.ClientClock = true
+			return claims
+		},
+		Flaws: flaws(getsetFlaws, bareDelete("D1, first version"), leaseOutlived(), serverLostKey(), orphanedKey()),
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &getset{c.Nodes[0], c.Now, key, ttl}, nil
+		}),
+	})
+}
+
+var getsetFlaws = flaws(
+	under([]string{"client-skew", "client-pause", "delay", "node-pause"}, "client-clock", Bug,
+		"A rival whose clock is more than a second ahead, or a time that was read too long before it arrived, ends a lease early; Redis could have timed it.",
+		"D1, first version: clients' clocks must agree", "exclusion", "resource"),
+	under([]string{"client-pause", "delay", "client-skew"}, "foreign-renewal", Bug,
+		"EXPIRE does not ask whose key it is: after a pause behind the winning SETNX or GETSET it times another's lock.",
+		"D1, first version", "ownership"),
+)
+
+// TryLock implements Lock. The lease has no token: what the key holds is a time
+// that others may hold too. A key that holds no time is an error.
+func (l *getset) TryLock(ctx context.Context) (Lease, error) {
+	now := l.now().UnixMilli()
+	until := encodeMillis(now + (wholeSeconds(l.ttl) + getsetMargin).Milliseconds())
+	err := setnx(ctx, l.node, l.key, until)
+	if errors.Is(err, ErrBusy) {
+		err = l.takeOver(ctx, now, until)
+	}
+	if err != nil {
+		return Lease{}, err
+	}
+	return Lease{}, expire(ctx, l.node, l.key, l.ttl)
+}
+
+// takeOver writes until in place of a time that is past at now.
+func (l *getset) takeOver(ctx context.Context, now int64, until string) error {
+	found, err := l.node.Do(ctx, "GET", l.key).Text()
+	if errors.Is(err, redis.Nil) { // released or expired since our SETNX
+		return ErrBusy
+	}
+	if err != nil {
+		return fmt.Errorf("read until when %q is held: %w", l.key, err)
+	}
+	held, err := decodeMillis(found)
+	if err != nil {
+		return fmt.Errorf("read until when %q is held: %w", l.key, err)
+	}
+	if held >= now {
+		return ErrBusy
+	}
+	replaced, err := l.node.Do(ctx, "GETSET", l.key, until).Text()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return fmt.Errorf("take over %q: %w", l.key, err)
+	}
+	if err != nil || replaced != found { // somebody was faster; our time stays written all the same
+		return ErrBusy
+	}
+	return nil
+}
+
+// Unlock implements Lock.
+func (l *getset) Unlock(ctx context.Context, _ Lease) error {
+	return del(ctx, l.node, l.key)
+}
+
+// encodeMillis writes milliseconds since 1970 as D1 stores them: 8 bytes, the
+// highest first.
+func encodeMillis(ms int64) string {
+	return string(binary.BigEndian.AppendUint64(nil, uint64(ms)))
+}
+
+func decodeMillis(value string) (int64, error) {
+	if len(value) != 8 {
+		return 0, fmt.Errorf("value has %d bytes instead of 8", len(value))
+	}
+	return int64(binary.BigEndian.Uint64([]byte(value))), nil
+}

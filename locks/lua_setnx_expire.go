@@ -1,0 +1,74 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// setnxThenExpire is D1's script that makes SETNX and EXPIRE one step: true
+// (1 on the wire) if the key was free, false (nil) if not.
+// KEYS[1] the lock, ARGV[1] its value, ARGV[2] its life in seconds.
+var setnxThenExpire = newScript("setnx-then-expire", `
+if redis.call("SETNX", KEYS[1], ARGV[1]) == 1 then
+  redis.call("EXPIRE", KEYS[1], ARGV[2])
+  return true
+end
+return false`, map[string][]history.Effect{
+	"1": {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Second}},
+})
+
+// acquireBySetnxThenExpire runs setnxThenExpire: nil if the key was free, else
+// ErrBusy or unknown.
+func acquireBySetnxThenExpire(ctx context.Context, c redis.Scripter, key string, value any, ttl time.Duration) error {
+	err := setnxThenExpire.Run(ctx, c, []string{key}, value, seconds(ttl)).Err()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return ErrBusy
+	case err != nil:
+		return fmt.Errorf("acquire %q: %w", key, err)
+	}
+	return nil
+}
+
+// luaSetnxExpire is D1's second version: SETNX and EXPIRE in one script, so the
+// key always has its life. The bare DEL, sent or delivered after the key
+// expired, still removes another's lock.
+//
+// A reply of 0 to the DEL is ErrNotHeld.
+type luaSetnxExpire struct {
+	node *redis.Client
+	key  string
+	ttl  time.Duration
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "lua-setnx-expire",
+		Document: "D1",
+		Summary:  "Lua: SETNX key 1, EXPIRE key s · DEL key",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			return oneNodeClaims("lua-setnx-expire", ttl, wholeSeconds(ttl), setnxThenExpire)
+		},
+		Flaws: flaws(bareDelete("D1, second version"), leaseOutlived(), serverLostKey(), orphanedKey()),
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &luaSetnxExpire{c.Nodes[0], key, ttl}, nil
+		}),
+	})
+}
+
+// TryLock implements Lock. The lease has no token.
+func (l *luaSetnxExpire) TryLock(ctx context.Context) (Lease, error) {
+	return Lease{}, acquireBySetnxThenExpire(ctx, l.node, l.key, 1, l.ttl)
+}
+
+// Unlock implements Lock.
+func (l *luaSetnxExpire) Unlock(ctx context.Context, _ Lease) error {
+	return del(ctx, l.node, l.key)
+}

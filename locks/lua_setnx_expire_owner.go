@@ -1,0 +1,83 @@
+package locks
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// luaSetnxExpireOwner is D1's final version: the script of the second version,
+// and a release that compares the value. The value is made once per handle, so
+// all leases of a handle look alike in Redis, and a release that is delivered
+// late deletes the same handle's next lease.
+//
+// The handle remembers whether it is locked: locked, it refuses to lock, and
+// unlocked, to release (ErrRefused, nothing is sent). It counts as unlocked as
+// soon as a release is sent, however that ends, and after an acquire that ended
+// unknown. D1 ignores what the release's script replies, so Unlock returns nil
+// even if the key was no longer ours; an error is unknown.
+type luaSetnxExpireOwner struct {
+	node   *redis.Client
+	key    string
+	ttl    time.Duration
+	value  string
+	locked atomic.Bool
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "lua-setnx-expire-owner",
+		Document: "D1",
+		Summary:  "Lua: SETNX key <handle's value>, EXPIRE key s · Lua: compare and delete, result ignored",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			return oneNodeClaims("lua-setnx-expire-owner", ttl, wholeSeconds(ttl), setnxThenExpire, compareAndDelete)
+		},
+		Flaws: flaws(
+			under([]string{"delay", "node-pause"}, "late-command", Bug,
+				"A release that arrives after its client gave up and locked again finds the handle's own value and deletes the next lease.",
+				"D1, final version: one value per handle", "exclusion", "resource"),
+			leaseOutlived(), serverLostKey(), orphanedKey(),
+		),
+		New: onOneNode(newLuaSetnxExpireOwner),
+	})
+}
+
+func newLuaSetnxExpireOwner(c *Client, key string, ttl time.Duration) (Lock, error) {
+	id, err := uuid.NewRandomFromReader(c.Rand)
+	if err != nil {
+		return nil, fmt.Errorf("draw a lock value: %w", err)
+	}
+	value := fmt.Sprintf("%v.%d", id, c.Now().UnixMilli())
+	return &luaSetnxExpireOwner{node: c.Nodes[0], key: key, ttl: ttl, value: value}, nil
+}
+
+// TryLock implements Lock. The lease's token is the handle's value.
+func (l *luaSetnxExpireOwner) TryLock(ctx context.Context) (Lease, error) {
+	if l.locked.Load() {
+		return Lease{}, fmt.Errorf("%w: already locked", ErrRefused)
+	}
+	lease := Lease{Token: l.value}
+	if err := acquireBySetnxThenExpire(ctx, l.node, l.key, l.value, l.ttl); err != nil {
+		return lease, err
+	}
+	l.locked.Store(true)
+	return lease, nil
+}
+
+// Unlock implements Lock.
+func (l *luaSetnxExpireOwner) Unlock(ctx context.Context, _ Lease) error {
+	if !l.locked.Swap(false) {
+		return fmt.Errorf("%w: not locked", ErrRefused)
+	}
+	if err := compareAndDelete.Run(ctx, l.node, []string{l.key}, l.value).Err(); err != nil {
+		return fmt.Errorf("release %q: %w", l.key, err)
+	}
+	return nil
+}

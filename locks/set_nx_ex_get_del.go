@@ -1,0 +1,68 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// setNXEXGetDel is D3's "password" before Lua: the value is the attempt's own,
+// and the client reads and compares it before it deletes. Between its GET and
+// its DEL the key may expire and become another's.
+//
+// ErrNotHeld if the GET finds no key or another's value, or the DEL finds none.
+type setNXEXGetDel struct {
+	client *Client
+	key    string
+	ttl    time.Duration
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "set-nx-ex-get-del",
+		Document: "D3",
+		Summary:  "SET key token EX s NX · GET key, compare in the client, DEL key",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			return oneNodeClaims("set-nx-ex-get-del", ttl, wholeSeconds(ttl))
+		},
+		Flaws: flaws(
+			foreignDelete(
+				"A pause or delay between GET and DEL that outlasts the key removes another's lock and lets a third in.",
+				"D3: GET and DEL are not one step; "+redisOwner, "client-pause", "delay", "node-pause"),
+			leaseOutlived(), serverLostKey(), orphanedKey(),
+		),
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &setNXEXGetDel{c, key, ttl}, nil
+		}),
+	})
+}
+
+// TryLock implements Lock.
+func (l *setNXEXGetDel) TryLock(ctx context.Context) (Lease, error) {
+	token, err := l.client.Token()
+	if err != nil {
+		return Lease{}, err
+	}
+	return Lease{Token: token}, setIfAbsent(ctx, l.client.Nodes[0], l.key, token, "EX", seconds(l.ttl), "NX")
+}
+
+// Unlock implements Lock.
+func (l *setNXEXGetDel) Unlock(ctx context.Context, lease Lease) error {
+	node := l.client.Nodes[0]
+	value, err := node.Do(ctx, "GET", l.key).Text()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return ErrNotHeld
+	case err != nil:
+		return fmt.Errorf("read the owner of %q: %w", l.key, err)
+	case value != lease.Token:
+		return ErrNotHeld
+	}
+	return del(ctx, node, l.key)
+}

@@ -1,0 +1,50 @@
+package locks
+
+import (
+	"context"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// setNXPX is the standard lock on one node, in D0, D2 and D3: a value of the
+// attempt's own, key and life in one command, and a release that compares and
+// deletes in one step. What remains is what no lease on one node can promise: a
+// holder that overruns, a node that forgets.
+//
+// ErrNotHeld if the release finds no key or another's token.
+type setNXPX struct {
+	client *Client
+	key    string
+	ttl    time.Duration
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "set-nx-px",
+		Document: "D0, D2, D3",
+		Summary:  "SET key token NX PX ms · Lua: compare and delete",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			return oneNodeClaims("set-nx-px", ttl, wholeMilliseconds(ttl), compareAndDelete)
+		},
+		Flaws: flaws(leaseOutlived(), serverLostKey(), orphanedKey()),
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &setNXPX{c, key, ttl}, nil
+		}),
+	})
+}
+
+// TryLock implements Lock.
+func (l *setNXPX) TryLock(ctx context.Context) (Lease, error) {
+	token, err := l.client.Token()
+	if err != nil {
+		return Lease{}, err
+	}
+	return Lease{Token: token}, setIfAbsent(ctx, l.client.Nodes[0], l.key, token, "NX", "PX", milliseconds(l.ttl))
+}
+
+// Unlock implements Lock.
+func (l *setNXPX) Unlock(ctx context.Context, lease Lease) error {
+	return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
+}

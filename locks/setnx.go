@@ -1,0 +1,53 @@
+package locks
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// setnxLock is D3's SETNX lock: one atomic command decides who gets in, but the
+// key has no life. A holder that crashes, a SETNX whose reply is lost and a DEL
+// that is lost all block everybody for ever.
+//
+// A reply of 0 to the DEL is ErrNotHeld: somebody else removed the key.
+type setnxLock struct {
+	node *redis.Client
+	key  string
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "setnx",
+		Document: "D3",
+		Summary:  "SETNX key 1 · DEL key",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			return oneNodeClaims("setnx", ttl, 0)
+		},
+		Flaws: flaws(
+			noExpiry("The key has no life: whoever crashes, or loses the reply of SETNX or its DEL, blocks everybody for ever.",
+				"D3, SETNX"),
+			serverLostKey(),
+			foreignDelete(
+				"After the node lost the key and another got in, a bare DEL removes the other's lock and lets a third in.",
+				"D3, SETNX; "+redisOwner, "node-restart", "failover"),
+		),
+		New: onOneNode(func(c *Client, key string, _ time.Duration) (Lock, error) {
+			return &setnxLock{c.Nodes[0], key}, nil
+		}),
+	})
+}
+
+// TryLock implements Lock. The lease has no token.
+func (l *setnxLock) TryLock(ctx context.Context) (Lease, error) {
+	return Lease{}, setnx(ctx, l.node, l.key, 1)
+}
+
+// Unlock implements Lock.
+func (l *setnxLock) Unlock(ctx context.Context, _ Lease) error {
+	return del(ctx, l.node, l.key)
+}

@@ -1,0 +1,59 @@
+package locks
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// setnxExpire is the lock of D1 and D3 that gives the key its life with a
+// second command. A client that crashes or loses its connection between the two
+// leaves a key that never expires; and the bare DEL, sent or delivered after the
+// key expired, removes another's lock.
+//
+// An error of EXPIRE is unknown, although SETNX has succeeded: the key is there,
+// but nobody holds it. A reply of 0 to the DEL is ErrNotHeld.
+type setnxExpire struct {
+	node *redis.Client
+	key  string
+	ttl  time.Duration
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "setnx-expire",
+		Document: "D1, D3",
+		Summary:  "SETNX key 1, then EXPIRE key s · DEL key",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			return oneNodeClaims("setnx-expire", ttl, wholeSeconds(ttl))
+		},
+		Flaws: flaws(
+			noExpiry("A crash, a lost connection or a lost reply between SETNX and EXPIRE leaves a key without a life.",
+				"D1, D3: two commands are not one"),
+			bareDelete("D1, D3"),
+			leaseOutlived(),
+			serverLostKey(),
+			orphanedKey(),
+		),
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &setnxExpire{c.Nodes[0], key, ttl}, nil
+		}),
+	})
+}
+
+// TryLock implements Lock. The lease has no token.
+func (l *setnxExpire) TryLock(ctx context.Context) (Lease, error) {
+	if err := setnx(ctx, l.node, l.key, 1); err != nil {
+		return Lease{}, err
+	}
+	return Lease{}, expire(ctx, l.node, l.key, l.ttl)
+}
+
+// Unlock implements Lock.
+func (l *setnxExpire) Unlock(ctx context.Context, _ Lease) error {
+	return del(ctx, l.node, l.key)
+}

@@ -1,0 +1,91 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// setnxTakeoverDel is the idea that D1 rejects: the key holds the time until
+// which its holder may keep it, in milliseconds since 1970 by the holder's
+// clock; whoever finds a past time deletes the key and tries SETNX again. Two
+// who have both seen the past time both delete, the second of them the first's
+// new key, and both get in. D1 names no EXPIRE here, so there is none, and it
+// does not say when the clock is read: we read it for each SETNX and for the
+// comparison.
+//
+// The DEL of a takeover is not looked at. On release, a reply of 0 to the DEL
+// is ErrNotHeld.
+type setnxTakeoverDel struct {
+	node *redis.Client
+	now  func() time.Time
+	key  string
+	ttl  time.Duration
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "setnx-takeover-del",
+		Document: "D1",
+		Summary:  "SETNX key <now + TTL>; busy: GET; in the past: DEL key, SETNX again · DEL key",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			claims := oneNodeClaims("setnx-takeover-del", ttl, 0)
+			claims.Recovery = wholeMilliseconds(ttl)
+			claims.ClientClock = true
+			return claims
+		},
+		Flaws: flaws(takeoverFlaws, leaseOutlived(), serverLostKey(), orphanedKey()),
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &setnxTakeoverDel{c.Nodes[0], c.Now, key, ttl}, nil
+		}),
+	})
+}
+
+var takeoverFlaws = flaws(
+	under([]string{"client-crash", "client-pause", "lost-reply", "delay", "partition", "client-skew"}, "race", Bug,
+		"Two clients that both see the same past time both DEL and SETNX: the second deletes the first's new key, and both believe.",
+		"D1, the rejected idea", "exclusion", "resource"),
+	foreignDelete(
+		"Neither the DEL of a takeover nor that of a release asks whose key it removes.",
+		"D1, the rejected idea; "+redisOwner,
+		"client-pause", "client-crash", "delay", "client-skew", "lost-reply", "partition", "node-pause", "node-restart", "failover"),
+	under([]string{"client-skew", "client-pause", "delay", "node-pause"}, "client-clock", Bug,
+		"A rival whose clock is ahead, or a time that was old when it arrived, ends a lease early; Redis could have timed it.",
+		"D1: clients' clocks must agree", "exclusion", "resource"),
+)
+
+// TryLock implements Lock. The lease has no token: what the key holds is a time
+// that others may hold too. A key that holds no time is an error.
+func (l *setnxTakeoverDel) TryLock(ctx context.Context) (Lease, error) {
+	if err := l.setnx(ctx); !errors.Is(err, ErrBusy) {
+		return Lease{}, err
+	}
+	until, err := l.node.Do(ctx, "GET", l.key).Int64()
+	switch {
+	case errors.Is(err, redis.Nil): // released since our SETNX
+		return Lease{}, ErrBusy
+	case err != nil:
+		return Lease{}, fmt.Errorf("read until when %q is held: %w", l.key, err)
+	case until >= l.now().UnixMilli():
+		return Lease{}, ErrBusy
+	}
+	if err := l.node.Do(ctx, "DEL", l.key).Err(); err != nil {
+		return Lease{}, fmt.Errorf("take over %q: %w", l.key, err)
+	}
+	return Lease{}, l.setnx(ctx)
+}
+
+func (l *setnxTakeoverDel) setnx(ctx context.Context) error {
+	return setnx(ctx, l.node, l.key, l.now().UnixMilli()+milliseconds(l.ttl))
+}
+
+// Unlock implements Lock.
+func (l *setnxTakeoverDel) Unlock(ctx context.Context, _ Lease) error {
+	return del(ctx, l.node, l.key)
+}
