@@ -1,0 +1,214 @@
+// Package nemesis disturbs trials: faults, the plans that say when and where
+// they strike, and the machine that carries a plan out against a testbed and
+// records what was hit.
+//
+// A plan is data. It is made from a seed, a world and a number, is the same for
+// ever given the same, and is stored with its trial, so that the trial can be
+// told, replayed and shrunk. What a plan aims at are places in a protocol: "c0
+// is about to send the second command of its acquire". Which places there are
+// is seen in a fault-free probe trial (Points), never written down per recipe.
+//
+// A fault proves that it bit: Hits on the closing entry of a window counts what
+// the gate, the network or the node showed, and is 0 if nothing was hit.
+package nemesis
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// ErrNotSupported is wrapped by errors that say why a fault cannot be tried at
+// all on a testbed, topology or recipe.
+var ErrNotSupported = errors.New("not supported")
+
+// World is what plans are made for: the shape of a trial.
+type World struct {
+	Clients  int              `json:"clients"`
+	Nodes    []string         `json:"nodes"` // that clients talk to, in their order; {"n0"} unless the topology is independent
+	Topology testbed.Topology `json:"topology"`
+	// TTL, Hold and Retry are the workload's lease time, time in the critical
+	// section and pause between attempts. Retry 0 means TTL/20.
+	TTL   time.Duration `json:"ttl"`
+	Hold  time.Duration `json:"hold"`
+	Retry time.Duration `json:"retry"`
+	// Duration is when every fault must be healed, since the trial's start.
+	Duration time.Duration `json:"duration"`
+	// CommandTimeout is the clients' read timeout; 0 = 3 s, as testbed.Setup.
+	CommandTimeout time.Duration `json:"commandTimeout"`
+	// Points are the places that a fault-free trial of this recipe and workload
+	// passed, from Points. Their Client is of no meaning.
+	Points []testbed.Point `json:"points"`
+	Claims history.Claims  `json:"claims"`
+}
+
+// Plan is what happens in one trial, as data. IDs are unique, from 1.
+type Plan []Action
+
+// Action is one fault with its trigger, its target and its end, as data. It
+// starts as soon as all of At, After, Arm and Point are satisfied, in this order.
+type Action struct {
+	ID    int    `json:"id"` // Window.ID in the history
+	Fault string `json:"fault"`
+	Idea  string `json:"idea"` // what this is meant to show, in a few words
+
+	// At is the earliest start, since the trial's start.
+	At time.Duration `json:"at,omitempty"`
+	// After is the ID of an action that must have ended Delay ago; 0 = none.
+	After int           `json:"after,omitempty"`
+	Delay time.Duration `json:"delay,omitempty"`
+	// Arm must be passed before Point counts; nil = no such condition.
+	Arm *Trigger `json:"arm,omitempty"`
+	// Point starts the action and names its client, which is held there until
+	// the fault is in force; nil = it starts at once.
+	Point *Trigger `json:"point,omitempty"`
+	// By is when to give up waiting for a start: the action then ends with 0 hits.
+	By time.Duration `json:"by"`
+
+	// Client is whom it strikes if there is no Point to name one;
+	// history.NoClient if it concerns no client.
+	Client int `json:"client"`
+	// Nodes are the nodes it strikes, or whose links to the struck client it strikes.
+	Nodes []string `json:"nodes,omitempty"`
+	// Links are struck instead, if given.
+	Links []testbed.Link `json:"links,omitempty"`
+	// Others are clients whose links are struck instead of those of the client
+	// at Point, which is left out if it is one of them.
+	Others     []int              `json:"others,omitempty"`
+	Direction  testbed.Direction  `json:"direction,omitempty"`
+	Offset     time.Duration      `json:"offset,omitempty"`     // of a clock
+	Durability testbed.Durability `json:"durability,omitempty"` // that the trial's nodes must have
+
+	// For is how long it lasts, with Until: at least.
+	For time.Duration `json:"for,omitempty"`
+	// Until ends it at the first such place after For; nil = it ends after For.
+	Until *Trigger `json:"until,omitempty"`
+	// Limit ends it if Until is not reached.
+	Limit time.Duration `json:"limit,omitempty"`
+}
+
+// Who restricts the clients of an Until to those that stand in a relation to
+// the struck one.
+type Who string
+
+// Relations to the struck client.
+const (
+	Anyone Who = ""
+	Other  Who = "other" // anyone but the struck client
+	Same   Who = "same"  // the struck client itself
+)
+
+// Trigger is a place in the protocol of whichever of some clients gets there first.
+type Trigger struct {
+	Clients []int        `json:"clients"`
+	Who     Who          `json:"who,omitempty"`
+	Step    string       `json:"step"`
+	Node    string       `json:"node,omitempty"` // any, if empty
+	N       int          `json:"n,omitempty"`    // 0 = the step's beginning
+	When    testbed.When `json:"when,omitempty"`
+	Skip    int          `json:"skip,omitempty"` // times that each client passes unhurt first
+}
+
+// point is the trigger's place for one client.
+func (t Trigger) point(client int, after time.Duration) testbed.Point {
+	return testbed.Point{
+		Client: client, Step: t.Step, Node: t.Node, N: t.N, When: t.When, Skip: t.Skip, After: after,
+	}
+}
+
+// New makes the plan of the k-th trial (from 0) under these faults: variant k of
+// each fault, counted round. It is a pure function of its arguments. The order
+// of variants does not depend on the seed, only their details do. The error
+// wraps ErrNotSupported if a fault has no way to strike in this world.
+func New(seed uint64, faults []string, w World, k int) (Plan, error) {
+	if err := w.check(); err != nil {
+		return nil, err
+	}
+	if k < 0 {
+		return nil, fmt.Errorf("make a plan: trial number %d is negative", k)
+	}
+	plan := Plan{}
+	for _, name := range faults {
+		f, ok := ByName(name)
+		if !ok {
+			return nil, fmt.Errorf("make a plan: no fault is called %q", name)
+		}
+		if f.Impossible != nil {
+			if why := f.Impossible(w); why != "" {
+				return nil, fmt.Errorf("%s: %w: %s", name, ErrNotSupported, why)
+			}
+		}
+		h := fnv.New64a()
+		h.Write([]byte(name))
+		variants := f.Plans(w, rand.New(rand.NewPCG(seed, h.Sum64()^uint64(k/256))))
+		if len(variants) == 0 {
+			return nil, fmt.Errorf("%s: %w: no plan fits a trial of %v", name, ErrNotSupported, w.Duration)
+		}
+		plan = plan.join(variants[k%len(variants)])
+	}
+	return plan, nil
+}
+
+// join appends q with IDs that go on from p's.
+func (p Plan) join(q Plan) Plan {
+	base := len(p)
+	for _, a := range q {
+		a.ID += base
+		if a.After > 0 {
+			a.After += base
+		}
+		p = append(p, a)
+	}
+	return p
+}
+
+// Durability is what the trial's nodes must keep over a restart, for
+// testbed.Setup; "" if the plan does not care.
+func (p Plan) Durability() testbed.Durability {
+	for _, a := range p {
+		if a.Durability != "" {
+			return a.Durability
+		}
+	}
+	return ""
+}
+
+// Faults names the faults of the plan, each once, in the order of its actions.
+func (p Plan) Faults() []string {
+	var names []string
+	for _, a := range p {
+		if !slices.Contains(names, a.Fault) {
+			names = append(names, a.Fault)
+		}
+	}
+	return names
+}
+
+// Hits sums what the faults of a trial demonstrably hit, from its history.
+func Hits(ops []history.Op) int {
+	sum := 0
+	for _, op := range ops {
+		if op.Process == history.Nemesis && op.Type == history.Info && op.Window != nil {
+			sum += op.Window.Hits
+		}
+	}
+	return sum
+}
+
+func (w World) check() error {
+	switch {
+	case w.Clients < 1:
+		return fmt.Errorf("make a plan: %d clients", w.Clients)
+	case len(w.Nodes) == 0:
+		return errors.New("make a plan: no nodes")
+	case w.TTL <= 0 || w.Duration <= 0:
+		return fmt.Errorf("make a plan: lease time %v and duration %v must be positive", w.TTL, w.Duration)
+	}
+	return nil
+}
