@@ -154,11 +154,11 @@ func TestFailedStartSaysWhyInOneLine(t *testing.T) {
 func TestVersions(t *testing.T) {
 	for out, want := range map[string]string{
 		"Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=ae4d7c971a948f0": "7.0.15",
-		"Redis server v=6.2.0 sha=00000000:0":    "6.2.0",
-		"Valkey server v=8.0.1 sha=00000000:0":   "8.0.1",
-		"Redis server v=10.1.0-rc1 sha=00000000": "10.1.0-rc1",
-		"Redis server v=6.0.16 sha=00000000:0":   "",
-		"bash: redis-server: command not found":  "",
+		"Redis server v=6.2.0 sha=00000000:0":                                                      "6.2.0",
+		"Valkey server v=8.0.1 sha=00000000:0":                                                     "8.0.1",
+		"Redis server v=10.1.0-rc1 sha=00000000":                                                   "10.1.0-rc1",
+		"Redis server v=6.0.16 sha=00000000:0":                                                     "",
+		"bash: redis-server: command not found":                                                    "",
 	} {
 		got, err := checkVersion(out)
 		if got != want || (err == nil) != (want != "") {
