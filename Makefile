@@ -1,0 +1,45 @@
+# `make help` lists the targets. Two do everything: `make run` and `make test`.
+
+GO       ?= go
+BIN      := bin/lockstorm
+STORE    ?= store
+# More flags for lockstorm run, as in: make run RUN='--locks set-nx-px --faults failover'
+RUN      ?=
+PACKAGES := ./...
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build lint test test-chaos bench run report clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## make sure that a redis-server of 6.2 or later is there; install it if not
+	@./scripts/ensure-redis
+
+build: ## build bin/lockstorm
+	$(GO) build -o $(BIN) ./cmd/lockstorm
+
+lint: ## gofmt, go vet and staticcheck
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet $(PACKAGES)
+	$(GO) tool staticcheck $(PACKAGES)
+
+test: setup ## all tests, with the race detector, on real redis-servers
+	$(GO) test -race -timeout 15m $(PACKAGES)
+
+test-chaos: setup build ## the gate for CI: declared flaws must be found, others must not
+	$(BIN) run --testbed process --store $(STORE) --expect --locks 'set-nx-*,setnx-expire,redlock' --faults 'none,client-pause,client-crash,failover' $(RUN)
+
+bench: ## speed of the parts, as ratios within one run
+	$(GO) test -run '^$$' -bench . -benchtime 200ms $(PACKAGES)
+
+run: setup build ## compare every recipe under every fault; says where the report is
+	$(BIN) run --testbed process --store $(STORE) $(RUN)
+
+report: build ## render the last stored campaign again
+	$(BIN) report $(STORE)/latest
+
+clean: ## remove what was built; stored campaigns stay
+	rm -rf bin
+	$(GO) clean -testcache

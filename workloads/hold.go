@@ -1,0 +1,254 @@
+package workloads
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// hold is one lease that a client got, or may have got.
+type hold struct {
+	lock   string
+	mode   history.Mode
+	handle locks.Lock
+	lease  locks.Lease
+	record *history.Lease // the lease as the history has it; nil = nothing known of one
+	lost   bool           // the holder knows that its lease ended
+}
+
+// op starts an entry about this client and hold.
+func (s *session) op(f string, h hold) history.Op {
+	return history.Op{Process: s.process, Client: s.id, F: f, Lock: h.lock, Mode: h.mode, Lease: h.record}
+}
+
+// recorded is the lease as the history has it.
+func (s *session) recorded(l locks.Lease) *history.Lease {
+	if l == (locks.Lease{}) {
+		return nil
+	}
+	return &history.Lease{Token: l.Token, Fence: l.Fence, Deadline: s.onTrialClock(l.Deadline)}
+}
+
+// onTrialClock expresses an instant of the client's wall clock in nanoseconds
+// since the trial's start as an unskewed wall clock would show it.
+func (s *session) onTrialClock(wall time.Time) time.Duration {
+	if wall.IsZero() {
+		return 0
+	}
+	// Two clocks cannot be read at once. Read in this order the deadline comes
+	// out early by the gap, never late: a hold is not believed longer than claimed.
+	now := s.Env.Now()
+	return now + wall.Sub(time.Now())
+}
+
+// ended wraps what ends a client's life, to tell it from what a lock said.
+type ended struct{ err error }
+
+func (e ended) Error() string { return e.err.Error() }
+func (e ended) Unwrap() error { return e.err }
+
+// attempts is a lock whose every attempt is recorded as an operation of its own.
+type attempts struct {
+	s    *session
+	h    *hold
+	made bool
+}
+
+// TryLock makes and records one attempt.
+func (a *attempts) TryLock(ctx context.Context) (locks.Lease, error) {
+	if a.s.tired() && a.made {
+		return locks.Lease{}, ended{errGiveUp}
+	}
+	a.made = true
+	return a.s.attempt(ctx, a.h, a.h.handle.TryLock)
+}
+
+// Unlock satisfies locks.Lock; waiting never calls it.
+func (a *attempts) Unlock(ctx context.Context, l locks.Lease) error {
+	return a.h.handle.Unlock(ctx, l)
+}
+
+// attempt records one acquire by whatever means take is. Its error is the
+// lock's own, or ended.
+func (s *session) attempt(ctx context.Context, h *hold, take func(context.Context) (locks.Lease, error)) (locks.Lease, error) {
+	if err := s.client.Step(ctx, "acquire"); err != nil {
+		return locks.Lease{}, ended{err}
+	}
+	h.lease, h.record = locks.Lease{}, nil
+	op, err := s.Rec.Invoke(s.op(history.FAcquire, *h))
+	if err != nil {
+		return locks.Lease{}, ended{err}
+	}
+	s.client.Open(op.Index)
+	lease, lerr := take(ctx)
+	s.client.Open(-1)
+	h.lease, h.record = lease, s.recorded(lease)
+	done := s.op(history.FAcquire, *h)
+	done.Type, done.Reason, done.Error = outcome(lerr)
+	if done, err = s.Rec.Complete(done); err != nil {
+		return locks.Lease{}, ended{err}
+	}
+	switch done.Type {
+	case history.OK:
+		s.entered = done.Time
+	case history.Info:
+		s.goOnAsNewProcess()
+	}
+	return lease, lerr
+}
+
+// outcome reads a lock's three-way result.
+func outcome(err error) (history.Type, history.Reason, string) {
+	switch {
+	case err == nil:
+		return history.OK, "", ""
+	case errors.Is(err, locks.ErrBusy):
+		return history.Fail, history.Busy, ""
+	case errors.Is(err, locks.ErrRefused):
+		return history.Fail, history.Refused, err.Error()
+	case errors.Is(err, locks.ErrNotHeld):
+		return history.Fail, history.NotHeld, ""
+	default:
+		return history.Info, history.Unknown, err.Error()
+	}
+}
+
+// goOnAsNewProcess follows an operation of unknown outcome, as in Jepsen: the
+// old process's operation stays open for ever, the owner stays the same.
+func (s *session) goOnAsNewProcess() {
+	s.process += history.Process(s.Opts.Clients)
+}
+
+// enter waits until the lock is held. A refusal or an unknown outcome ends
+// the waiting: ok is then false and the client may try again.
+func (s *session) enter(h *hold) (ok bool, err error) {
+	if b, blocks := h.handle.(locks.Blocker); blocks {
+		return s.enterBlocking(h, b)
+	}
+	_, lerr := locks.Wait(s.ctx, &attempts{s: s, h: h}, s.Opts.Retry)
+	return s.entry(lerr)
+}
+
+// enterBlocking lets the recipe wait in its own way, for a lease time at most
+// at once, so that the liveness phase can end.
+func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
+	for first := true; ; first = false {
+		if s.tired() && !first {
+			return false, errGiveUp
+		}
+		_, lerr := s.attempt(s.ctx, h, func(ctx context.Context) (locks.Lease, error) {
+			ctx, cancel := context.WithTimeout(ctx, s.Opts.TTL)
+			defer cancel()
+			return b.Lock(ctx)
+		})
+		if !errors.Is(lerr, locks.ErrBusy) {
+			return s.entry(lerr)
+		}
+	}
+}
+
+// entry separates what a lock said from what ends the client.
+func (s *session) entry(lerr error) (ok bool, err error) {
+	var end ended
+	switch {
+	case lerr == nil:
+		return true, nil
+	case errors.As(lerr, &end):
+		return false, end.err
+	case s.ctx.Err() != nil:
+		return false, s.ctx.Err()
+	}
+	// Refused or unknown: a service would report an error and come again.
+	return false, s.sleep(s.Opts.Retry)
+}
+
+// leave releases the hold once and records how that went.
+func (s *session) leave(h hold) error {
+	if err := s.client.Step(s.ctx, "release"); err != nil {
+		return err
+	}
+	op, err := s.Rec.Invoke(s.op(history.FRelease, h))
+	if err != nil {
+		return err
+	}
+	s.client.Open(op.Index)
+	lerr := h.handle.Unlock(s.ctx, h.lease)
+	s.client.Open(-1)
+	op.Type, op.Reason, op.Error = outcome(lerr)
+	if _, err := s.Rec.Complete(op); err != nil {
+		return err
+	}
+	if op.Type == history.Info {
+		s.goOnAsNewProcess()
+	}
+	return s.ctx.Err()
+}
+
+// look is what a careful client does before it touches the resource: it reads
+// its own clock and Lost. The first time it finds the lease gone it says so in
+// the history, and it never touches again under that hold.
+func (s *session) look(h *hold) (mayTouch bool, err error) {
+	if h.lost {
+		return false, nil
+	}
+	if s.Opts.Trusting || !s.expired(*h) {
+		return true, nil
+	}
+	return false, s.lose(h)
+}
+
+func (s *session) expired(h hold) bool {
+	select {
+	case <-h.lease.Lost():
+		return true
+	default:
+	}
+	d := h.lease.Deadline
+	return !d.IsZero() && !s.client.Locks().Now().Before(d)
+}
+
+// lose records that the holder knows that its lease ended.
+func (s *session) lose(h *hold) error {
+	h.lost = true
+	_, err := s.Rec.Event(s.op(history.FLost, *h))
+	return err
+}
+
+// work is the time between two touches; a careful client stops when it is told
+// that the lease is lost.
+func (s *session) work(h *hold) error {
+	d := s.Opts.Hold
+	if s.Opts.Overrun > 0 && s.rng.Float64() < s.Opts.Overrun {
+		d = s.Opts.TTL * 3 / 2
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	lost := h.lease.Lost()
+	if s.Opts.Trusting || h.lost {
+		lost = nil
+	}
+	select {
+	case <-t.C:
+		return nil
+	case <-lost:
+		return s.lose(h)
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	}
+}
+
+// touch looks, marks the step in which a fault can still hit, and then does
+// what was meant to be done.
+func (s *session) touch(h *hold, step string, do func() error) error {
+	may, err := s.look(h)
+	if err != nil || !may {
+		return err
+	}
+	if err := s.client.Step(s.ctx, step); err != nil {
+		return err
+	}
+	return do()
+}

@@ -1,0 +1,49 @@
+package workloads
+
+import "github.com/lockstorm/lockstorm/history"
+
+// mutex is the plain use of a lock: a counter is read, thought about, and
+// written back plus one. Whoever gets in between loses an update.
+var mutex = Workload{
+	Name:    "mutex",
+	Doc:     "read-modify-write of a counter in two steps under the lock",
+	Suits:   func(c history.Claims) bool { return !c.ReadWrite },
+	section: mutexSection,
+	values:  1,
+}
+
+func mutexSection(s *session, lock string) error {
+	h := hold{lock: lock, handle: s.handles[lock]}
+	ok, err := s.enter(&h)
+	if err != nil || !ok {
+		return err
+	}
+	if err := s.increment(&h, s.work); err != nil {
+		return err
+	}
+	return s.leave(h)
+}
+
+// increment adds one to the first register, in two touches with work between.
+func (s *session) increment(h *hold, work func(*hold) error) error {
+	if err := s.client.Step(s.ctx, "hold"); err != nil {
+		return err
+	}
+	var values []int64
+	err := s.touch(h, "read", func() (err error) {
+		values, err = s.read(*h)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := work(h); err != nil {
+		return err
+	}
+	if values == nil {
+		return nil
+	}
+	return s.touch(h, "touch", func() error {
+		return s.write(*h, []int64{values[0] + 1})
+	})
+}

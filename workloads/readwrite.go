@@ -1,0 +1,81 @@
+package workloads
+
+import (
+	"fmt"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// readWrite has readers and writers share a pair of registers that must be
+// equal. A writer changes one, works, and changes the other: a reader that is
+// let in beside it sees them differ.
+var readWrite = Workload{
+	Name:    "read-write",
+	Doc:     "readers and writers on a pair of values that must be equal",
+	Suits:   func(c history.Claims) bool { return c.ReadWrite },
+	section: readWriteSection,
+	values:  2,
+}
+
+// readers is the share of critical sections that only read: two of three, so
+// that of three clients often two read while one wants to write.
+const readers = 2.0 / 3
+
+func readWriteSection(s *session, lock string) error {
+	rw, ok := s.handles[lock].(locks.RWLocker)
+	if !ok {
+		return fmt.Errorf("recipe %s claims to be a read-write lock but has no Read and Write", s.Claims.Lock)
+	}
+	h := hold{lock: lock, mode: history.Write, handle: rw.Write()}
+	body := writeBoth
+	if s.rng.Float64() < readers {
+		h.mode, h.handle, body = history.Read, rw.Read(), readTwice
+	}
+	ok, err := s.enter(&h)
+	if err != nil || !ok {
+		return err
+	}
+	if err := s.client.Step(s.ctx, "hold"); err != nil {
+		return err
+	}
+	if err := body(s, &h); err != nil {
+		return err
+	}
+	return s.leave(h)
+}
+
+func readTwice(s *session, h *hold) error {
+	look := func() error {
+		_, err := s.read(*h)
+		return err
+	}
+	if err := s.touch(h, "read", look); err != nil {
+		return err
+	}
+	if err := s.work(h); err != nil {
+		return err
+	}
+	return s.touch(h, "touch", look)
+}
+
+func writeBoth(s *session, h *hold) error {
+	var next int64
+	err := s.touch(h, "read", func() error {
+		values, err := s.read(*h)
+		if err != nil {
+			return err
+		}
+		next = values[0] + 1
+		return s.write(*h, []int64{next, values[1]})
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.work(h); err != nil {
+		return err
+	}
+	return s.touch(h, "touch", func() error {
+		return s.write(*h, []int64{next, next})
+	})
+}

@@ -1,0 +1,70 @@
+package workloads
+
+import "github.com/lockstorm/lockstorm/history"
+
+// reentrant takes the lock again while holding it, to a depth of one to three,
+// and releases it as often. An acquire of unknown outcome is tried once more,
+// as services do: a recipe that counts it twice is left with a hold that
+// nobody will release.
+var reentrant = Workload{
+	Name:    "reentrant",
+	Doc:     "nested acquires by one owner around a read-modify-write",
+	Suits:   func(c history.Claims) bool { return c.Reentrant },
+	section: reentrantSection,
+	values:  1,
+}
+
+func reentrantSection(s *session, lock string) error {
+	depth := 1 + s.rng.IntN(3)
+	outer := hold{lock: lock, handle: s.handles[lock]}
+	ok, err := s.enter(&outer)
+	if err != nil || !ok {
+		return err
+	}
+	holds := []hold{outer}
+	for range depth - 1 {
+		if err := s.client.Step(s.ctx, "hold"); err != nil {
+			return err
+		}
+		if err := s.sleep(s.Opts.Hold / 4); err != nil {
+			return err
+		}
+		inner, ok, err := s.reenter(&holds[0])
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		holds = append(holds, inner)
+	}
+	if err := s.increment(&holds[0], s.work); err != nil {
+		return err
+	}
+	for i := len(holds) - 1; i >= 0; i-- {
+		if err := s.leave(holds[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reenter acquires what the client already holds: one attempt, and a second
+// one if the outcome of the first is unknown. A refusal tells the holder that
+// it lost its lease.
+func (s *session) reenter(outer *hold) (inner hold, ok bool, err error) {
+	inner = hold{lock: outer.lock, handle: outer.handle}
+	for range 2 {
+		_, lerr := s.attempt(s.ctx, &inner, inner.handle.TryLock)
+		if t, _, _ := outcome(lerr); t == history.Fail {
+			if outer.lost {
+				return inner, false, nil
+			}
+			return inner, false, s.lose(outer)
+		}
+		if ok, err := s.entry(lerr); ok || err != nil {
+			return inner, ok, err
+		}
+	}
+	return inner, false, nil
+}
