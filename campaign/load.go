@@ -1,7 +1,21 @@
 package campaign
 
-// Stored is a campaign read back from its directory. A campaign that was killed
-// has the trials that it finished, and a matrix of these.
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Stored is a campaign as its directory holds it. One that was killed has the
+// trials that it finished, and a matrix of these.
 type Stored struct {
 	Dir    string
 	Info   Info
@@ -10,4 +24,138 @@ type Stored struct {
 	// Truncated reports a last line of trials.jsonl that was cut off; nil if
 	// it was whole.
 	Truncated error
+}
+
+// storedSpec is spec.json: with the claims beside it, a history is judged again
+// as it was, even if its recipe has changed or gone.
+type storedSpec struct {
+	Spec
+	Claims history.Claims `json:"claims"`
+}
+
+// Load reads a campaign back from its directory. Errors are InputErrors that
+// name the file.
+func Load(dir string) (Stored, error) {
+	s := Stored{Dir: dir}
+	if err := readJSON(filepath.Join(dir, CampaignFile), &s.Info); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return s, Inputf("%s: expected the directory of a stored campaign, with %s in it", dir, CampaignFile)
+		}
+		return s, err
+	}
+	path := filepath.Join(dir, TrialsFile)
+	f, err := os.Open(path)
+	if err != nil {
+		return s, Inputf("%s: %w", path, err)
+	}
+	defer f.Close()
+	if s.Trials, s.Truncated, err = readTrials(f, path); err != nil {
+		return s, err
+	}
+	s.Matrix = fold(s.Info, dir, s.Trials)
+	return s, nil
+}
+
+// readTrials decodes trials.jsonl; a last line that was cut short is left out.
+func readTrials(r io.Reader, name string) (trials []Trial, truncated error, err error) {
+	in := bufio.NewReader(r)
+	for n := 1; ; n++ {
+		line, rerr := in.ReadBytes('\n')
+		if rerr != nil && rerr != io.EOF {
+			return nil, nil, Inputf("%s:%d: %w", name, n, rerr)
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			var t Trial
+			switch err := json.Unmarshal(line, &t); {
+			case err != nil && rerr == io.EOF:
+				return trials, fmt.Errorf("%s:%d: the last line is cut short; the %d trials before it are used", name, n, len(trials)), nil
+			case err != nil:
+				return nil, nil, Inputf("%s:%d: expected one trial as a JSON object per line: %w", name, n, err)
+			}
+			trials = append(trials, t)
+		}
+		if rerr == io.EOF {
+			return trials, nil, nil
+		}
+	}
+}
+
+// Record is one stored history with all that there is to judge it by.
+type Record struct {
+	Evidence history.Evidence
+	// Spec is nil if no spec.json lies beside the history.
+	Spec *Spec
+	// Truncated reports files whose last line was cut off.
+	Truncated []error
+}
+
+// LoadRecord reads a history and, from the files beside it if they are there,
+// its commands, its spec and its claims. The path is a history file or a
+// trial's folder. Errors are InputErrors that name the file and the line.
+func LoadRecord(path string) (Record, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, HistoryFile)
+	}
+	var r Record
+	f, err := os.Open(path)
+	if err != nil {
+		return r, Inputf("%s: expected a history file (JSON Lines) or a trial's folder: %w", path, errors.Unwrap(err))
+	}
+	defer f.Close()
+	ops, truncated, err := history.ReadOps(f, path)
+	if err != nil {
+		return r, &InputError{err}
+	}
+	r.Evidence.Ops = ops
+	r.truncated(truncated)
+	if err := r.loadCommands(filepath.Join(filepath.Dir(path), CommandsFile)); err != nil {
+		return r, err
+	}
+	var s storedSpec
+	err = readJSON(filepath.Join(filepath.Dir(path), SpecFile), &s)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return r, err
+	default:
+		r.Spec, r.Evidence.Claims = &s.Spec, s.Claims
+	}
+	return r, nil
+}
+
+func (r *Record) truncated(err error) {
+	if err != nil {
+		r.Truncated = append(r.Truncated, err)
+	}
+}
+
+// loadCommands reads the command log, if there is one.
+func (r *Record) loadCommands(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return Inputf("%s: %w", path, err)
+	}
+	defer f.Close()
+	cmds, truncated, err := history.ReadCommands(f, path)
+	if err != nil {
+		return &InputError{err}
+	}
+	r.Evidence.Commands = cmds
+	r.truncated(truncated)
+	return nil
+}
+
+// readJSON decodes a file; the error names it.
+func readJSON(path string, v any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Inputf("%s: %w", path, errors.Unwrap(err))
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return Inputf("%s: %w", path, err)
+	}
+	return nil
 }

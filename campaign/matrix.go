@@ -2,7 +2,9 @@ package campaign
 
 import (
 	"context"
+	"slices"
 
+	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 )
@@ -77,4 +79,33 @@ type Sink interface {
 	Trial(ctx context.Context, t Trial, e history.Evidence) error
 	// Done is called once, after the last trial.
 	Done(ctx context.Context, m Matrix) error
+}
+
+// Exit codes, as in Jepsen.
+const (
+	ExitExpected   = 0   // as expected; without Config.Expect also violations
+	ExitUnexpected = 1   // found what was not expected, or missed what was
+	ExitUnknown    = 2   // somewhere it cannot be told
+	ExitUsage      = 254 // bad usage or configuration
+	ExitHarness    = 255 // the harness itself failed
+)
+
+// ExitCode says how a finished campaign ends its program. Without expect,
+// finding violations is the job done. A violation whose cause cannot be told
+// counts as unknown, not as unexpected.
+func (m Matrix) ExitCode(expect bool) int {
+	if len(m.Failed) > 0 {
+		return ExitHarness
+	}
+	told := func(s Surprise) bool { return s.Cause != string(checker.Unclassified) }
+	if expect && (len(m.Missed) > 0 || slices.ContainsFunc(m.Unexpected, told)) {
+		return ExitUnexpected
+	}
+	unsure := func(c Cell) bool {
+		return c.Verdict == Unknown || slices.Contains(c.Causes, string(checker.Unclassified))
+	}
+	if slices.ContainsFunc(m.Cells, unsure) {
+		return ExitUnknown
+	}
+	return ExitExpected
 }

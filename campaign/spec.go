@@ -3,7 +3,7 @@ package campaign
 import (
 	"time"
 
-	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -24,61 +24,45 @@ type Spec struct {
 	Durability testbed.Durability `json:"durability,omitempty"`
 	Options    workloads.Options  `json:"options"`
 	Plan       nemesis.Plan       `json:"plan,omitempty"`
-	// Seed of everything random in the trial; below 2^53, so that programs that
-	// read JSON numbers as floats keep it.
+	// Seed of everything random in the trial, at most MaxSeed.
 	Seed uint64 `json:"seed"`
 	// Trial is the trial's number in its cell and workload, from 0.
 	Trial int `json:"trial"`
-	// Timeout ends the trial as failed; 0 = chosen from Options.
+	// CommandTimeout is the clients' read and write timeout; 0 = the testbed's own.
+	CommandTimeout time.Duration `json:"commandTimeout,omitempty"`
+	// Timeout ends the trial as failed; 0 = long enough for any trial of these options.
 	Timeout time.Duration `json:"timeout,omitempty"`
+	// Logs is where the nodes' logs go; "" = not kept. It is not part of what
+	// defines the trial.
+	Logs string `json:"-"`
 }
 
-// Outcome is how a trial or a cell came out, as matrix.json spells it.
-type Outcome string
-
-// Outcomes, worst first.
-const (
-	Violated     Outcome = "violated"      // an oracle other than liveness
-	Blocked      Outcome = "blocked"       // only liveness: kind bug = for ever, kind limit = up to the lease time
-	Unknown      Outcome = "unknown"       // an oracle could not tell, or no trial finished
-	NotExercised Outcome = "not-exercised" // the fault hit nothing
-	NotSupported Outcome = "not-supported" // the testbed or topology cannot do it
-	Holds        Outcome = "holds"         // no violation in the trials that were run; never "safe"
-)
-
-// Flaw is one (oracle, cause) that a trial or a cell showed, with the kind that
-// the recipe declared for it.
-type Flaw struct {
-	Oracle string `json:"oracle"`
-	Cause  string `json:"cause"`
-	// Kind is bug or limit as the recipe declares it; empty if the recipe
-	// declares no such flaw: it was not expected.
-	Kind locks.Kind `json:"kind"`
-	// Forever: nobody would ever have got in again (liveness only).
-	Forever bool `json:"forever,omitempty"`
+// claims is what the recipe promises in this trial.
+func (s Spec) claims(r locks.Recipe) history.Claims {
+	nodes := 1
+	if s.Topology == testbed.Independent {
+		nodes = s.Nodes
+		if nodes == 0 {
+			nodes = defaultNodes
+		}
+	}
+	c := r.Claims(s.Options.TTL, nodes)
+	c.Lock = r.ID
+	c.Trusting = s.Options.Trusting
+	return c
 }
 
-// Trial is one finished trial: a line of trials.jsonl.
-type Trial struct {
-	Spec     Spec              `json:"spec"`
-	Outcome  Outcome           `json:"outcome"`
-	Kind     locks.Kind        `json:"kind"`
-	Flaws    []Flaw            `json:"flaws,omitempty"` // distinct, sorted
-	Verdicts []checker.Verdict `json:"verdicts,omitempty"`
-	// Hits sums what the plan's windows demonstrably affected.
-	Hits     int `json:"hits"`
-	Ops      int `json:"ops"`
-	Commands int `json:"commands"`
-	// Hash is history.Hash of history and commands.
-	Hash string `json:"hash,omitempty"`
-	// Dir is the trial's folder relative to the campaign's; empty if it was
-	// not kept.
-	Dir string `json:"dir,omitempty"`
-	// Err says why the harness could not finish or judge the trial; then
-	// Outcome is unknown.
-	Err     string        `json:"error,omitempty"`
-	Elapsed time.Duration `json:"elapsed"`
-	// Probe: the fault-free trial that a campaign starts with per recipe and
-	// workload; it also counts as a trial of fault none if that was asked for.
-	Probe bool `json:"probe,omitempty"`
+// defaultNodes is the size of an independent topology: RedLock's five.
+const defaultNodes = 5
+
+// timeLimit is when a trial has certainly gone wrong: set-up and teardown on a
+// busy machine, the disturbed part with faults that outlast it, and the
+// liveness phase, each with room to spare.
+func (s Spec) timeLimit(c history.Claims) time.Duration {
+	if s.Timeout > 0 {
+		return s.Timeout
+	}
+	o := s.Options
+	perClient := o.Hold + o.Retry + max(s.CommandTimeout, 3*time.Second)
+	return 30*time.Second + 2*o.Duration + 2*(max(c.Recovery, c.KeyTTL, o.TTL)+o.Margin) + time.Duration(2*o.Clients*o.Keys)*perClient
 }

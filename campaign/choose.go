@@ -1,0 +1,93 @@
+package campaign
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+)
+
+// Choose resolves a user's choice among offered names: exact names, globs as
+// in path.Match, and "all". The result is in the order of offered, each name
+// once. The error is an InputError that offers the nearest names; what says
+// what they are names of, in the singular ("lock").
+func Choose(what string, choice, offered []string) ([]string, error) {
+	chosen := map[string]bool{}
+	asked := false
+	for _, c := range choice {
+		c = strings.TrimSpace(c)
+		if c == "" {
+			continue
+		}
+		asked = true
+		found, err := matching(what, c, offered)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			chosen[f] = true
+		}
+	}
+	if !asked {
+		return nil, Inputf("no %s chosen: expected %s names, globs or \"all\"", what, what)
+	}
+	var names []string
+	for _, o := range offered {
+		if chosen[o] {
+			names = append(names, o)
+		}
+	}
+	return names, nil
+}
+
+// matching returns the offered names that one element of a choice means.
+func matching(what, c string, offered []string) ([]string, error) {
+	if c == "all" {
+		return offered, nil
+	}
+	if slices.Contains(offered, c) {
+		return []string{c}, nil
+	}
+	if !strings.ContainsAny(c, `*?[\`) {
+		return nil, Inputf("unknown %s %q: did you mean %s? (lockstorm list %ss)", what, c, nearest(c, offered), what)
+	}
+	var found []string
+	for _, o := range offered {
+		ok, err := path.Match(c, o)
+		if err != nil {
+			return nil, Inputf("%s glob %q: %w", what, c, err)
+		}
+		if ok {
+			found = append(found, o)
+		}
+	}
+	if len(found) == 0 {
+		return nil, Inputf("%s glob %q matches none of %s", what, c, strings.Join(offered, ", "))
+	}
+	return found, nil
+}
+
+// nearest names up to three offered names, nearest first by edit distance; all
+// that are about as near as the nearest.
+func nearest(name string, offered []string) string {
+	sorted := slices.Clone(offered)
+	near := func(o string) float64 { return levenshtein.Match(name, o, nil) }
+	slices.SortStableFunc(sorted, func(a, b string) int {
+		switch x, y := near(a), near(b); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	best := sorted[:min(3, len(sorted))]
+	for i, o := range best {
+		if near(o) < near(best[0])*0.8 {
+			best = best[:i]
+			break
+		}
+	}
+	return strings.Join(best, " or ")
+}

@@ -1,0 +1,255 @@
+package campaign
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// resultRank orders the results of one oracle, worst first.
+var resultRank = []checker.Result{checker.Violated, checker.Unknown, checker.Held, checker.NotExercised, checker.NotApplicable}
+
+// fold makes the matrix of what was planned and what was found. It is a pure
+// function of what is stored and of what recipes declare.
+func fold(info Info, dir string, trials []Trial) Matrix {
+	m := Matrix{
+		Schema:  Schema,
+		Seed:    info.Config.Seed,
+		Testbed: info.Config.Testbed,
+		Command: info.Command,
+		Store:   dir,
+		Cells:   []Cell{},
+	}
+	// Trials end in any order; what is said of them does not depend on it.
+	trials = slices.Clone(trials)
+	slices.SortStableFunc(trials, func(a, b Trial) int {
+		return cmp.Or(cmp.Compare(a.Spec.Lock, b.Spec.Lock), cmp.Compare(a.Spec.Fault, b.Spec.Fault), compareTrials(a, b))
+	})
+	type key struct{ lock, fault string }
+	byCell := map[key][]Trial{}
+	for _, t := range trials {
+		k := key{t.Spec.Lock, t.Spec.Fault}
+		byCell[k] = append(byCell[k], t)
+		if t.Err != "" {
+			m.Failed = append(m.Failed, t)
+		}
+	}
+	for _, p := range info.Plan {
+		m.Cells = append(m.Cells, foldCell(info, p, byCell[key{p.Lock, p.Fault}]))
+	}
+	m.Unexpected = unexpected(trials)
+	m.Missed = missed(info, trials)
+	return m
+}
+
+// foldCell gives a cell the worst of its trials, which come worst first.
+func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
+	c := Cell{Lock: p.Lock, Fault: p.Fault, Causes: []string{}, Oracles: map[string]string{}, Trials: len(trials)}
+	switch {
+	case p.NotSupported != "":
+		c.Verdict, c.Why = NotSupported, p.NotSupported
+	case p.NotExercised != "":
+		c.Verdict, c.Why = NotExercised, p.NotExercised
+	case len(trials) == 0:
+		c.Verdict, c.Why = Unknown, "no trial was run"
+	}
+	if len(trials) == 0 {
+		return c
+	}
+	worst := trials[0]
+	for _, t := range trials {
+		if t.Err == "" && t.exercised() {
+			c.Exercised++
+		}
+		if t.Violation() {
+			c.Violations++
+		}
+		c.addFlaws(t.Flaws)
+		for _, v := range t.Verdicts {
+			c.Oracles[v.Oracle] = worse(c.Oracles[v.Oracle], string(v.Result))
+		}
+	}
+	c.Verdict, c.Kind = worst.Outcome, worst.Kind
+	if len(worst.Flaws) > 0 {
+		c.Forever = worst.Flaws[0].Forever
+	}
+	// One trial whose trigger never came takes nothing from the others: they
+	// are what the bound counts.
+	if c.Verdict == NotExercised {
+		if i := slices.IndexFunc(trials, func(t Trial) bool { return t.Outcome == Holds }); i >= 0 {
+			worst = trials[i]
+			c.Verdict = Holds
+		}
+	}
+	c.Why, c.Dir, c.Seed = worst.Err, worst.Dir, worst.Spec.Seed
+	c.Replay = replay(info, worst.Spec)
+	return c
+}
+
+// addFlaws adds those that the cell does not have yet, worst first.
+func (c *Cell) addFlaws(flaws []Flaw) {
+	for _, f := range flaws {
+		i := slices.IndexFunc(c.Flaws, func(g Flaw) bool { return g.Oracle == f.Oracle && g.Cause == f.Cause })
+		if i < 0 {
+			c.Flaws = append(c.Flaws, f)
+		} else {
+			c.Flaws[i].Forever = c.Flaws[i].Forever || f.Forever
+		}
+	}
+	slices.SortFunc(c.Flaws, compareFlaws)
+	c.Causes = []string{}
+	for _, f := range c.Flaws {
+		if !slices.Contains(c.Causes, f.Cause) {
+			c.Causes = append(c.Causes, f.Cause)
+		}
+	}
+}
+
+// Words are FAULTS.md's words for the cell's verdict.
+func (c Cell) Words() string {
+	switch c.Verdict {
+	case Violated:
+		return "violated: " + cmp.Or(string(c.Kind), "undeclared")
+	case Blocked:
+		if c.Forever {
+			return "blocked for ever"
+		}
+		return "blocked up to TTL"
+	case NotExercised:
+		return "fault not exercised"
+	case NotSupported:
+		return "not supported"
+	case Holds:
+		return fmt.Sprintf("no violation in %d %s", c.Exercised, plural(c.Exercised, "trial"))
+	}
+	return string(c.Verdict)
+}
+
+// Bound is the upper end of the 95 % confidence interval of the share of
+// violated trials when none was seen: the rule of three.
+func (c Cell) Bound() float64 {
+	if c.Exercised < 3 {
+		return 1
+	}
+	return 3 / float64(c.Exercised)
+}
+
+// compareTrials puts the trial first that shows its cell's verdict best; among
+// equals the earliest.
+func compareTrials(a, b Trial) int {
+	forever := func(t Trial) bool { return len(t.Flaws) > 0 && t.Flaws[0].Forever }
+	return cmp.Or(
+		rank(a.Outcome, a.Kind, forever(a))-rank(b.Outcome, b.Kind, forever(b)),
+		cmp.Compare(a.Spec.Trial, b.Spec.Trial),
+		cmp.Compare(a.Spec.Workload, b.Spec.Workload),
+	)
+}
+
+// worse returns the worse of two results of one oracle; "" is better than any.
+func worse(a, b string) string {
+	at := func(r string) int {
+		if i := slices.Index(resultRank, checker.Result(r)); i >= 0 {
+			return i
+		}
+		return len(resultRank)
+	}
+	if at(b) < at(a) {
+		return b
+	}
+	return a
+}
+
+// replay is the command line that runs a trial again, within its cell: trials
+// are numbered from 0 and keep their seeds whatever runs beside them.
+func replay(info Info, s Spec) string {
+	c, d := info.Config, DefaultConfig()
+	words := []string{
+		"lockstorm run", "--testbed", s.Testbed, "--locks", s.Lock, "--faults", s.Fault, "--workloads", s.Workload,
+		"--seed", strconv.FormatUint(c.Seed, 10), "--trials", strconv.Itoa(s.Trial + 1),
+	}
+	flag := func(differs bool, name string, value any) {
+		if differs {
+			words = append(words, "--"+name, fmt.Sprint(value))
+		}
+	}
+	flag(c.Topology != d.Topology, "topology", c.Topology)
+	flag(c.Nodes != d.Nodes, "nodes", c.Nodes)
+	flag(c.Clients != d.Clients, "clients", c.Clients)
+	flag(c.Keys != d.Keys, "keys", c.Keys)
+	flag(c.TTL != d.TTL, "ttl", c.TTL)
+	flag(c.Hold != d.Hold, "hold", c.Hold)
+	flag(c.Rest != d.Rest, "rest", c.Rest)
+	flag(c.Overrun != d.Overrun, "overrun", c.Overrun)
+	flag(c.Duration != d.Duration, "duration", c.Duration)
+	if c.Trusting {
+		words = append(words, "--clients-trust")
+	}
+	return strings.Join(words, " ")
+}
+
+// unexpected lists violations that their recipes do not declare, each once,
+// with the first trial that showed it.
+func unexpected(trials []Trial) []Surprise {
+	var all []Surprise
+	for _, t := range trials {
+		for _, f := range t.Flaws {
+			if f.Kind != "" {
+				continue
+			}
+			s := Surprise{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: t.Dir}
+			same := func(o Surprise) bool {
+				return o.Lock == s.Lock && o.Fault == s.Fault && o.Oracle == s.Oracle && o.Cause == s.Cause
+			}
+			if !slices.ContainsFunc(all, same) {
+				all = append(all, s)
+			}
+		}
+	}
+	slices.SortStableFunc(all, compareSurprises)
+	return all
+}
+
+// missed lists the declared flaws that no trial showed although one of the
+// faults under which to look was tried.
+func missed(info Info, trials []Trial) []Surprise {
+	tried := map[string][]string{} // by lock, in the plan's order
+	for _, p := range info.Plan {
+		if p.NotSupported == "" {
+			tried[p.Lock] = append(tried[p.Lock], p.Fault)
+		}
+	}
+	type found struct{ lock, oracle, cause string }
+	shown := map[found]bool{}
+	for _, t := range trials {
+		for _, f := range t.Flaws {
+			shown[found{t.Spec.Lock, f.Oracle, f.Cause}] = true
+		}
+	}
+	var all []Surprise
+	for _, r := range locks.All() {
+		for _, f := range r.Flaws {
+			under := slices.DeleteFunc(slices.Clone(tried[r.ID]), func(fault string) bool { return !slices.Contains(f.Faults, fault) })
+			if len(under) > 0 && !shown[found{r.ID, f.Oracle, f.Cause}] {
+				all = append(all, Surprise{Lock: r.ID, Fault: strings.Join(under, ","), Oracle: f.Oracle, Cause: f.Cause})
+			}
+		}
+	}
+	slices.SortStableFunc(all, compareSurprises)
+	return all
+}
+
+func compareSurprises(a, b Surprise) int {
+	return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Oracle, b.Oracle), cmp.Compare(a.Cause, b.Cause))
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}

@@ -1,0 +1,175 @@
+package campaign
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// Outcome is how a trial or a cell came out, as matrix.json spells it.
+type Outcome string
+
+// Outcomes, worst first.
+const (
+	Violated     Outcome = "violated"      // an oracle other than liveness
+	Blocked      Outcome = "blocked"       // only liveness: for ever, or up to the lease time
+	Unknown      Outcome = "unknown"       // an oracle could not tell, or no trial finished
+	NotExercised Outcome = "not-exercised" // the fault hit nothing
+	NotSupported Outcome = "not-supported" // the testbed or topology cannot do it
+	Holds        Outcome = "holds"         // no violation in the trials that were run; never "safe"
+)
+
+// liveness is the one oracle whose violation is a blockage, not a broken promise
+// of exclusion.
+const liveness = "liveness"
+
+// Flaw is one (oracle, cause) that a trial or a cell showed, with the kind that
+// the recipe declares for it.
+type Flaw struct {
+	Oracle string `json:"oracle"`
+	Cause  string `json:"cause"`
+	// Kind is bug or limit as the recipe declares it; empty if the recipe
+	// declares no such flaw: it was not expected.
+	Kind locks.Kind `json:"kind"`
+	// Forever: nobody would ever have got in again (liveness only).
+	Forever bool `json:"forever,omitempty"`
+}
+
+// Trial is one finished trial: a line of trials.jsonl.
+type Trial struct {
+	Spec     Spec              `json:"spec"`
+	Outcome  Outcome           `json:"outcome"`
+	Kind     locks.Kind        `json:"kind"`
+	Flaws    []Flaw            `json:"flaws,omitempty"` // distinct, worst first
+	Verdicts []checker.Verdict `json:"verdicts,omitempty"`
+	// Hits sums what the plan's windows demonstrably affected.
+	Hits     int `json:"hits"`
+	Ops      int `json:"ops"`
+	Commands int `json:"commands"`
+	// Hash is history.Hash of history and commands.
+	Hash string `json:"hash,omitempty"`
+	// Dir is the trial's folder relative to the campaign's; empty if it was
+	// not kept.
+	Dir string `json:"dir,omitempty"`
+	// Err says why the harness could not finish or judge the trial; then
+	// Outcome is unknown.
+	Err     string        `json:"error,omitempty"`
+	Elapsed time.Duration `json:"elapsed"`
+	// Probe: a fault-free trial that was run for its commands; it also counts
+	// as a trial of its cell, if that was asked for.
+	Probe bool `json:"probe,omitempty"`
+}
+
+// exercised says whether the trial's fault hit something; a trial without a
+// fault has nothing to prove.
+func (t Trial) exercised() bool { return len(t.Spec.Plan) == 0 || t.Hits > 0 }
+
+// Violation says whether an oracle was violated.
+func (t Trial) Violation() bool { return t.Outcome == Violated || t.Outcome == Blocked }
+
+// judged fills in what the verdicts amount to, by the flaws that the recipe declares.
+func (t *Trial) judged(declared []locks.Flaw) {
+	t.Flaws = flawsOf(*t, declared)
+	t.Outcome, t.Kind = Holds, ""
+	switch {
+	case t.Err != "":
+		t.Outcome = Unknown
+	case len(t.Flaws) > 0:
+		t.Outcome, t.Kind = t.Flaws[0].outcome(), t.Flaws[0].Kind
+	case t.has(checker.Unknown):
+		t.Outcome = Unknown
+	case !t.exercised() || !t.has(checker.Held):
+		t.Outcome = NotExercised
+	}
+}
+
+// has says whether any oracle came to result r.
+func (t Trial) has(r checker.Result) bool {
+	return slices.ContainsFunc(t.Verdicts, func(v checker.Verdict) bool { return v.Result == r })
+}
+
+// flawsOf lists the distinct flaws that t shows, worst first.
+func flawsOf(t Trial, declared []locks.Flaw) []Flaw {
+	var flaws []Flaw
+	add := func(f Flaw) {
+		if i := slices.IndexFunc(flaws, func(g Flaw) bool { return g.Oracle == f.Oracle && g.Cause == f.Cause }); i >= 0 {
+			flaws[i].Forever = flaws[i].Forever || f.Forever
+			return
+		}
+		flaws = append(flaws, f)
+	}
+	for _, v := range t.Verdicts {
+		if v.Result != checker.Violated {
+			continue
+		}
+		if len(v.Findings) == 0 {
+			add(Flaw{Oracle: v.Oracle, Cause: string(checker.Unclassified)})
+		}
+		for _, f := range v.Findings {
+			cause := string(cmp.Or(f.Cause, checker.Unclassified))
+			add(Flaw{Oracle: v.Oracle, Cause: cause, Kind: kindOf(t.Spec, v.Oracle, cause, declared), Forever: f.Forever})
+		}
+	}
+	slices.SortFunc(flaws, compareFlaws)
+	return flaws
+}
+
+// kindOf finds the kind that the recipe declares for (oracle, cause), first for
+// the trial's own fault, then for any. A trial in which nothing was disturbed
+// shows only flaws that are declared for just that.
+func kindOf(s Spec, oracle, cause string, declared []locks.Flaw) locks.Kind {
+	var kind locks.Kind
+	for _, f := range declared {
+		if f.Oracle != oracle || f.Cause != cause {
+			continue
+		}
+		if slices.Contains(f.Faults, s.Fault) {
+			return f.Kind
+		}
+		if len(s.Plan) > 0 && kind == "" {
+			kind = f.Kind
+		}
+	}
+	return kind
+}
+
+// outcome is what the flaw makes of a trial.
+func (f Flaw) outcome() Outcome {
+	if f.Oracle == liveness {
+		return Blocked
+	}
+	return Violated
+}
+
+// rank orders (outcome, kind, for ever) as FAULTS.md does, worst first. An
+// undeclared violation ranks between a bug and a limit: nothing excuses it.
+func rank(o Outcome, k locks.Kind, forever bool) int {
+	kinds := map[locks.Kind]int{locks.Bug: 0, "": 1, locks.Limit: 2}
+	switch o {
+	case Violated:
+		return kinds[k]
+	case Blocked:
+		if forever {
+			return 3 + kinds[k]
+		}
+		return 6 + kinds[k]
+	case Unknown:
+		return 9
+	case NotExercised:
+		return 10
+	case NotSupported:
+		return 11
+	}
+	return 12
+}
+
+func compareFlaws(a, b Flaw) int {
+	return cmp.Or(
+		rank(a.outcome(), a.Kind, a.Forever)-rank(b.outcome(), b.Kind, b.Forever),
+		cmp.Compare(a.Oracle, b.Oracle),
+		cmp.Compare(a.Cause, b.Cause),
+	)
+}

@@ -1,0 +1,256 @@
+package campaign
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// undisturbed is the fault of probe trials: what a recipe sends here tells where
+// the others can strike.
+const undisturbed = "none"
+
+// plannedCell is a cell before it is run.
+type plannedCell struct {
+	recipe    locks.Recipe
+	fault     nemesis.Fault
+	topology  testbed.Topology
+	workloads []string
+	why       string // not supported, if not empty
+}
+
+// job is one trial to be run.
+type job struct {
+	spec  Spec
+	probe bool
+}
+
+// pair is what a probe is made for.
+type pair struct{ lock, workload string }
+
+// planner turns a configuration into cells, and cells into trials.
+type planner struct {
+	config     Config
+	topologies []testbed.Topology
+	points     map[pair][]testbed.Point // by probes that finished
+}
+
+// cells resolves the names of the configuration: every chosen recipe under
+// every chosen fault.
+func (p *planner) cells() ([]plannedCell, error) {
+	recipes, err := chosen("lock", p.config.Locks, locks.All(), func(r locks.Recipe) string { return r.ID })
+	if err != nil {
+		return nil, err
+	}
+	faults, err := chosen("fault", p.config.Faults, nemesis.All(), func(f nemesis.Fault) string { return f.Name })
+	if err != nil {
+		return nil, err
+	}
+	bodies, err := chosen("workload", p.config.Workloads, workloads.All(), func(w workloads.Workload) string { return w.Name })
+	if err != nil {
+		return nil, err
+	}
+	if t := p.config.Topology; t != "" && !slices.Contains(p.topologies, t) {
+		return nil, Inputf("--topology %q: expected one of %v", t, p.topologies)
+	}
+	var cells []plannedCell
+	for _, r := range recipes {
+		for _, f := range faults {
+			cells = append(cells, p.cell(r, f, bodies))
+		}
+	}
+	return cells, nil
+}
+
+// cell plans one recipe under one fault.
+func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workload) plannedCell {
+	c := plannedCell{recipe: r, fault: f}
+	topology, err := nemesis.Supported(f, r.Topology, p.topologies)
+	if err != nil {
+		c.why = err.Error()
+		return c
+	}
+	c.topology = topology
+	if t := p.config.Topology; t != "" {
+		if !covers(t, topology) {
+			c.why = fmt.Sprintf("it needs a %s topology, not %s", topology, t)
+			return c
+		}
+		c.topology = t
+	}
+	claims := p.spec(c, "", 0).claims(r)
+	for _, w := range bodies {
+		if w.Suits(claims) {
+			c.workloads = append(c.workloads, w.Name)
+		}
+	}
+	if len(c.workloads) == 0 {
+		c.why = "none of the chosen workloads suits the recipe"
+	}
+	return c
+}
+
+// covers says whether a topology has all that another one has.
+func covers(have, need testbed.Topology) bool {
+	return have == need || have == testbed.Replicated && need == testbed.Single
+}
+
+// spec is the trial number k of a cell under a workload, without its plan.
+func (p *planner) spec(c plannedCell, workload string, k int) Spec {
+	conf := p.config
+	s := Spec{
+		Lock:     c.recipe.ID,
+		Workload: workload,
+		Fault:    c.fault.Name,
+		Testbed:  conf.Testbed,
+		Topology: c.topology,
+		Seed:     trialSeed(conf.Seed, c.recipe.ID, c.fault.Name, workload, k),
+		Trial:    k,
+		// A service waits for Redis a good deal shorter than a lease lasts.
+		CommandTimeout: conf.TTL / 2,
+		Timeout:        conf.Timeout,
+	}
+	if c.topology == testbed.Independent {
+		s.Nodes = cmp.Or(conf.Nodes, defaultNodes)
+	}
+	s.Options = workloads.Options{
+		Clients:  conf.Clients,
+		Keys:     conf.Keys,
+		TTL:      conf.TTL,
+		Hold:     cmp.Or(conf.Hold, conf.TTL/10),
+		Rest:     cmp.Or(conf.Rest, conf.TTL/20),
+		Retry:    conf.TTL / 40,
+		Duration: conf.Duration,
+		Margin:   conf.TTL / 2,
+		Trusting: conf.Trusting,
+		Seed:     s.Seed,
+		Overrun:  conf.Overrun,
+	}
+	if conf.Overrun < 0 {
+		s.Options.Overrun = 0
+		if s.claims(c.recipe).Renews {
+			s.Options.Overrun = 0.25
+		}
+	}
+	return s
+}
+
+// world is what the nemesis makes plans for.
+func (p *planner) world(s Spec, claims history.Claims) nemesis.World {
+	nodes := []string{"n0"}
+	for i := 1; i < s.Nodes; i++ {
+		nodes = append(nodes, fmt.Sprintf("n%d", i))
+	}
+	return nemesis.World{
+		Clients:        s.Options.Clients,
+		Nodes:          nodes,
+		Topology:       s.Topology,
+		TTL:            s.Options.TTL,
+		Hold:           s.Options.Hold,
+		Retry:          s.Options.Retry,
+		Duration:       s.Options.Duration,
+		CommandTimeout: s.CommandTimeout,
+		Points:         p.points[pair{s.Lock, s.Workload}],
+		Claims:         claims,
+	}
+}
+
+// probes are the fault-free trials, one per recipe and workload of the cells.
+func (p *planner) probes(cells []plannedCell) ([]job, error) {
+	calm, ok := nemesis.ByName(undisturbed)
+	if !ok {
+		return nil, fmt.Errorf("plan the probe trials: there is no fault %q", undisturbed)
+	}
+	var jobs []job
+	seen := map[pair]bool{}
+	for _, c := range cells {
+		for _, w := range c.workloads {
+			at := pair{c.recipe.ID, w}
+			if seen[at] {
+				continue
+			}
+			seen[at] = true
+			body, _ := workloads.ByName(w)
+			probe := p.cell(c.recipe, calm, []workloads.Workload{body})
+			if probe.why != "" {
+				return nil, fmt.Errorf("plan a probe of %s: %s", c.recipe.ID, probe.why)
+			}
+			jobs = append(jobs, job{spec: p.spec(probe, w, 0), probe: true})
+		}
+	}
+	return jobs, nil
+}
+
+// jobs are the trials of all cells but those that the probes were, in an order
+// that fills the matrix evenly. A workload in which the fault has nothing to
+// strike is taken from its cell; a cell without any is not supported.
+func (p *planner) jobs(cells []plannedCell) ([]job, error) {
+	var jobs []job
+	for k := range p.config.Trials {
+		for i := range cells {
+			for _, w := range slices.Clone(cells[i].workloads) {
+				if cells[i].fault.Name == undisturbed && k == 0 {
+					continue
+				}
+				if _, ok := p.points[pair{cells[i].recipe.ID, w}]; !ok {
+					continue // its probe failed, which is reported
+				}
+				s := p.spec(cells[i], w, k)
+				plan, err := nemesis.New(s.Seed, []string{s.Fault}, p.world(s, s.claims(cells[i].recipe)), k)
+				switch {
+				case errors.Is(err, nemesis.ErrNotSupported):
+					cells[i].drop(w, err)
+					continue
+				case err != nil:
+					return nil, fmt.Errorf("plan %s under %s: %w", s.Lock, s.Fault, err)
+				}
+				s.Plan, s.Durability = plan, plan.Durability()
+				jobs = append(jobs, job{spec: s})
+			}
+		}
+	}
+	return jobs, nil
+}
+
+// drop takes a workload from the cell.
+func (c *plannedCell) drop(workload string, why error) {
+	c.workloads = slices.DeleteFunc(c.workloads, func(w string) bool { return w == workload })
+	if len(c.workloads) == 0 {
+		c.why = why.Error()
+	}
+}
+
+// planned is what campaign.json says of the cells.
+func planned(cells []plannedCell) []PlannedCell {
+	var all []PlannedCell
+	for _, c := range cells {
+		all = append(all, PlannedCell{Lock: c.recipe.ID, Fault: c.fault.Name, Workloads: c.workloads, NotSupported: c.why})
+	}
+	return all
+}
+
+// chosen resolves a choice among the values of a registry.
+func chosen[T any](what string, choice []string, all []T, name func(T) string) ([]T, error) {
+	offered := make([]string, len(all))
+	for i, v := range all {
+		offered[i] = name(v)
+	}
+	names, err := Choose(what, choice, offered)
+	if err != nil {
+		return nil, err
+	}
+	var values []T
+	for _, v := range all {
+		if slices.Contains(names, name(v)) {
+			values = append(values, v)
+		}
+	}
+	return values, nil
+}

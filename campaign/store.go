@@ -1,0 +1,184 @@
+package campaign
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Names of the files in a campaign's directory and in a trial's folder.
+const (
+	CampaignFile = "campaign.json"
+	TrialsFile   = "trials.jsonl"
+	MatrixFile   = "matrix.json"
+
+	HistoryFile  = "history.jsonl"
+	CommandsFile = "commands.jsonl"
+	SpecFile     = "spec.json"
+	VerdictFile  = "verdict.json"
+)
+
+// Latest is the symbolic link, in the root of a store, to its newest campaign.
+const Latest = "latest"
+
+// store is the directory of one campaign.
+type store struct {
+	dir    string
+	trials *os.File // trials.jsonl
+}
+
+// createStore makes root/name/<time> and points root/latest to it. It never
+// touches what is there: a second campaign within one second gets a number.
+func createStore(root, name string, now time.Time) (*store, error) {
+	parent := filepath.Join(root, name)
+	if err := os.MkdirAll(parent, 0o777); err != nil {
+		return nil, Inputf("--store %s: expected a directory that can be written: %w", root, err)
+	}
+	stamp := now.UTC().Format("20060102T150405Z")
+	dir := filepath.Join(parent, stamp)
+	for n := 2; ; n++ {
+		err := os.Mkdir(dir, 0o777)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, Inputf("--store %s: expected a directory that can be written: %w", root, err)
+		}
+		dir = filepath.Join(parent, fmt.Sprintf("%s-%d", stamp, n))
+	}
+	if err := pointLatest(root, dir); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, TrialsFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if err != nil {
+		return nil, Inputf("--store %s: %w", root, err)
+	}
+	return &store{dir: dir, trials: f}, nil
+}
+
+// pointLatest makes root/latest a relative link to dir, in one step, and leaves
+// anything else of that name alone.
+func pointLatest(root, dir string) error {
+	link := filepath.Join(root, Latest)
+	if info, err := os.Lstat(link); err == nil && info.Mode()&fs.ModeSymlink == 0 {
+		return Inputf("--store %s: %s is not a symbolic link: move it away", root, link)
+	}
+	target, err := filepath.Rel(root, dir)
+	if err != nil {
+		return Inputf("--store %s: %w", root, err)
+	}
+	// Two campaigns may start at once: each link has a name of its own first.
+	temporary := filepath.Join(dir, "."+Latest)
+	if err := os.Symlink(target, temporary); err != nil {
+		return Inputf("--store %s: %w", root, err)
+	}
+	if err := os.Rename(temporary, link); err != nil {
+		return Inputf("--store %s: %w", root, err)
+	}
+	return nil
+}
+
+// add appends a line to trials.jsonl.
+func (s *store) add(t Trial) error {
+	line, err := json.Marshal(t)
+	if err != nil {
+		return fmt.Errorf("encode trial: %w", err)
+	}
+	if _, err := s.trials.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("write %s: %w", TrialsFile, err)
+	}
+	return nil
+}
+
+func (s *store) close() error { return s.trials.Close() }
+
+// folder is the directory of one running trial.
+type folder struct {
+	dir      string // relative to the campaign
+	path     string
+	history  *os.File
+	commands *os.File
+	encode   *json.Encoder
+	err      error // the first of writing commands
+}
+
+// folderName is where a trial is stored, relative to its campaign.
+func folderName(s Spec) string {
+	return filepath.Join("trials", s.Lock, s.Fault, fmt.Sprintf("%s-%d", s.Workload, s.Trial))
+}
+
+// folder makes a trial's folder with its spec.json and opens the streams.
+func (s *store) folder(spec storedSpec) (f *folder, err error) {
+	f = &folder{dir: folderName(spec.Spec)}
+	f.path = filepath.Join(s.dir, f.dir)
+	if err := os.MkdirAll(f.path, 0o777); err != nil {
+		return nil, fmt.Errorf("make the trial's folder: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.close())
+		}
+	}()
+	if err := writeJSON(filepath.Join(f.path, SpecFile), spec); err != nil {
+		return nil, err
+	}
+	if f.history, err = os.Create(filepath.Join(f.path, HistoryFile)); err != nil {
+		return nil, fmt.Errorf("open the history: %w", err)
+	}
+	if f.commands, err = os.Create(filepath.Join(f.path, CommandsFile)); err != nil {
+		return nil, fmt.Errorf("open the command log: %w", err)
+	}
+	f.encode = json.NewEncoder(f.commands)
+	return f, nil
+}
+
+// command streams one command. Calls come one at a time.
+func (f *folder) command(c history.Command) {
+	if err := f.encode.Encode(c); err != nil && f.err == nil {
+		f.err = fmt.Errorf("write %s: %w", CommandsFile, err)
+	}
+}
+
+// close ends the streams and returns the first error of writing.
+func (f *folder) close() error {
+	err := f.err
+	for _, file := range []*os.File{f.history, f.commands} {
+		if file != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}
+	return err
+}
+
+// remove takes the folder away, and those above it that are empty then.
+func (f *folder) remove() error {
+	if err := os.RemoveAll(f.path); err != nil {
+		return fmt.Errorf("remove the trial's folder: %w", err)
+	}
+	// os.Remove refuses a directory that is not empty: just what is wanted.
+	_ = os.Remove(filepath.Dir(f.path))
+	_ = os.Remove(filepath.Dir(filepath.Dir(f.path)))
+	return nil
+}
+
+// writeJSON writes v, indented, whole or not at all.
+func writeJSON(path string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", filepath.Base(path), err)
+	}
+	temporary := path + ".part"
+	if err := os.WriteFile(temporary, append(data, '\n'), 0o666); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	return nil
+}

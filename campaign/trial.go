@@ -1,0 +1,205 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// errTimeLimit is why a trial's context ended if it took too long.
+var errTimeLimit = errors.New("trial exceeded its time limit")
+
+// realTimer is implemented by testbeds that can say whether their clock is the
+// machine's. On virtual time there is no scheduling slack to measure.
+type realTimer interface{ RealTime() bool }
+
+// RunTrial runs one trial: clients and nemesis side by side for the duration
+// that s asks for, then, with everything healed, the workload's liveness phase
+// and a post-mortem of the nodes. Ops go to rec and commands to commands (which
+// may be nil) as they happen; the same are in the evidence that is returned,
+// also beside an error. The error is the harness's: what the recipe did wrong is
+// in the evidence only.
+//
+// rec's clock is the trial's clock. RunTrial uses tb for nothing but this
+// trial; trials may run at the same time.
+func RunTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder, commands func(history.Command)) (history.Evidence, error) {
+	t, err := newTrial(s, rec)
+	if err != nil {
+		return history.Evidence{}, err
+	}
+	if r, ok := tb.(realTimer); !ok || r.RealTime() {
+		t.watched = true
+	}
+	limit := s.timeLimit(t.claims)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeLimit)
+	defer cancel()
+	log := commandLog{next: commands}
+	err = tb.Run(ctx, testbed.Setup{
+		Topology:       s.Topology,
+		Nodes:          s.Nodes,
+		Clients:        s.Options.Clients,
+		Durability:     s.Durability,
+		Seed:           s.Seed,
+		CommandTimeout: s.CommandTimeout,
+		Clock:          rec.Now,
+		Commands:       log.add,
+		Logs:           s.Logs,
+	}, t.body)
+	e := history.Evidence{Ops: rec.Ops(), Commands: log.sorted(), Claims: t.claims}
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), errTimeLimit):
+		return e, fmt.Errorf("%w of %v: %w", errTimeLimit, limit, err)
+	case err != nil:
+		return e, err
+	}
+	return e, rec.Err()
+}
+
+// trial is one trial while it runs.
+type trial struct {
+	spec     Spec
+	rec      *history.Recorder
+	recipe   locks.Recipe
+	workload workloads.Workload
+	claims   history.Claims
+	watched  bool // by a heartbeat
+}
+
+// newTrial looks up what s names.
+func newTrial(s Spec, rec *history.Recorder) (*trial, error) {
+	recipe, ok := locks.ByID(s.Lock)
+	if !ok {
+		return nil, Inputf("unknown lock %q", s.Lock)
+	}
+	w, ok := workloads.ByName(s.Workload)
+	if !ok {
+		return nil, Inputf("unknown workload %q", s.Workload)
+	}
+	claims := s.claims(recipe)
+	return &trial{spec: s, rec: rec, recipe: recipe, workload: w, claims: claims}, nil
+}
+
+// body is the part between set-up and teardown. It does not know its testbed.
+func (t *trial) body(ctx context.Context, env testbed.Env) error {
+	stop := t.watch(ctx)
+	err := t.storm(ctx, env)
+	if beat := stop(); err == nil {
+		err = beat
+	}
+	if err != nil {
+		return err
+	}
+	return t.postMortem(ctx, env)
+}
+
+// watch starts the heartbeat; the returned function ends it.
+func (t *trial) watch(ctx context.Context) (stop func() error) {
+	if !t.watched {
+		return func() error { return nil }
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- heartbeat(ctx, t.rec) }()
+	return func() error {
+		cancel()
+		return <-done
+	}
+}
+
+// storm runs the clients and the nemesis until the liveness phase is over.
+func (t *trial) storm(ctx context.Context, env testbed.Env) error {
+	healed := make(chan struct{})
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		err := t.workload.Body(ctx, workloads.World{
+			Env:    env,
+			Make:   func(client int) (locks.Maker, error) { return t.recipe.New(env.Client(client).Locks()) },
+			Claims: t.claims,
+			Opts:   t.spec.Options,
+			Rec:    t.rec,
+			Healed: healed,
+		})
+		if err != nil {
+			return fmt.Errorf("workload %s: %w", t.workload.Name, err)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		if err := t.disturb(ctx, env); err != nil {
+			return err
+		}
+		defer close(healed)
+		_, err := t.rec.Event(history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FHealed})
+		return err
+	})
+	return group.Wait()
+}
+
+// disturb returns when the duration has passed and every fault is healed.
+func (t *trial) disturb(ctx context.Context, env testbed.Env) error {
+	over := time.NewTimer(t.spec.Options.Duration)
+	defer over.Stop()
+	if err := nemesis.Run(ctx, t.spec.Plan, env, t.rec); err != nil {
+		return fmt.Errorf("nemesis: %w", err)
+	}
+	select {
+	case <-over.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// postMortem records what is left on each node, where the testbed can look.
+func (t *trial) postMortem(ctx context.Context, env testbed.Env) error {
+	nodes, ok := env.(testbed.Nodes)
+	if !ok {
+		return nil
+	}
+	for _, node := range nodes.List() {
+		op := history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FKeys, Node: node}
+		keys, err := nodes.Keys(ctx, node)
+		if err != nil {
+			op.Error = err.Error() // a dead node is evidence too
+		}
+		op.Keys = keys
+		if _, err := t.rec.Event(op); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// commandLog collects commands and passes them on, one at a time.
+type commandLog struct {
+	mu   sync.Mutex
+	next func(history.Command)
+	all  []history.Command
+}
+
+func (l *commandLog) add(c history.Command) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, c)
+	if l.next != nil {
+		l.next(c)
+	}
+}
+
+// sorted returns the commands in order of their indices, as they are read back.
+func (l *commandLog) sorted() []history.Command {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	history.SortCommands(l.all)
+	return l.all
+}
