@@ -1,6 +1,9 @@
 package checker
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -9,21 +12,346 @@ import (
 // Never is Hold.To of a hold that nothing in the history ended.
 const Never = time.Duration(1<<63 - 1)
 
-// Hold is one span of time during which a client believed that it held a lock.
+// What ended a hold, as Hold.ToWhy says it.
+const (
+	ByRelease  = "release"
+	ByDeadline = "deadline"
+	ByLost     = "lost"
+	ByCrash    = "crash"
+	ByNothing  = "never"
+)
+
+// Hold is one span of time during which a client believed that it held a lock:
+// from the acquire's ok to the first of the release's invocation, the claimed
+// deadline on the client's own clock, the loss it was told of, and its crash.
+// Nested acquires of one client belong to the same hold.
 type Hold struct {
 	Lock   string
-	Mode   history.Mode
+	Mode   history.Mode // empty unless the recipe claims a read-write lock
 	Client int
-	// From is the time of the acquire's ok. To is the first of the release's
-	// invocation, the claimed deadline on the client's own clock, the loss it
-	// was told of, and its crash; Never if there was none of these.
+	// From and To are on the history's clock; To is Never if nothing ended it.
+	// A deadline may lie beyond the history's last entry.
 	From, To time.Duration
-	ToWhy    string // "release", "deadline", "lost", "crash" or "never"
-	// Acquire is the index of the acquire's ok, End that of the entry that
-	// ended the hold; -1 for a deadline and for Never.
+	ToWhy    string // ByRelease, ByDeadline, ByLost, ByCrash or ByNothing
+	// Acquire is the index of the (outermost) acquire's ok, End that of the
+	// entry that ended the hold; -1 if it was the deadline or nothing.
 	Acquire, End int
+	// Again lists the indices of the ok of nested acquires.
+	Again []int
+	// Released lists the indices of the invocations of releases that did not
+	// end the hold.
+	Released []int
 }
 
-// Holds returns the believed holds of a history, in order of From. It returns
-// an error if the history is impossible.
-func Holds(e history.Evidence) ([]Hold, error) { return nil, nil }
+// Holds returns the believed holds of a history, in order of From. No hold is
+// empty. It returns an error if the history is impossible.
+//
+// A release belongs to the client's latest unreleased acquire of that lock and
+// mode with the same token, else to the latest; but the release of an acquire
+// that ended with info, known by its token or because nothing else is left to
+// release, counts for nothing, as that acquire does. Once a hold has ended
+// early, the releases that are still owed for it count for nothing either.
+func Holds(e history.Evidence) ([]Hold, error) {
+	if err := sound(e.Ops); err != nil {
+		return nil, err
+	}
+	pairs, err := history.Pairs(e.Ops)
+	if err != nil {
+		return nil, err
+	}
+	s := scan{
+		modes:   e.Claims.ReadWrite,
+		byIndex: map[int]history.Pair{},
+		clocks:  clocksOf(e.Ops),
+		beliefs: map[place]*belief{},
+		crashed: map[int]bool{},
+	}
+	for _, p := range pairs {
+		s.byIndex[p.Invoke.Index] = p
+		if p.Complete != nil {
+			s.byIndex[p.Complete.Index] = p
+		}
+	}
+	for _, op := range e.Ops {
+		s.entry(op)
+	}
+	return s.finish(), nil
+}
+
+// place is where a belief lives: one owner, one lock, one mode.
+type place struct {
+	client int
+	lock   string
+	mode   history.Mode
+}
+
+// stake is one ok acquire that was not released yet.
+type stake struct {
+	token string
+	until time.Duration // when the client's clock shows its deadline; Never without one
+	live  bool          // still believed in
+}
+
+// belief is what one owner believes of one lock.
+type belief struct {
+	stakes  []stake
+	unknown map[string]bool // tokens of acquires that ended with info
+	open    *Hold
+}
+
+// scan goes through a history once, in order, and collects holds.
+type scan struct {
+	modes   bool
+	byIndex map[int]history.Pair
+	clocks  map[int]clock
+	beliefs map[place]*belief
+	crashed map[int]bool
+	holds   []Hold
+}
+
+func (s *scan) place(op history.Op) place {
+	p := place{client: op.Client, lock: op.Lock}
+	if s.modes {
+		p.mode = op.Mode
+	}
+	return p
+}
+
+func (s *scan) belief(p place) *belief {
+	b := s.beliefs[p]
+	if b == nil {
+		b = &belief{unknown: map[string]bool{}}
+		s.beliefs[p] = b
+	}
+	return b
+}
+
+func (s *scan) entry(op history.Op) {
+	switch op.F {
+	case history.FCrash:
+		if op.Process == history.Nemesis && op.Window == nil {
+			s.endAll(op, ByCrash, func(p place) bool { return p.client == op.Client })
+			s.crashed[op.Client] = true
+		}
+	case history.FLost:
+		s.endAll(op, ByLost, func(p place) bool {
+			return p.client == op.Client && (op.Lock == "" || p.lock == op.Lock) &&
+				(op.Mode == "" || !s.modes || p.mode == op.Mode)
+		})
+	case history.FAcquire:
+		if p, ok := s.byIndex[op.Index]; ok && op.Process != history.Nemesis && op.Type != history.Invoke {
+			s.acquired(p)
+		}
+	case history.FExtend:
+		if p, ok := s.byIndex[op.Index]; ok && op.Process != history.Nemesis && op.Type == history.OK {
+			s.extended(p)
+		}
+	case history.FRelease:
+		if op.Process != history.Nemesis && op.Type == history.Invoke {
+			s.release(op)
+		}
+	}
+}
+
+// acquired takes in the completion of an acquire.
+func (s *scan) acquired(p history.Pair) {
+	at := s.place(p.Invoke)
+	if s.crashed[at.client] {
+		return
+	}
+	b := s.belief(at)
+	lease := leaseOf(p)
+	if p.Complete.Type == history.Info && lease.Token != "" {
+		b.unknown[lease.Token] = true
+	}
+	if p.Complete.Type != history.OK {
+		return
+	}
+	now := p.Complete.Time
+	s.expire(b, now)
+	st := stake{token: lease.Token, until: Never}
+	if lease.Deadline != 0 {
+		st.until = s.clocks[at.client].shows(lease.Deadline, p.Invoke.Time)
+	}
+	st.live = st.until > now
+	b.stakes = append(b.stakes, st)
+	switch {
+	case !st.live: // its clock showed the deadline before the acquire returned: no hold
+	case b.open != nil:
+		b.open.Again = append(b.open.Again, p.Complete.Index)
+	default:
+		b.open = &Hold{Lock: at.lock, Mode: at.mode, Client: at.client, From: now, Acquire: p.Complete.Index, End: -1}
+	}
+}
+
+// extended moves the deadlines of what is still believed.
+func (s *scan) extended(p history.Pair) {
+	at := s.place(p.Invoke)
+	if s.crashed[at.client] {
+		return
+	}
+	b := s.belief(at)
+	s.expire(b, p.Complete.Time)
+	lease := leaseOf(p)
+	if lease.Deadline == 0 {
+		return
+	}
+	until := s.clocks[at.client].shows(lease.Deadline, p.Invoke.Time)
+	for i := range b.stakes {
+		b.stakes[i].until = max(b.stakes[i].until, until)
+	}
+}
+
+// release takes in the invocation of a release, whatever becomes of it.
+func (s *scan) release(op history.Op) {
+	if s.crashed[op.Client] {
+		return
+	}
+	b := s.belief(s.place(op))
+	s.expire(b, op.Time)
+	token := ""
+	if op.Lease != nil {
+		token = op.Lease.Token
+	}
+	i := len(b.stakes) - 1
+	if token != "" {
+		for i >= 0 && b.stakes[i].token != token {
+			i--
+		}
+		if i < 0 && !b.unknown[token] {
+			i = len(b.stakes) - 1
+		}
+	}
+	if i < 0 {
+		return
+	}
+	wasLive := b.stakes[i].live
+	b.stakes = slices.Delete(b.stakes, i, i+1)
+	if !wasLive || b.open == nil {
+		return
+	}
+	if slices.ContainsFunc(b.stakes, func(st stake) bool { return st.live }) {
+		b.open.Released = append(b.open.Released, op.Index)
+		return
+	}
+	s.end(b, op.Time, ByRelease, op.Index)
+}
+
+// expire lets the deadlines pass that b's clock has shown by now.
+func (s *scan) expire(b *belief, now time.Duration) {
+	last, live := time.Duration(0), false
+	for i := range b.stakes {
+		st := &b.stakes[i]
+		if st.live && st.until <= now {
+			st.live = false
+			last = max(last, st.until)
+		}
+		live = live || st.live
+	}
+	if !live && b.open != nil {
+		s.end(b, last, ByDeadline, -1)
+	}
+}
+
+// endAll ends what a client believes at the chosen places.
+func (s *scan) endAll(op history.Op, why string, at func(place) bool) {
+	for p, b := range s.beliefs {
+		if !at(p) {
+			continue
+		}
+		s.expire(b, op.Time)
+		for i := range b.stakes {
+			b.stakes[i].live = false
+		}
+		if b.open != nil {
+			s.end(b, op.Time, why, op.Index)
+		}
+	}
+}
+
+// end closes b's open hold; an empty hold is none.
+func (s *scan) end(b *belief, at time.Duration, why string, index int) {
+	h := *b.open
+	b.open = nil
+	h.To, h.ToWhy, h.End = at, why, index
+	if h.To > h.From {
+		s.holds = append(s.holds, h)
+	}
+}
+
+// finish closes what is still open and sorts.
+func (s *scan) finish() []Hold {
+	for _, b := range s.beliefs {
+		s.expire(b, Never-1)
+		if b.open != nil {
+			s.end(b, Never, ByNothing, -1)
+		}
+	}
+	sortHolds(s.holds)
+	return s.holds
+}
+
+func sortHolds(holds []Hold) {
+	slices.SortFunc(holds, func(a, b Hold) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Acquire, b.Acquire))
+	})
+}
+
+// leaseOf is what an acquire or extension returned; the zero Lease if nothing.
+func leaseOf(p history.Pair) history.Lease {
+	switch {
+	case p.Complete != nil && p.Complete.Lease != nil:
+		return *p.Complete.Lease
+	case p.Invoke.Lease != nil:
+		return *p.Invoke.Lease
+	}
+	return history.Lease{}
+}
+
+// clock is a client's wall clock: by how much it was ahead since when.
+type clock []offset
+
+type offset struct{ since, ahead time.Duration }
+
+func clocksOf(ops []history.Op) map[int]clock {
+	clocks := map[int]clock{}
+	for _, op := range ops {
+		if op.F == history.FClock && op.Process == history.Nemesis && op.Window == nil {
+			clocks[op.Client] = append(clocks[op.Client], offset{op.Time, op.Offset})
+		}
+	}
+	return clocks
+}
+
+// shows returns the first instant of the trial, not before from, at which the
+// clock shows wall or later.
+func (c clock) shows(wall, from time.Duration) time.Duration {
+	ahead := time.Duration(0)
+	for _, o := range c {
+		if t := max(from, wall-ahead); t < o.since {
+			return t
+		}
+		from, ahead = max(from, o.since), o.ahead
+	}
+	return max(from, wall-ahead)
+}
+
+// lifetime bounds every time in a history, so that sums of a few do not overflow.
+const lifetime = time.Duration(1) << 60
+
+// sound says whether the entries are in order and their times make sense. It
+// is about the input only; what the entries mean is for each checker to say.
+func sound(ops []history.Op) error {
+	inRange := func(d time.Duration) bool { return -lifetime < d && d < lifetime }
+	for i, op := range ops {
+		switch {
+		case op.Time < 0 || !inRange(op.Time) || !inRange(op.Offset) || (op.Lease != nil && !inRange(op.Lease.Deadline)):
+			return fmt.Errorf("entry %d: a time is out of range", op.Index)
+		case i > 0 && op.Index <= ops[i-1].Index:
+			return fmt.Errorf("entry %d comes after entry %d", op.Index, ops[i-1].Index)
+		case i > 0 && op.Time < ops[i-1].Time:
+			return fmt.Errorf("entry %d: time goes back from %v to %v", op.Index, ops[i-1].Time, op.Time)
+		}
+	}
+	return nil
+}

@@ -3,6 +3,7 @@ package checker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -11,7 +12,8 @@ import (
 // Result is what an oracle found, for one property in one trial.
 type Result string
 
-// Results. Violated outranks Unknown, which outranks Holds.
+// Results. Violated outranks Unknown, which outranks Held. (Holds lists believed
+// holds; hence the name of the result "holds".)
 const (
 	Violated      Result = "violated"
 	Held          Result = "holds"
@@ -91,9 +93,75 @@ type Oracle struct {
 // The checker is wrong and no verdict of that trial can be trusted.
 var ErrDisagree = errors.New("sweep and porcupine disagree")
 
+// oracle is an Oracle inside this package: its error is ErrDisagree.
+type oracle struct {
+	name, doc string
+	judge     func(context.Context, history.Evidence) (Verdict, error)
+}
+
+// oracles is the table, in the order of reports.
+func oracles() []oracle {
+	return []oracle{
+		{"exclusion", "no two believed holds of one lock overlap; read-write: no writer beside anyone", exclusion},
+		{"resource", "no lost update, and no other owner's operation between two of one critical section", agreed(resource)},
+		{"ownership", "no DEL or EXPIRE takes effect on a key that certainly carried another owner's grant", agreed(ownership)},
+		{"liveness", "after a crash, and after everything heals, waiting clients get in within the recipe's recovery time", agreed(liveness)},
+		{"reentrancy", "n acquires need n releases, and nobody re-enters what another definitely holds", agreed(reentrancy)},
+	}
+}
+
+// agreed makes a judge of a function that cannot disagree with itself.
+func agreed(judge func(context.Context, history.Evidence) Verdict) func(context.Context, history.Evidence) (Verdict, error) {
+	return func(ctx context.Context, e history.Evidence) (Verdict, error) { return judge(ctx, e), nil }
+}
+
+// ask gets an oracle's verdict under its name. Whatever goes wrong inside is
+// unknown, never a pass; so is a verdict that came after ctx had ended, unless
+// it is a violation: that one was found in time.
+func (o oracle) ask(ctx context.Context, e history.Evidence) (v Verdict, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			v, err = Verdict{Result: Unknown, Why: fmt.Sprintf("the oracle crashed: %v", r)}, nil
+		}
+		v.Oracle = o.name
+	}()
+	if err := ctx.Err(); err != nil {
+		return Verdict{Result: Unknown, Why: "not judged: " + err.Error()}, nil
+	}
+	if err := sound(e.Ops); err != nil {
+		return Verdict{Result: Unknown, Why: "the history is impossible: " + err.Error()}, nil
+	}
+	v, err = o.judge(ctx, e)
+	if cerr := ctx.Err(); cerr != nil && v.Result != Violated {
+		v = Verdict{Result: Unknown, Why: "not judged to the end: " + cerr.Error()}
+	}
+	return v, err
+}
+
 // Oracles returns all oracles in the order of reports.
-func Oracles() []Oracle { return nil }
+func Oracles() []Oracle {
+	var all []Oracle
+	for _, o := range oracles() {
+		all = append(all, Oracle{Name: o.name, Doc: o.doc, Judge: func(ctx context.Context, e history.Evidence) Verdict {
+			v, _ := o.ask(ctx, e) // a disagreement is in v.Why too
+			return v
+		}})
+	}
+	return all
+}
 
 // Judge asks every oracle, in the order of Oracles. The error is ErrDisagree,
 // wrapped with what differed; the verdicts are complete even then.
-func Judge(ctx context.Context, e history.Evidence) ([]Verdict, error) { return nil, nil }
+func Judge(ctx context.Context, e history.Evidence) ([]Verdict, error) {
+	return judge(ctx, e, oracles())
+}
+
+func judge(ctx context.Context, e history.Evidence, all []oracle) ([]Verdict, error) {
+	var verdicts []Verdict
+	var errs []error
+	for _, o := range all {
+		v, err := o.ask(ctx, e)
+		verdicts, errs = append(verdicts, v), append(errs, err)
+	}
+	return verdicts, errors.Join(errs...)
+}

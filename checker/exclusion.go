@@ -1,0 +1,175 @@
+package checker
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// maxFindings bounds how many findings a verdict lists.
+const maxFindings = 100
+
+// exclusion decides whether no two believed holds overlap, twice.
+func exclusion(ctx context.Context, e history.Evidence) (Verdict, error) {
+	return exclusionBy(ctx, e, sweepHolds, linearize)
+}
+
+func sweepHolds(e history.Evidence) (overlaps, error) {
+	holds, err := Holds(e)
+	if err != nil {
+		return overlaps{}, err
+	}
+	return sweep(holds), nil
+}
+
+// exclusionBy decides with the two checkers it is given, so that tests can
+// give it wrong ones.
+func exclusionBy(ctx context.Context, e history.Evidence,
+	first func(history.Evidence) (overlaps, error),
+	second func(context.Context, history.Evidence) (map[string]porcupine.CheckResult, error),
+) (Verdict, error) {
+	found, err := first(e)
+	if err != nil {
+		return impossible(err), nil
+	}
+	results, err := second(ctx, e)
+	if err != nil {
+		return impossible(err), nil
+	}
+	undecided, err := compare(found.locks, results)
+	if err != nil {
+		return Verdict{Result: Unknown, Why: err.Error()}, err
+	}
+	var findings []Finding
+	for _, c := range found.list {
+		if !slices.Contains(undecided, c.later.Lock) {
+			findings = append(findings, conflictFinding(e, c))
+		}
+	}
+	v := conclude(e, findings, true)
+	if found.total > len(found.list) && v.Result == Violated {
+		v.Why = fmt.Sprintf("%d overlaps in all; %s", found.total, v.Why)
+	}
+	if len(undecided) > 0 && v.Result != Violated {
+		return Verdict{Result: Unknown, Why: "porcupine came to no answer in time for " + strings.Join(undecided, ", ")}, nil
+	}
+	return v, nil
+}
+
+// impossible is the verdict on a history that cannot have happened.
+func impossible(err error) Verdict {
+	return Verdict{Result: Unknown, Why: "the history is impossible: " + err.Error()}
+}
+
+// compare holds the locks with overlaps against porcupine's answers and
+// returns the locks that porcupine did not decide.
+func compare(overlap map[string]bool, results map[string]porcupine.CheckResult) (undecided []string, err error) {
+	locks := maps.Clone(overlap)
+	if locks == nil {
+		locks = map[string]bool{}
+	}
+	for lock := range results {
+		locks[lock] = true
+	}
+	for _, lock := range slices.Sorted(maps.Keys(locks)) {
+		result, asked := results[lock]
+		switch {
+		case result == porcupine.Unknown:
+			undecided = append(undecided, lock)
+		case !asked && overlap[lock], asked && overlap[lock] != (result == porcupine.Illegal):
+			answer := "saw no holds"
+			if asked {
+				answer = "says " + string(result)
+			}
+			return nil, fmt.Errorf("%w: on lock %q the sweep found overlaps: %v, porcupine %s", ErrDisagree, lock, overlap[lock], answer)
+		}
+	}
+	return undecided, nil
+}
+
+// conclude makes a verdict of the findings of an oracle about who held what
+// when: the heartbeat may make it unknown, and causes are told.
+func conclude(e history.Evidence, findings []Finding, overlaps bool) Verdict {
+	if len(findings) == 0 {
+		return Verdict{Result: Held}
+	}
+	kept, why := heartbeat(e, findings, overlaps)
+	if len(kept) == 0 {
+		return Verdict{Result: Unknown, Why: why}
+	}
+	if len(kept) > maxFindings {
+		why = fmt.Sprintf("the first %d of %d findings are listed", maxFindings, len(kept))
+		kept = kept[:maxFindings]
+	}
+	return Verdict{Result: Violated, Findings: classifyFindings(e, kept), Why: why}
+}
+
+// conflictFinding tells one overlap.
+func conflictFinding(e history.Evidence, c conflict) Finding {
+	return Finding{
+		Cause: Unclassified,
+		Summary: fmt.Sprintf("c%d was granted %s%s at %s while c%d still believed it held it%s (since %s, %s)",
+			c.later.Client, c.later.Lock, inMode(c.later.Mode), seconds(c.later.From),
+			c.earlier.Client, inMode(c.earlier.Mode), seconds(c.earlier.From), untilWhen(c.earlier)),
+		Lock:    c.later.Lock,
+		Clients: []int{c.later.Client, c.earlier.Client},
+		From:    c.from(),
+		To:      within(e, c.to()),
+		Ops:     indices(c.earlier.Acquire, c.earlier.End, c.later.Acquire, c.later.End),
+	}
+}
+
+func inMode(m history.Mode) string {
+	switch m {
+	case history.Read:
+		return " for reading"
+	case history.Write:
+		return " for writing"
+	}
+	return ""
+}
+
+func untilWhen(h Hold) string {
+	switch h.ToWhy {
+	case ByRelease:
+		return "until its release at " + seconds(h.To)
+	case ByDeadline:
+		return "until its claimed deadline, which its clock showed at " + seconds(h.To)
+	case ByLost:
+		return "until it learnt of the loss at " + seconds(h.To)
+	case ByCrash:
+		return "until it crashed at " + seconds(h.To)
+	}
+	return "and never gave it back"
+}
+
+// seconds writes an instant as texts do: 1.204s, with microseconds where
+// milliseconds would hide something.
+func seconds(d time.Duration) string {
+	if d%time.Millisecond == 0 {
+		return fmt.Sprintf("%.3fs", d.Seconds())
+	}
+	return fmt.Sprintf("%.6fs", d.Seconds())
+}
+
+// within clips an instant to the history's last entry.
+func within(e history.Evidence, d time.Duration) time.Duration {
+	if len(e.Ops) == 0 {
+		return d
+	}
+	return min(d, e.Ops[len(e.Ops)-1].Time)
+}
+
+// indices sorts the indices of entries and drops those that are none.
+func indices(all ...int) []int {
+	kept := slices.DeleteFunc(all, func(i int) bool { return i < 0 })
+	slices.Sort(kept)
+	return slices.Compact(kept)
+}

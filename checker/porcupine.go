@@ -1,0 +1,224 @@
+package checker
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Porcupine's side of exclusion.
+//
+// A believed hold is the pair of operations acquire[invocation, ok] and
+// release[end, ∞): the lock may have been granted at any time before the
+// client knew, and freed at any time after it stopped believing. The holds
+// exclude each other if and only if this history is linearizable on the model
+// of the lock:
+//
+//   - If no two holds overlap, put every acquire at its ok and every release
+//     at the hold's end, releases first where times are equal. That order is
+//     legal on the model. Call it the canonical one.
+//   - If two holds overlap, both acquires have returned before either release
+//     is called, so any order has both holds open at once, which no model allows.
+//
+// The canonical order stays inside any interval that reaches from an operation's
+// canonical point outwards, no matter how far, so the answer is the same for
+// shorter intervals. That is what keeps porcupine from running away, since
+// releases that stay open to infinity are concurrent with all that follows, and
+// a search has to try every subset of them:
+//
+//   - a release returns at the next acquire's ok;
+//   - nothing reaches back beyond the start of its chunk (see chunks);
+//   - where still more than maxWidth operations are open at once, each shrinks
+//     to its canonical point.
+//
+// Porcupine takes intervals as closed, so that [1,5] and [5,9] are concurrent,
+// while ours touch without overlapping. Times are therefore replaced by their
+// rank in the canonical order, which has no ties: an acquire returns at its own
+// rank, a release is called at its own.
+
+const (
+	// porcupineLimit bounds the time that porcupine gets for one trial.
+	porcupineLimit = 10 * time.Second
+	// maxWidth bounds how many operations may be concurrent: the search is
+	// exponential in it.
+	maxWidth = 8
+	// A chunk is cut at the next quiet point after softCut holds, and anywhere
+	// after hardCut.
+	softCut, hardCut = 64, 512
+)
+
+// linearize lets porcupine decide, per lock, whether the believed holds
+// exclude each other. It answers Unknown for what it could not decide in time.
+func linearize(ctx context.Context, e history.Evidence) (map[string]porcupine.CheckResult, error) {
+	byLock, err := spans(e)
+	if err != nil {
+		return nil, err
+	}
+	end := time.Now().Add(porcupineLimit)
+	if d, ok := ctx.Deadline(); ok && d.Before(end) {
+		end = d
+	}
+	results := map[string]porcupine.CheckResult{}
+	for lock, all := range byLock {
+		results[lock] = linearizeLock(ctx, end, e.Claims, all)
+	}
+	return results, nil
+}
+
+// linearizeLock asks the plain mutex first: what it allows, every model allows.
+func linearizeLock(ctx context.Context, end time.Time, c history.Claims, all []span) porcupine.CheckResult {
+	merged := mergeOwn(all)
+	switch {
+	case c.ReadWrite:
+		return linearizeOn(ctx, end, readWriteModel, all)
+	case linearizeOn(ctx, end, mutexModel, merged) == porcupine.Ok:
+		return porcupine.Ok
+	case c.Reentrant:
+		return linearizeOn(ctx, end, reentrantModel, all)
+	default:
+		return linearizeOn(ctx, end, ownedModel, merged)
+	}
+}
+
+func linearizeOn(ctx context.Context, end time.Time, m porcupine.Model, all []span) porcupine.CheckResult {
+	for _, c := range chunks(all) {
+		left := time.Until(end)
+		if ctx.Err() != nil || left <= 0 {
+			return porcupine.Unknown
+		}
+		if r := porcupine.CheckOperationsTimeout(m, operations(c), left); r != porcupine.Ok {
+			return r
+		}
+	}
+	return porcupine.Ok
+}
+
+// mergeOwn joins what one owner believes without a gap: a model that does not
+// count cannot have it acquire twice.
+func mergeOwn(all []span) []span {
+	var merged []span
+	last := map[int]int{} // by owner: index of its last one
+	for _, s := range all {
+		i, ok := last[s.owner]
+		if ok && s.ok <= merged[i].end {
+			merged[i].end = max(merged[i].end, s.end)
+			continue
+		}
+		last[s.owner] = len(merged)
+		merged = append(merged, s)
+	}
+	return merged
+}
+
+// chunks cuts spans, in order of ok, into runs that can be judged one by one.
+// At a quiet point, where none is open, the lock is free and every interval can
+// be cut. Where none comes for long, those that are open are carried over as
+// acquired in the instant of the cut: an overlap has an instant, and whichever
+// chunk that lies in contains both spans.
+func chunks(all []span) [][]span {
+	var cut [][]span
+	var run []span
+	busy := time.Duration(0) // until when some span of the run is open
+	fresh := 0               // spans of the run that were not carried over
+	for _, s := range all {
+		if fresh >= hardCut || fresh >= softCut && busy <= s.ok {
+			cut = append(cut, run)
+			run, fresh = carry(run, s.ok), 0
+		}
+		run = append(run, s)
+		fresh++
+		busy = max(busy, s.end)
+	}
+	if len(run) > 0 {
+		cut = append(cut, run)
+	}
+	return cut
+}
+
+func carry(run []span, at time.Duration) []span {
+	var open []span
+	for _, s := range run {
+		if s.end > at {
+			s.invoke, s.ok = at, at
+			open = append(open, s)
+		}
+	}
+	return open
+}
+
+// point is an acquire or a release at its canonical place.
+type point struct {
+	at      time.Duration
+	release bool
+	span    int
+}
+
+// operations turns a chunk into operations with ranks for times.
+func operations(chunk []span) []porcupine.Operation {
+	points := canonical(chunk)
+	ops := make([]porcupine.Operation, len(points))
+	next := int64(len(points)) // rank of the next acquire
+	for i := len(points) - 1; i >= 0; i-- {
+		p, rank := points[i], int64(i)
+		s := chunk[p.span]
+		op := porcupine.Operation{ClientId: s.owner, Input: action{release: p.release, owner: s.owner, mode: s.mode}}
+		if p.release {
+			op.Call, op.Return = rank, next
+		} else {
+			first, _ := slices.BinarySearchFunc(points, s.invoke, func(q point, t time.Duration) int { return cmp.Compare(q.at, t) })
+			op.Call, op.Return = int64(first), rank
+			next = rank
+		}
+		ops[i] = op
+	}
+	if width(ops) > maxWidth {
+		for i := range ops {
+			ops[i].Call, ops[i].Return = int64(i), int64(i)
+		}
+	}
+	return ops
+}
+
+// canonical returns the points of a chunk in the canonical order.
+func canonical(chunk []span) []point {
+	points := make([]point, 0, 2*len(chunk))
+	for i, s := range chunk {
+		points = append(points, point{at: s.ok, span: i})
+		if s.end != forever {
+			points = append(points, point{at: s.end, release: true, span: i})
+		}
+	}
+	slices.SortFunc(points, func(a, b point) int {
+		if c := cmp.Compare(a.at, b.at); c != 0 {
+			return c
+		}
+		if a.release != b.release {
+			if a.release {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.span, b.span)
+	})
+	return points
+}
+
+// width is how many operations are open at once, at most.
+func width(ops []porcupine.Operation) int {
+	change := make([]int, len(ops)+2)
+	for _, op := range ops {
+		change[op.Call]++
+		change[op.Return+1]--
+	}
+	open, most := 0, 0
+	for _, c := range change {
+		open += c
+		most = max(most, open)
+	}
+	return most
+}

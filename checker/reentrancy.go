@@ -1,0 +1,245 @@
+package checker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// reentrancy decides whether n acquires needed n releases, and whether anybody
+// entered again what another client definitely held. It speaks only where the
+// evidence leaves no other reading: see nesting.certain.
+func reentrancy(ctx context.Context, e history.Evidence) Verdict {
+	if !e.Claims.Reentrant {
+		return Verdict{Result: NotApplicable, Why: "the recipe does not claim to be reentrant"}
+	}
+	holds, err := Holds(e)
+	if err != nil {
+		return impossible(err)
+	}
+	n, err := nestingOf(e, holds)
+	if err != nil {
+		return impossible(err)
+	}
+	if !n.tried() {
+		return Verdict{Result: NotApplicable, Why: "nobody acquired again while holding"}
+	}
+	var findings []Finding
+	for _, h := range holds {
+		if ctx.Err() != nil {
+			return Verdict{Result: Unknown, Why: ctx.Err().Error()}
+		}
+		findings = append(findings, n.enteredBeside(h)...)
+		findings = append(findings, n.freedEarly(h)...)
+		findings = append(findings, n.deniedEarly(h)...)
+	}
+	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
+	return conclude(e, findings, true)
+}
+
+// nesting is a history prepared for questions about nested acquires.
+type nesting struct {
+	e        history.Evidence
+	byIndex  map[int]history.Pair
+	byLock   map[string][]Hold         // in order of From
+	releases map[string][]history.Pair // by lock, in order of invocation
+	attempts []history.Pair            // of acquires
+	upheaval []time.Duration           // when nodes lost, or may have lost, what they knew
+}
+
+func nestingOf(e history.Evidence, holds []Hold) (nesting, error) {
+	n := nesting{e: e, byIndex: map[int]history.Pair{}, byLock: map[string][]Hold{}, releases: map[string][]history.Pair{}}
+	pairs, err := history.Pairs(e.Ops)
+	if err != nil {
+		return n, err
+	}
+	for _, p := range pairs {
+		n.byIndex[p.Invoke.Index] = p
+		if p.Complete != nil {
+			n.byIndex[p.Complete.Index] = p
+		}
+		switch {
+		case p.Invoke.Process == history.Nemesis:
+		case p.Invoke.F == history.FRelease:
+			n.releases[p.Invoke.Lock] = append(n.releases[p.Invoke.Lock], p)
+		case p.Invoke.F == history.FAcquire:
+			n.attempts = append(n.attempts, p)
+		}
+	}
+	for _, h := range holds {
+		n.byLock[h.Lock] = append(n.byLock[h.Lock], h)
+	}
+	for _, op := range e.Ops {
+		switch op.F {
+		case history.FNodeDown, history.FNodeUp, history.FPromote, history.FNodeClock:
+			n.upheaval = append(n.upheaval, op.Time)
+		case history.FClock:
+			if e.Claims.ClientClock {
+				n.upheaval = append(n.upheaval, op.Time)
+			}
+		}
+	}
+	return n, nil
+}
+
+// tried says whether anybody invoked an acquire of what it believed to hold.
+func (n nesting) tried() bool {
+	last := map[string]map[int]Hold{} // by lock and client
+	i := map[string]int{}
+	for _, p := range n.attempts {
+		lock, now := p.Invoke.Lock, p.Invoke.Time
+		for ; i[lock] < len(n.byLock[lock]) && n.byLock[lock][i[lock]].From <= now; i[lock]++ {
+			h := n.byLock[lock][i[lock]]
+			if last[lock] == nil {
+				last[lock] = map[int]Hold{}
+			}
+			last[lock][h.Client] = h
+		}
+		if h, ok := last[lock][p.Invoke.Client]; ok && h.Acquire < p.Invoke.Index && now < h.To {
+			return true
+		}
+	}
+	return false
+}
+
+// certain returns until when a hold was certainly known to Redis: its grant
+// happened between the invocation and the ok of its acquire and lived for the
+// key's life, unless a release took it away or a node lost it. Whose release
+// does not matter: a bare DEL takes anybody's, and one of unknown outcome may
+// still arrive at any time. The releases of one client can be left out.
+func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
+	granted := n.byIndex[h.Acquire].Invoke.Time
+	until := Never
+	if n.e.Claims.KeyTTL > 0 {
+		until = granted + n.e.Claims.KeyTTL
+	}
+	for _, t := range n.upheaval {
+		if t >= granted {
+			until = min(until, t)
+			break
+		}
+	}
+	for _, r := range n.releases[h.Lock] {
+		if but(r) {
+			continue
+		}
+		if r.Invoke.Time >= granted {
+			return min(until, r.Invoke.Time)
+		}
+		if r.Done() == history.Info || r.Complete.Time >= granted {
+			return 0
+		}
+	}
+	return until
+}
+
+func none(history.Pair) bool { return false }
+
+// enteredBeside finds the nested acquires of h that were granted while another
+// client definitely held the lock.
+func (n nesting) enteredBeside(h Hold) []Finding {
+	var findings []Finding
+	for _, again := range h.Again {
+		p := n.byIndex[again]
+		for _, other := range n.byLock[h.Lock] {
+			if other.From >= p.Invoke.Time {
+				break
+			}
+			if other.Client == h.Client || other.To <= p.Complete.Time {
+				continue
+			}
+			until := min(other.To, n.certain(other, none))
+			if until <= p.Complete.Time {
+				continue
+			}
+			findings = append(findings, Finding{
+				Cause: Unclassified,
+				Summary: fmt.Sprintf("c%d entered %s again at %s while c%d definitely held it (since %s, %s)",
+					h.Client, h.Lock, seconds(p.Complete.Time), other.Client, seconds(other.From), untilWhen(other)),
+				Lock:    h.Lock,
+				Clients: []int{h.Client, other.Client},
+				From:    p.Complete.Time,
+				To:      within(n.e, min(h.To, other.To)),
+				Ops:     indices(h.Acquire, again, other.Acquire, other.End),
+			})
+		}
+	}
+	return findings
+}
+
+// freedEarly finds grants to others after fewer releases than acquires.
+func (n nesting) freedEarly(h Hold) []Finding {
+	if len(h.Released) == 0 {
+		return nil
+	}
+	first := n.byIndex[h.Released[0]]
+	own := func(r history.Pair) bool { return slices.Contains(h.Released, r.Invoke.Index) }
+	until := time.Duration(-1) // not asked yet
+	var findings []Finding
+	for _, other := range n.byLock[h.Lock] {
+		if other.From >= h.To {
+			break
+		}
+		p := n.byIndex[other.Acquire]
+		if other.Client == h.Client || p.Invoke.Time <= first.Invoke.Time {
+			continue
+		}
+		if until < 0 {
+			until = min(h.To, n.certain(h, own))
+		}
+		if until <= p.Complete.Time {
+			continue
+		}
+		released := 0
+		for _, r := range h.Released {
+			if n.byIndex[r].Invoke.Time < p.Complete.Time {
+				released++
+			}
+		}
+		findings = append(findings, Finding{
+			Cause: Unclassified,
+			Summary: fmt.Sprintf("c%d was granted %s at %s after only %d of c%d's %d acquires (since %s) had been released",
+				other.Client, h.Lock, seconds(other.From), released, h.Client, len(h.Again)+1, seconds(h.From)),
+			Lock:    h.Lock,
+			Clients: []int{other.Client, h.Client},
+			From:    other.From,
+			To:      within(n.e, min(h.To, other.To)),
+			Ops:     indices(append([]int{h.Acquire, h.End, other.Acquire}, h.Released...)...),
+		})
+	}
+	return findings
+}
+
+// deniedEarly finds releases of h that were told that it was not held, though
+// it definitely was: an earlier release must have counted for more than one.
+func (n nesting) deniedEarly(h Hold) []Finding {
+	if len(h.Again) == 0 {
+		return nil
+	}
+	all := slices.Clone(h.Released)
+	if h.ToWhy == ByRelease {
+		all = append(all, h.End)
+	}
+	own := func(r history.Pair) bool { return slices.Contains(all, r.Invoke.Index) }
+	for _, i := range all {
+		r := n.byIndex[i]
+		if r.Done() != history.Fail || r.Complete.Reason != history.NotHeld || n.certain(h, own) <= r.Complete.Time {
+			continue
+		}
+		return []Finding{{
+			Cause: Unclassified,
+			Summary: fmt.Sprintf("c%d, which had acquired %s %d times since %s, was told at %s that it did not hold it, at its release number %d",
+				h.Client, h.Lock, len(h.Again)+1, seconds(h.From), seconds(r.Complete.Time), slices.Index(all, i)+1),
+			Lock:    h.Lock,
+			Clients: []int{h.Client},
+			From:    h.From,
+			To:      r.Complete.Time,
+			Ops:     indices(append([]int{h.Acquire, r.Complete.Index}, all...)...),
+		}}
+	}
+	return nil
+}

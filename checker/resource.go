@@ -1,0 +1,262 @@
+package checker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// section is one critical section: from an acquire's ok to its release, by the
+// same client on the same lock, whatever deadlines said.
+type section struct {
+	lock    string
+	mode    history.Mode
+	client  int
+	acquire int // index of the acquire's ok
+	// over is when the client left it: the release's invocation, the crash, the
+	// loss it was told of; Never if it did not.
+	over    time.Duration
+	touches []touch // in order of seq
+}
+
+// touch is one read or write of the guarded resource.
+type touch struct {
+	op      history.Op // the ok entry
+	began   time.Duration
+	section *section // nil: outside of any
+}
+
+// resource decides what users need of a lock: that nothing came between the
+// operations of a critical section. It trusts the resource's own order, Seq,
+// and no clock.
+func resource(ctx context.Context, e history.Evidence) Verdict {
+	pairs, err := history.Pairs(e.Ops)
+	if err != nil {
+		return impossible(err)
+	}
+	byLock, sections := touches(e, pairs)
+	if len(byLock) == 0 {
+		return Verdict{Result: NotApplicable, Why: "nothing guarded was touched"}
+	}
+	var findings []Finding
+	told := map[*section]bool{}
+	for _, s := range sections {
+		if ctx.Err() != nil {
+			return Verdict{Result: Unknown, Why: ctx.Err().Error()}
+		}
+		for _, t := range intruders(s, byLock[s.lock], e.Claims.ReadWrite) {
+			findings = append(findings, intrusion(s, t))
+			told[s] = true
+			if t.section != nil {
+				told[t.section] = true
+			}
+		}
+	}
+	if e.Claims.ReadWrite {
+		findings = append(findings, torn(byLock, told)...)
+	}
+	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
+	return conclude(e, findings, false)
+}
+
+// touches reads the reads and writes out of a history: per lock in order of
+// Seq, and per critical section, in order of acquisition.
+func touches(e history.Evidence, pairs []history.Pair) (map[string][]touch, []*section) {
+	type seat struct {
+		client int
+		lock   string
+		mode   history.Mode
+	}
+	depth := map[seat]int{}
+	inside := map[seat]*section{}
+	byIndex := map[int]history.Pair{}
+	for _, p := range pairs {
+		byIndex[p.Invoke.Index] = p
+		if p.Complete != nil {
+			byIndex[p.Complete.Index] = p
+		}
+	}
+	byLock := map[string][]touch{}
+	var sections []*section
+	for _, op := range e.Ops {
+		if p, ok := byIndex[op.Index]; ok { // the invocation says whose and which
+			op.Client, op.Lock, op.Mode = p.Invoke.Client, p.Invoke.Lock, p.Invoke.Mode
+		}
+		at := seat{client: op.Client, lock: op.Lock}
+		if e.Claims.ReadWrite {
+			at.mode = op.Mode
+		}
+		switch {
+		case op.Process == history.Nemesis && op.F == history.FCrash && op.Window == nil:
+			for _, s := range inside {
+				if s.client == op.Client {
+					s.over = min(s.over, op.Time)
+				}
+			}
+		case op.F == history.FLost:
+			if s := inside[at]; s != nil {
+				s.over = min(s.over, op.Time)
+			}
+		case op.Process == history.Nemesis:
+		case op.F == history.FAcquire && op.Type == history.OK:
+			depth[at]++
+			// Only a reentrant lock is acquired again inside; any other acquire
+			// begins anew, even if the last one was never released.
+			if depth[at] == 1 || !e.Claims.Reentrant {
+				depth[at] = 1
+				inside[at] = &section{lock: at.lock, mode: at.mode, client: at.client, acquire: op.Index, over: Never}
+				sections = append(sections, inside[at])
+			}
+		case op.F == history.FRelease && op.Type == history.Invoke && depth[at] > 0:
+			if depth[at]--; depth[at] == 0 {
+				inside[at].over = min(inside[at].over, op.Time)
+				delete(inside, at)
+			}
+		case (op.F == history.FRead || op.F == history.FWrite) && op.Type == history.OK && op.Seq > 0:
+			t := touch{op: op, began: byIndex[op.Index].Invoke.Time, section: inside[at]}
+			byLock[op.Lock] = append(byLock[op.Lock], t)
+			if t.section != nil {
+				t.section.touches = append(t.section.touches, t)
+			}
+		}
+	}
+	bySeq := func(a, b touch) int { return cmp.Compare(a.op.Seq, b.op.Seq) }
+	for _, ts := range byLock {
+		slices.SortStableFunc(ts, bySeq)
+	}
+	for _, s := range sections {
+		slices.SortStableFunc(s.touches, bySeq)
+	}
+	return byLock, sections
+}
+
+// intruders returns, for every other owner that touched the resource between
+// two operations of s, the touch that tells most: its first write there, else
+// its first read. Readers do not disturb readers.
+func intruders(s *section, all []touch, readWrite bool) []touch {
+	if len(s.touches) < 2 {
+		return nil
+	}
+	bySeq := func(t touch, seq int64) int { return cmp.Compare(t.op.Seq, seq) }
+	first, _ := slices.BinarySearchFunc(all, s.touches[0].op.Seq, bySeq)
+	var found []touch
+	for _, t := range all[first:] {
+		if t.op.Seq >= s.touches[len(s.touches)-1].op.Seq {
+			break
+		}
+		bothRead := readWrite && s.mode == history.Read && t.op.Mode == history.Read && t.op.F == history.FRead
+		if t.op.Client == s.client || bothRead {
+			continue
+		}
+		i := slices.IndexFunc(found, func(f touch) bool { return f.op.Client == t.op.Client })
+		switch {
+		case i < 0:
+			found = append(found, t)
+		case found[i].op.F == history.FRead && t.op.F == history.FWrite:
+			found[i] = t
+		}
+	}
+	return found
+}
+
+// intrusion tells one touch of another owner inside s.
+func intrusion(s *section, t touch) Finding {
+	i, _ := slices.BinarySearchFunc(s.touches, t.op.Seq, func(u touch, seq int64) int { return cmp.Compare(u.op.Seq, seq) })
+	before, after := s.touches[i-1], s.touches[i]
+	f := Finding{
+		Cause:   Unclassified,
+		Lock:    s.lock,
+		Clients: []int{t.op.Client, s.client},
+		From:    before.op.Time,
+		To:      max(after.op.Time, t.op.Time),
+		Ops:     indices(s.acquire, before.op.Index, t.op.Index, after.op.Index),
+	}
+	if t.section != nil {
+		f.Ops = indices(append(f.Ops, t.section.acquire)...)
+	}
+	if lost, read := s.lostBy(t); lost {
+		last := s.touches[len(s.touches)-1]
+		for j := i; j < len(s.touches); j++ {
+			if s.touches[j].op.F == history.FWrite {
+				last = s.touches[j]
+				break
+			}
+		}
+		f.To = max(f.To, last.op.Time)
+		f.Ops = indices(append(f.Ops, read.op.Index, last.op.Index)...)
+		f.Summary = fmt.Sprintf("c%d's write of %s at %s was lost: c%d had read at %s and overwrote it at %s",
+			t.op.Client, s.lock, seconds(t.op.Time), s.client, seconds(read.op.Time), seconds(last.op.Time))
+		return f
+	}
+	f.Summary = fmt.Sprintf("c%d %s %s at %s, between c%d's %s at %s and its %s at %s in one critical section",
+		t.op.Client, past(t.op.F), s.lock, seconds(t.op.Time),
+		s.client, before.op.F, seconds(before.op.Time), after.op.F, seconds(after.op.Time))
+	return f
+}
+
+// lostBy says whether s read before t wrote, and wrote after.
+func (s *section) lostBy(t touch) (lost bool, read touch) {
+	if t.op.F != history.FWrite {
+		return false, touch{}
+	}
+	hasRead, wrote := false, false
+	for _, u := range s.touches {
+		if u.op.F == history.FRead && u.op.Seq < t.op.Seq {
+			hasRead, read = true, u
+		}
+		wrote = wrote || u.op.F == history.FWrite && u.op.Seq > t.op.Seq
+	}
+	return hasRead && wrote, read
+}
+
+func past(f string) string {
+	if f == history.FRead {
+		return "read"
+	}
+	return "wrote"
+}
+
+// torn finds reads of a pair of unequal values while the writer that left them
+// so was still in its critical section. A writer that crashed, or that stopped
+// because its lease was lost, may leave them unequal under the best of locks.
+func torn(byLock map[string][]touch, told map[*section]bool) []Finding {
+	var findings []Finding
+	for _, ts := range sortedByLock(byLock) {
+		var wrote *touch
+		for i, t := range ts {
+			if t.op.F == history.FWrite {
+				wrote = &ts[i]
+				continue
+			}
+			if len(t.op.Value) != 2 || t.op.Value[0] == t.op.Value[1] || wrote == nil || wrote.section == nil ||
+				wrote.op.Client == t.op.Client || told[wrote.section] || t.began >= wrote.section.over {
+				continue
+			}
+			told[wrote.section] = true
+			findings = append(findings, Finding{
+				Cause: Unclassified,
+				Summary: fmt.Sprintf("c%d read %d and %d of %s at %s, which must be equal, while c%d was still writing them (since %s)",
+					t.op.Client, t.op.Value[0], t.op.Value[1], t.op.Lock, seconds(t.op.Time), wrote.op.Client, seconds(wrote.op.Time)),
+				Lock:    t.op.Lock,
+				Clients: []int{t.op.Client, wrote.op.Client},
+				From:    wrote.op.Time,
+				To:      t.op.Time,
+				Ops:     indices(wrote.section.acquire, wrote.op.Index, t.op.Index),
+			})
+		}
+	}
+	return findings
+}
+
+func sortedByLock(byLock map[string][]touch) [][]touch {
+	var all [][]touch
+	for _, ts := range byLock {
+		all = append(all, ts)
+	}
+	slices.SortFunc(all, func(a, b []touch) int { return cmp.Compare(a[0].op.Lock, b[0].op.Lock) })
+	return all
+}
