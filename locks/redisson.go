@@ -1,0 +1,248 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// redisson is Redisson's RLock as D3 explains it: a hash of owner and count in
+// Lua, a watchdog, and waiters that are woken by publish/subscribe. Where D3 and
+// the library differ, the library rules: it renews at a third of the lease (D3:
+// every 30 s, a whole lease), and a partial release PEXPIREs (D3: "returns
+// directly"). The lease time here is the library's lockWatchdogTimeout, 30 s by
+// default; its explicit lease time, which means no watchdog, is left out.
+//
+// What remains: a failover loses the key, nobody tells the holder that renewal
+// failed, an entry whose reply was lost counts twice, and a wake-up that is missed
+// costs the holder's remaining life.
+//
+// ErrNotHeld if the release does not find the owner's field.
+type redisson struct {
+	node     *redis.Client
+	key      string
+	owner    string
+	ttl      time.Duration
+	process  context.Context // the client process's
+	renewals *redissonRenewals
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "redisson",
+		Document: "D3",
+		Summary:  "Lua: free or own: HINCRBY key owner 1, PEXPIRE, else PTTL · Lua: HINCRBY key owner -1, PEXPIRE, at 0 DEL, PUBLISH and stop · every TTL/3 Lua: own: PEXPIRE",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			claims := oneNodeClaims("redisson", ttl, wholeMilliseconds(ttl), redissonEnter, redissonLeave, redissonRenew)
+			claims.Reentrant = true
+			claims.Renews = true
+			return claims
+		},
+		Flaws: redissonFlaws,
+		New: func(c *Client) (Maker, error) {
+			owner, err := ownerID(c)
+			if err != nil {
+				return nil, err
+			}
+			renewals := &redissonRenewals{byKey: map[string]*redissonRenewal{}}
+			return onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+				return &redisson{node: c.Nodes[0], key: key, owner: owner, ttl: ttl, process: c.Context, renewals: renewals}, nil
+			})(c)
+		},
+	})
+}
+
+var redissonFlaws = flaws(
+	renewalFailed(Limit,
+		"A watchdog that gets no answer for the better part of a lease gives up while its holder works on.",
+		"Redisson, RedissonBaseLock: the renewal's failure is logged", unreachableFaults...),
+	leaseOutlived(), serverLostKey(), countedTwice("D3"),
+)
+
+// redissonEnter enters if the lock is free or the owner's: nil, else the
+// remaining life in milliseconds.
+// KEYS[1] the lock, ARGV[1] the owner, ARGV[2] milliseconds.
+var redissonEnter = newScript("redisson-enter", `
+if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
+  redis.call("HINCRBY", KEYS[1], ARGV[1], 1)
+  redis.call("PEXPIRE", KEYS[1], ARGV[2])
+  return nil
+end
+return redis.call("PTTL", KEYS[1])`, map[string][]history.Effect{
+	"nil": {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Millisecond}},
+})
+
+// redissonLeave leaves once: nil if the owner has not entered, 0 if it stays
+// in, 1 if that was its last entry and waiters were told.
+// KEYS[1] the lock, KEYS[2] its channel, ARGV[1] the owner, ARGV[2] milliseconds.
+var redissonLeave = newScript("redisson-leave", `
+if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 0 then
+  return nil
+end
+if redis.call("HINCRBY", KEYS[1], ARGV[1], -1) > 0 then
+  redis.call("PEXPIRE", KEYS[1], ARGV[2])
+  return 0
+end
+redis.call("DEL", KEYS[1])
+redis.call("PUBLISH", KEYS[2], 0)
+return 1`, map[string][]history.Effect{
+	"0": {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Millisecond}},
+	"1": {{Kind: history.EffectDelete}},
+})
+
+// redissonRenew prolongs the owner's hold: 1, or 0 if it has none.
+// KEYS[1] the lock, ARGV[1] the owner, ARGV[2] milliseconds.
+var redissonRenew = newScript("redisson-renew", `
+if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
+  return redis.call("PEXPIRE", KEYS[1], ARGV[2])
+end
+return 0`, map[string][]history.Effect{
+	"1": {{Kind: history.EffectExpire, TTLArg: 2, TTLUnit: time.Millisecond}},
+})
+
+// TryLock implements Lock. The lease's token is the owner's id. LostC is nil:
+// the library tells its log, not the holder.
+func (l *redisson) TryLock(ctx context.Context) (Lease, error) {
+	lease, _, err := l.enter(ctx)
+	return lease, err
+}
+
+// enter is one attempt. If the lock is busy, wait is its holder's remaining life.
+func (l *redisson) enter(ctx context.Context) (lease Lease, wait time.Duration, err error) {
+	lease = Lease{Token: l.owner}
+	pttl, err := redissonEnter.Run(ctx, l.node, []string{l.key}, l.owner, milliseconds(l.ttl)).Int64()
+	switch {
+	case errors.Is(err, redis.Nil): // entered
+		l.renewals.enter(l.process, l.key, l.ttl/3, l.renew)
+		return lease, 0, nil
+	case err != nil:
+		return lease, 0, fmt.Errorf("acquire %q: %w", l.key, err)
+	}
+	return lease, time.Duration(pttl) * time.Millisecond, ErrBusy
+}
+
+// Lock implements Blocker. A waiter sleeps until the next release is published
+// or the remaining life that it was told is over; whoever misses the message
+// sleeps that long.
+func (l *redisson) Lock(ctx context.Context) (Lease, error) {
+	lease, _, err := l.enter(ctx)
+	if !errors.Is(err, ErrBusy) {
+		return lease, err
+	}
+	released := l.node.Subscribe(ctx, l.channel())
+	defer func() { _ = released.Close() }() // nothing depends on leaving the channel
+	// Bounded as any command is; Receive alone would wait for ever.
+	if _, err := released.ReceiveTimeout(ctx, l.node.Options().ReadTimeout); err != nil {
+		return Lease{}, fmt.Errorf("subscribe to %q: %w", l.channel(), err)
+	}
+	messages := released.Channel()
+	for {
+		lease, wait, err := l.enter(ctx)
+		if !errors.Is(err, ErrBusy) {
+			return lease, err
+		}
+		var expired <-chan time.Time // never, for a key without a life, as in the library
+		if wait >= 0 {
+			expired = time.After(wait)
+		}
+		select {
+		case <-ctx.Done():
+			return Lease{}, fmt.Errorf("%w: stopped waiting: %w", ErrBusy, ctx.Err())
+		case <-l.process.Done():
+			return Lease{}, fmt.Errorf("%w: stopped waiting: %w", ErrBusy, l.process.Err())
+		case <-messages:
+		case <-expired:
+		}
+	}
+}
+
+// Unlock implements Lock: it leaves once, and with the last entry the renewal
+// ends, whatever Redis answered.
+func (l *redisson) Unlock(ctx context.Context, _ Lease) error {
+	defer l.renewals.leave(l.key)
+	err := redissonLeave.Run(ctx, l.node, []string{l.key, l.channel()}, l.owner, milliseconds(l.ttl)).Err()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return ErrNotHeld
+	case err != nil:
+		return fmt.Errorf("release %q: %w", l.key, err)
+	}
+	return nil
+}
+
+func (l *redisson) channel() string { return "redisson_lock__channel:{" + l.key + "}" }
+
+// The library sends a renewal up to four times: 3 s for an answer, 1.5 s of
+// rest, at a lease of 30 s; both scale with the lease.
+const (
+	redissonAttempts = 4
+	redissonTimeout  = 10 // the lease divided by it
+	redissonRest     = 20 // the lease divided by it
+)
+
+// renew prolongs the hold. Renewal ends for good when the owner has no hold any
+// more, or when the last attempt got no answer.
+func (l *redisson) renew(process context.Context) bool {
+	for range redissonAttempts {
+		renewed, err := l.renewOnce(process)
+		if err == nil {
+			return renewed
+		}
+		if !sleep(process, l.ttl/redissonRest) {
+			return false
+		}
+	}
+	return false
+}
+
+func (l *redisson) renewOnce(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.ttl/redissonTimeout)
+	defer cancel()
+	return redissonRenew.Run(ctx, l.node, []string{l.key}, l.owner, milliseconds(l.ttl)).Bool()
+}
+
+// redissonRenewals are what the library calls its expiration renewal map: per
+// lock of one client process, the entries that the owner knows of and the
+// watchdog that they share.
+type redissonRenewals struct {
+	mu    sync.Mutex
+	byKey map[string]*redissonRenewal
+}
+
+type redissonRenewal struct {
+	entries int
+	dog     *watchdog
+}
+
+// enter counts an entry and sees that a watchdog runs.
+func (r *redissonRenewals) enter(process context.Context, key string, interval time.Duration, renew func(context.Context) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	renewal := r.byKey[key]
+	if renewal == nil || !renewal.dog.alive() {
+		renewal = &redissonRenewal{dog: startWatchdog(process, interval, renew)}
+		r.byKey[key] = renewal
+	}
+	renewal.entries++
+}
+
+// leave counts an entry less and ends the watchdog with the last.
+func (r *redissonRenewals) leave(key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	renewal := r.byKey[key]
+	if renewal == nil {
+		return
+	}
+	if renewal.entries--; renewal.entries == 0 {
+		renewal.dog.stop()
+		delete(r.byKey, key)
+	}
+}

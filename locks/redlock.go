@@ -1,0 +1,141 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// redlock is RedLock as D3 describes it: ask N independent nodes in turn, hold
+// the lock if a majority granted it within the lease, and claim it until the
+// lease, counted from before the first request, is over. The flaws: elapsed time
+// is the difference of two readings of a wall clock, nothing is subtracted for the
+// drift of clocks, a node that restarts empty votes twice, and a deadline guards
+// the belief of a frozen client, not the resource.
+//
+// ErrNotHeld if so many nodes did not have it that it was no majority any more.
+type redlock struct {
+	client *Client
+	key    string
+	ttl    time.Duration
+	// patience is how long one node is waited for.
+	patience time.Duration
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "redlock",
+		Document: "D3",
+		Summary:  "SET key token NX PX ms on each node in turn, held by N/2+1 within the TTL, until t0+TTL · Lua: compare and delete on every node",
+		Topology: Independent,
+		Claims: func(ttl time.Duration, nodes int) history.Claims {
+			claims := oneNodeClaims("redlock", ttl, wholeMilliseconds(ttl), compareAndDelete)
+			claims.Quorum = nodes/2 + 1
+			claims.ClientClock = true
+			return claims
+		},
+		Flaws: redlockFlaws,
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &redlock{client: c, key: key, ttl: ttl, patience: redlockPatience(ttl)}, nil
+		}),
+	})
+}
+
+var redlockFlaws = flaws(
+	under([]string{"client-pause", "delay"}, "lease-outlived", Limit,
+		"A holder that is frozen past its deadline, between a look at its clock and the next touch, disturbs the resource; its belief ended in time.",
+		kleppmann, "resource"),
+	under([]string{"node-restart"}, "server-lost-key", Limit,
+		"A node that restarts without its data votes again: with it, another majority grants the lock of a holder who had no node to spare.",
+		`redis.io, "Distributed Locks with Redis": "Performance, Crash Recovery and fsync"`, "exclusion", "resource"),
+	under([]string{"client-skew"}, "client-clock", Bug,
+		"The deadline and the elapsed time are readings of a wall clock: if it is set back during the lease, the holder believes past the keys' end; a monotonic clock would not.",
+		`D3: currentTimeMillis; redis.io, "Distributed Locks with Redis": "Disclaimer about consistency"`, "exclusion", "resource"),
+	orphanedKey(),
+)
+
+// redlockPatience is how long one node is waited for: D3's 5 to 50 ms at a
+// lease of 10 s, scaled with the lease from the upper end, TTL/200. Below 25 ms
+// a busy machine's scheduler is taken for a dead node; so short leases wait that
+// long, but at most TTL/20, that five dead nodes cost a quarter of the lease.
+func redlockPatience(ttl time.Duration) time.Duration {
+	return max(ttl/200, min(25*time.Millisecond, ttl/20))
+}
+
+// TryLock implements Lock. What is not held is given back on every node, and
+// ErrBusy says that too few granted it or that they took too long; it is this
+// client that decides who holds a RedLock, so that is certain. If ctx ended on
+// the way, that is the error.
+func (l *redlock) TryLock(ctx context.Context) (Lease, error) {
+	token, err := l.client.Token()
+	if err != nil {
+		return Lease{}, err
+	}
+	life := milliseconds(l.ttl)
+	start := l.client.Now().UnixMilli()
+	granted := 0
+	for _, node := range l.client.Nodes {
+		if l.ask(ctx, node, token, life) == nil {
+			granted++
+		}
+	}
+	elapsed := l.client.Now().UnixMilli() - start
+	if granted >= len(l.client.Nodes)/2+1 && elapsed < life {
+		return Lease{Token: token, Deadline: time.UnixMilli(start + life)}, nil
+	}
+	l.giveBack(ctx, token)
+	lease := Lease{Token: token}
+	if err := ctx.Err(); err != nil {
+		return lease, fmt.Errorf("acquire %q: %w", l.key, err)
+	}
+	return lease, fmt.Errorf("%w: %d of %d nodes granted it, in %d of %d ms", ErrBusy, granted, len(l.client.Nodes), elapsed, life)
+}
+
+// ask asks one node, no longer than the patience.
+func (l *redlock) ask(ctx context.Context, node *redis.Client, token string, life int64) error {
+	ctx, cancel := context.WithTimeout(ctx, l.patience)
+	defer cancel()
+	return setIfAbsent(ctx, node, l.key, token, "NX", "PX", life)
+}
+
+// Unlock implements Lock. ErrNotHeld: so many nodes did not have it that it was
+// no majority any more.
+func (l *redlock) Unlock(ctx context.Context, lease Lease) error {
+	majority := len(l.client.Nodes)/2 + 1
+	deleted, failed := l.giveBack(ctx, lease.Token)
+	switch {
+	case deleted >= majority:
+		return nil
+	case deleted+len(failed) < majority:
+		return ErrNotHeld
+	}
+	return fmt.Errorf("release %q on %d of %d nodes: %w", l.key, deleted, len(l.client.Nodes), errors.Join(failed...))
+}
+
+// giveBack releases on every node, whatever it answered before: a grant may
+// have lost its reply. It does so even if ctx has ended, or keys would stay
+// behind; the patience bounds it.
+func (l *redlock) giveBack(ctx context.Context, token string) (deleted int, failed []error) {
+	for _, node := range l.client.Nodes {
+		err := l.release(context.WithoutCancel(ctx), node, token)
+		switch {
+		case err == nil:
+			deleted++
+		case !errors.Is(err, ErrNotHeld):
+			failed = append(failed, err)
+		}
+	}
+	return deleted, failed
+}
+
+// release releases on one node, no longer than the patience.
+func (l *redlock) release(ctx context.Context, node *redis.Client, token string) error {
+	ctx, cancel := context.WithTimeout(ctx, l.patience)
+	defer cancel()
+	return releaseOwned(ctx, node, l.key, token)
+}

@@ -1,0 +1,185 @@
+package locks
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// redlockNaive is D0's "red lock": ask all nodes at once, wait for all of them,
+// hold the lock if a majority granted it. The flaws: no node has a time limit, so
+// that one that hangs holds everybody up; there is no validity time, so that a
+// grant may be over before it is known; and the watchdogs, one per grant, start
+// before the quorum is known and share one stop channel that each overwrites, so
+// that those of failed or released attempts go on renewing, without asking whose
+// key it is.
+//
+// A release always succeeds: what came of it is not awaited.
+type redlockNaive struct {
+	client *Client
+	key    string
+	ttl    time.Duration
+
+	mu   sync.Mutex
+	held []*redis.Client // the nodes of the latest quorum; a release leaves them
+	stop chan struct{}   // of the latest watchdog
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "redlock-naive",
+		Document: "D0",
+		Summary:  "SET key token NX PX ms on all nodes at once, held by N/2+1 · Lua: compare and delete, not awaited · a watchdog per grant: every TTL/3 EXPIRE key s on all nodes",
+		Topology: Independent,
+		Claims: func(ttl time.Duration, nodes int) history.Claims {
+			// The renewal's whole seconds outlast the grant's milliseconds.
+			claims := oneNodeClaims("redlock-naive", ttl, wholeSeconds(ttl), compareAndDelete)
+			claims.Quorum = nodes/2 + 1
+			claims.Renews = true
+			return claims
+		},
+		Flaws: redlockNaiveFlaws,
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &redlockNaive{client: c, key: key, ttl: ttl}, nil
+		}),
+	})
+}
+
+var redlockNaiveFlaws = flaws(
+	under([]string{"none", "client-pause", "delay", "node-pause", "node-restart"}, "foreign-renewal", Bug,
+		"Watchdogs outlive the attempt or the lease that started them, and their plain EXPIRE prolongs whatever lock is there by then.",
+		"D0, red lock: a watchdog per node, one stop channel", "ownership"),
+	under([]string{"client-crash"}, "foreign-renewal", Bug,
+		"A watchdog of a failed attempt has nothing to stop it and keeps a crashed holder's keys alive for ever.",
+		"D0, red lock: a watchdog per node, started before the quorum is known", "liveness"),
+	under([]string{"node-pause", "client-pause", "delay", "partition-replies", "lost-reply"}, "lease-outlived", Bug,
+		"There is no validity time: an attempt that waits for one slow node is granted although the keys on the others have expired meanwhile.",
+		`D0, red lock; redis.io, "Distributed Locks with Redis": the elapsed time must be less than the validity time`, "exclusion", "resource"),
+	under([]string{"node-pause"}, "orphaned-key", Bug,
+		"One node that hangs holds every attempt up: its keys on the other nodes keep everybody out although a majority has answered.",
+		"D0, red lock: it waits for all nodes and gives none a time limit", "liveness"),
+	renewalFailed(Limit, "Watchdogs that reach no majority for a whole lease lose it under the holder.",
+		"D0, red lock", "partition", "partition-requests"),
+	under([]string{"node-restart"}, "server-lost-key", Limit,
+		"A node that restarts without its data votes again: with it, another majority grants the lock of a holder who had no node to spare.",
+		`redis.io, "Distributed Locks with Redis": "Performance, Crash Recovery and fsync"`, "exclusion", "resource"),
+	orphanedKey(),
+)
+
+// TryLock implements Lock. LostC is nil: the watchdogs ignore what they are told.
+func (l *redlockNaive) TryLock(ctx context.Context) (Lease, error) {
+	token, err := l.client.Token()
+	if err != nil {
+		return Lease{}, err
+	}
+	lease := Lease{Token: token}
+	granted := l.askAll(ctx, token)
+	if len(granted) < len(l.client.Nodes)/2+1 {
+		for _, node := range granted {
+			go l.cleanUp(node, token)
+		}
+		return lease, fmt.Errorf("%w: %d of %d nodes granted it", ErrBusy, len(granted), len(l.client.Nodes))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held = granted
+	return lease, nil
+}
+
+// askAll asks all nodes at once and waits for all answers. Whichever grants
+// gets its watchdog then and there; an error counts as no.
+func (l *redlockNaive) askAll(ctx context.Context, token string) (granted []*redis.Client) {
+	var (
+		wg      sync.WaitGroup
+		answers = make([]error, len(l.client.Nodes))
+	)
+	for i, node := range l.client.Nodes {
+		wg.Go(func() {
+			answers[i] = setIfAbsent(ctx, node, l.key, token, "NX", "PX", milliseconds(l.ttl))
+			if answers[i] == nil {
+				go l.watch()
+			}
+		})
+	}
+	wg.Wait()
+	for i, node := range l.client.Nodes {
+		if answers[i] == nil {
+			granted = append(granted, node)
+		}
+	}
+	return granted
+}
+
+// cleanUp takes back one grant of a failed attempt. Only nodes that answered
+// yes are cleaned up: a request that is still on its way will find its key free.
+func (l *redlockNaive) cleanUp(node *redis.Client, token string) {
+	ctx, cancel := context.WithTimeout(l.client.Context, l.ttl)
+	defer cancel()
+	_ = releaseOwned(ctx, node, l.key, token)
+}
+
+// watch is one watchdog. It overwrites the stop channel that all share, and
+// looks the channel up anew in every round: until its first tick it waits on
+// its own, and is deaf to the release that closes the latest.
+func (l *redlockNaive) watch() {
+	l.mu.Lock()
+	l.stop = make(chan struct{})
+	l.mu.Unlock()
+	ticker := time.NewTicker(l.ttl / 3)
+	defer ticker.Stop()
+	for {
+		l.mu.Lock()
+		stop := l.stop
+		l.mu.Unlock()
+		select {
+		case <-l.client.Context.Done():
+			return
+		case <-stop:
+			return
+		case <-ticker.C:
+		}
+		l.mu.Lock()
+		held := l.held
+		l.mu.Unlock()
+		for _, node := range held {
+			go l.renew(node)
+		}
+	}
+}
+
+// renew prolongs one node's key, whoever's it is by now; errors are ignored.
+func (l *redlockNaive) renew(node *redis.Client) {
+	ctx, cancel := context.WithTimeout(l.client.Context, 2*l.ttl/3)
+	defer cancel()
+	_ = expire(ctx, node, l.key, l.ttl)
+}
+
+// Unlock implements Lock. It waits for nothing and always succeeds: the
+// releases run on the caller's context and are lost if that ends. It stops the
+// latest watchdog; the others find out at their next round, unless an attempt
+// has put up a new channel by then.
+func (l *redlockNaive) Unlock(ctx context.Context, lease Lease) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, node := range l.held {
+		go func() { _ = releaseOwned(ctx, node, l.key, lease.Token) }()
+	}
+	if l.stop != nil && !closed(l.stop) {
+		close(l.stop)
+	}
+	return nil
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

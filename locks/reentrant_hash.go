@@ -1,0 +1,127 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// reentrantHash is D2's reentrant lock: a hash whose one field is the owner's id
+// and whose value is how often the owner has entered, all in Lua. The flaw:
+// nothing tells a new entry from a repeated one. A lost reply and a retry count
+// twice, and n releases are one too few.
+//
+// ErrNotHeld if the release does not find the owner's field.
+type reentrantHash struct {
+	node  *redis.Client
+	key   string
+	owner string
+	ttl   time.Duration
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "reentrant-hash",
+		Document: "D2",
+		Summary:  "Lua: free or own: HINCRBY key owner 1, EXPIRE · Lua: HINCRBY key owner -1, at 0 DEL",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			claims := oneNodeClaims("reentrant-hash", ttl, wholeSeconds(ttl), hashEnter, hashLeave)
+			claims.Reentrant = true
+			return claims
+		},
+		Flaws: reentrantHashFlaws,
+		New: func(c *Client) (Maker, error) {
+			owner, err := ownerID(c)
+			if err != nil {
+				return nil, err
+			}
+			return onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+				return &reentrantHash{node: c.Nodes[0], key: key, owner: owner, ttl: ttl}, nil
+			})(c)
+		},
+	})
+}
+
+var reentrantHashFlaws = flaws(leaseOutlived(), serverLostKey(), countedTwice("D2"))
+
+// countedTwice is orphanedKey of a lock whose key counts entries.
+func countedTwice(document string) []Flaw {
+	return under(strandingFaults, "orphaned-key", Limit,
+		"A crashed holder's key keeps others out until it expires, and so does an entry that was counted twice (its reply was lost) or a release that never arrived.",
+		document+": nothing tells a new entry from a repeated one", "liveness")
+}
+
+// ownerID names a client process for the life of its Maker: all handles of it
+// are one owner, as the threads of a JVM are not.
+func ownerID(c *Client) (string, error) {
+	token, err := c.Token()
+	if err != nil {
+		return "", err
+	}
+	return c.ID + ":" + token, nil
+}
+
+// hashEnter enters if the lock is free or the owner's: 1, else 0.
+// KEYS[1] the lock, ARGV[1] the owner, ARGV[2] seconds.
+var hashEnter = newScript("hash-enter", `
+if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
+  redis.call("HINCRBY", KEYS[1], ARGV[1], 1)
+  redis.call("EXPIRE", KEYS[1], ARGV[2])
+  return 1
+end
+return 0`, map[string][]history.Effect{
+	"1": {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Second}},
+})
+
+// hashLeave leaves once: nil if the owner has not entered, 0 if it stays in, 1
+// if that was its last entry and the lock is gone.
+// KEYS[1] the lock, ARGV[1] the owner.
+var hashLeave = newScript("hash-leave", `
+if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 0 then
+  return nil
+end
+if redis.call("HINCRBY", KEYS[1], ARGV[1], -1) == 0 then
+  redis.call("DEL", KEYS[1])
+  return 1
+end
+return 0`, map[string][]history.Effect{
+	"1": {{Kind: history.EffectDelete}},
+})
+
+// TryLock implements Lock. The lease's token is the owner's id. LostC is nil:
+// the owner is never told.
+func (l *reentrantHash) TryLock(ctx context.Context) (Lease, error) {
+	lease := Lease{Token: l.owner}
+	entered, err := hashEnter.Run(ctx, l.node, []string{l.key}, l.owner, seconds(l.ttl)).Int64()
+	switch {
+	case err != nil:
+		return lease, fmt.Errorf("acquire %q: %w", l.key, err)
+	case entered == 0:
+		return lease, ErrBusy
+	}
+	return lease, nil
+}
+
+// Unlock implements Lock: it leaves once.
+func (l *reentrantHash) Unlock(ctx context.Context, _ Lease) error {
+	_, err := l.leave(ctx)
+	return err
+}
+
+// leave leaves once and says whether that freed the lock.
+func (l *reentrantHash) leave(ctx context.Context) (last bool, err error) {
+	freed, err := hashLeave.Run(ctx, l.node, []string{l.key}, l.owner).Int64()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return false, ErrNotHeld
+	case err != nil:
+		return false, fmt.Errorf("release %q: %w", l.key, err)
+	}
+	return freed == 1, nil
+}

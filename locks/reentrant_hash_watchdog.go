@@ -1,0 +1,116 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// reentrantHashWatchdog is D2's "automatic renewal 1.0": reentrant-hash and a
+// timer that prolongs the hash as long as it has the owner's field. A timer that
+// cannot reach Redis for a whole lease loses the lock under its holder. The flaw:
+// a field that is left behind while its process lives (an entry counted twice, a
+// release that got lost) is renewed for ever.
+//
+// D2's owner is a thread: the entries of one owner come one after another.
+// ErrNotHeld if the release does not find the owner's field.
+type reentrantHashWatchdog struct {
+	*reentrantHash
+	process context.Context // the client process's
+	timers  *hashTimers
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "reentrant-hash-watchdog",
+		Document: "D2",
+		Summary:  "Lua: free or own: HINCRBY key owner 1, EXPIRE · Lua: HINCRBY key owner -1, at 0 DEL and stop · every TTL/3 Lua: own: EXPIRE",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			claims := oneNodeClaims("reentrant-hash-watchdog", ttl, wholeSeconds(ttl), hashEnter, hashLeave, hashRenew)
+			claims.Reentrant = true
+			claims.Renews = true
+			return claims
+		},
+		Flaws: reentrantHashWatchdogFlaws,
+		New: func(c *Client) (Maker, error) {
+			owner, err := ownerID(c)
+			if err != nil {
+				return nil, err
+			}
+			timers := &hashTimers{byKey: map[string]*watchdog{}}
+			return onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+				return &reentrantHashWatchdog{
+					reentrantHash: &reentrantHash{node: c.Nodes[0], key: key, owner: owner, ttl: ttl},
+					process:       c.Context,
+					timers:        timers,
+				}, nil
+			})(c)
+		},
+	})
+}
+
+var reentrantHashWatchdogFlaws = flaws(
+	renewalFailed(Limit,
+		"A timer that reaches no node for a whole lease loses the lock while its holder works on.",
+		"D2, automatic renewal 1.0", unreachableFaults...),
+	leaseOutlived(), serverLostKey(), countedTwice("D2"),
+)
+
+// hashTimers are the running watchdogs of one client process, one per lock.
+type hashTimers struct {
+	mu    sync.Mutex
+	byKey map[string]*watchdog
+}
+
+// hashRenew prolongs the owner's hold: 1, or 0 if it has none.
+// KEYS[1] the lock, ARGV[1] the owner, ARGV[2] seconds.
+var hashRenew = newScript("hash-renew", `
+if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
+  return redis.call("EXPIRE", KEYS[1], ARGV[2])
+end
+return 0`, map[string][]history.Effect{
+	"1": {{Kind: history.EffectExpire, TTLArg: 2, TTLUnit: time.Second}},
+})
+
+// TryLock implements Lock. LostC is nil: the timer ends without a word.
+func (l *reentrantHashWatchdog) TryLock(ctx context.Context) (Lease, error) {
+	lease, err := l.reentrantHash.TryLock(ctx)
+	if err != nil {
+		return lease, err
+	}
+	l.timers.mu.Lock()
+	defer l.timers.mu.Unlock()
+	if timer := l.timers.byKey[l.key]; timer == nil || !timer.alive() {
+		l.timers.byKey[l.key] = startWatchdog(l.process, l.ttl/3, l.renew)
+	}
+	return lease, nil
+}
+
+// renew ends the timer only when the field is gone; after an error it tries
+// again at the next tick, until when it waits for an answer.
+func (l *reentrantHashWatchdog) renew(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
+	defer cancel()
+	renewed, err := hashRenew.Run(ctx, l.node, []string{l.key}, l.owner, seconds(l.ttl)).Int64()
+	return err != nil || renewed == 1
+}
+
+// Unlock implements Lock: it leaves once. What ends the timer is to hear that
+// the owner is out; after any other answer it goes on.
+func (l *reentrantHashWatchdog) Unlock(ctx context.Context, _ Lease) error {
+	last, err := l.leave(ctx)
+	if !last && !errors.Is(err, ErrNotHeld) {
+		return err
+	}
+	l.timers.mu.Lock()
+	defer l.timers.mu.Unlock()
+	if timer := l.timers.byKey[l.key]; timer != nil {
+		timer.stop()
+		delete(l.timers.byKey, l.key)
+	}
+	return err
+}

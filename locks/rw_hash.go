@@ -1,0 +1,162 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// rwHash is the write lock of D4's read-write lock for a cluster: one hash with
+// the time of the latest reader and that of the writer, by the clients' own
+// clocks. The flaws: a second reader overwrites the first's time, so that its
+// release lets a writer in beside the first; the clients' clocks decide who is
+// still in; and who enters in the same millisecond is the same owner.
+//
+// The release returns nothing, so nobody is ever told ErrNotHeld.
+type rwHash struct {
+	client *Client
+	key    string
+	ttl    time.Duration
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "rw-hash",
+		Document: "D4",
+		Summary:  "Lua: no living write (to write: nor read): HSET key read|write <client's ms>, PEXPIRE · Lua: HDEL of the caller's ms",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			claims := oneNodeClaims("rw-hash", ttl, wholeMilliseconds(rwHashKeyLife*ttl), hashRead, hashWrite, hashForget)
+			claims.ReadWrite = true
+			claims.ClientClock = true
+			claims.Recovery = wholeMilliseconds(rwHashWriteLife * ttl)
+			return claims
+		},
+		Flaws: rwHashFlaws,
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &rwHash{client: c, key: key, ttl: ttl}, nil
+		}),
+	})
+}
+
+var rwHashFlaws = flaws(
+	under([]string{"none"}, "race", Bug,
+		"A second reader overwrites the first's time: when it leaves, no reader is left in the hash, and the script grants a writer beside the first.",
+		"D4, cluster version: one field for all readers", "exclusion", "resource"),
+	under([]string{"client-skew", "client-pause", "delay", "node-pause"}, "client-clock", Bug,
+		"The caller's clock decides whether others are still in: one that is ahead, or a time that was read long before it arrived, cuts a lease short; Redis could have timed it.",
+		"D4, cluster version: the time is the client's", "exclusion", "resource"),
+	leaseOutlived(), serverLostKey(), orphanedKey(),
+)
+
+// D4's lives are 1 s for a read, 3 s for a write and 10 s for the key; a read's
+// is the lease time, the others scale with it.
+const (
+	rwHashWriteLife = 3
+	rwHashKeyLife   = 10
+)
+
+// rwHashReader is the read lock.
+type rwHashReader struct{ *rwHash }
+
+// hashRead lets a reader in unless a writer's time is younger than its life: 1,
+// else 0.
+// KEYS[1] the lock; ARGV, all in milliseconds: [1] now by the client's clock,
+// [2] a write's life, [3] the key's life.
+var hashRead = newScript("hash-read", `
+local write = redis.call("HGET", KEYS[1], "write")
+if write and ARGV[1] - write <= tonumber(ARGV[2]) then
+  return 0
+end
+redis.call("HSET", KEYS[1], "read", ARGV[1])
+redis.call("PEXPIRE", KEYS[1], ARGV[3])
+return 1`, map[string][]history.Effect{
+	"1": {{Kind: history.EffectSet, Field: true}, {Kind: history.EffectExpire, TTLArg: 3, TTLUnit: time.Millisecond}},
+})
+
+// hashWrite lets a writer in unless a reader's or a writer's time is younger
+// than its life: 1, else 0.
+// KEYS[1] the lock; ARGV, all in milliseconds: [1] now by the client's clock,
+// [2] a write's life, [3] the key's life, [4] a read's life.
+var hashWrite = newScript("hash-write", `
+local write = redis.call("HGET", KEYS[1], "write")
+if write and ARGV[1] - write <= tonumber(ARGV[2]) then
+  return 0
+end
+local read = redis.call("HGET", KEYS[1], "read")
+if read and ARGV[1] - read <= tonumber(ARGV[4]) then
+  return 0
+end
+redis.call("HSET", KEYS[1], "write", ARGV[1])
+redis.call("PEXPIRE", KEYS[1], ARGV[3])
+return 1`, map[string][]history.Effect{
+	"1": {{Kind: history.EffectSet, Field: true}, {Kind: history.EffectExpire, TTLArg: 3, TTLUnit: time.Millisecond}},
+})
+
+// hashForget removes the caller's time, if it is still the one that stands. It
+// returns nothing, so nobody learns whether it was.
+// KEYS[1] the lock, ARGV[1] the field, ARGV[2] the caller's milliseconds.
+var hashForget = newScript("hash-forget", `
+if redis.call("HGET", KEYS[1], ARGV[1]) == ARGV[2] then
+  redis.call("HDEL", KEYS[1], ARGV[1])
+end`, map[string][]history.Effect{
+	// Either way the caller's own time stands there no more.
+	"nil": {{Kind: history.EffectDelete, Field: true}},
+})
+
+// Read implements RWLocker.
+func (l *rwHash) Read() Lock { return rwHashReader{l} }
+
+// Write implements RWLocker.
+func (l *rwHash) Write() Lock { return l }
+
+// TryLock implements Lock for the writer. The lease's token is the client's
+// time in milliseconds.
+func (l *rwHash) TryLock(ctx context.Context) (Lease, error) {
+	return l.try(ctx, hashWrite, milliseconds(l.ttl))
+}
+
+// Unlock implements Lock for the writer. It is never told ErrNotHeld.
+func (l *rwHash) Unlock(ctx context.Context, lease Lease) error {
+	return l.forget(ctx, "write", lease)
+}
+
+// TryLock implements Lock for a reader. The lease's token is the client's time
+// in milliseconds.
+func (l rwHashReader) TryLock(ctx context.Context) (Lease, error) {
+	return l.try(ctx, hashRead)
+}
+
+// Unlock implements Lock for a reader. It is never told ErrNotHeld.
+func (l rwHashReader) Unlock(ctx context.Context, lease Lease) error {
+	return l.forget(ctx, "read", lease)
+}
+
+// try runs either script with the client's time.
+func (l *rwHash) try(ctx context.Context, enter *script, more ...any) (Lease, error) {
+	now := l.client.Now().UnixMilli()
+	lease := Lease{Token: strconv.FormatInt(now, 10)}
+	args := append([]any{now, milliseconds(rwHashWriteLife * l.ttl), milliseconds(rwHashKeyLife * l.ttl)}, more...)
+	entered, err := enter.Run(ctx, l.client.Nodes[0], []string{l.key}, args...).Int64()
+	switch {
+	case err != nil:
+		return lease, fmt.Errorf("acquire %q: %w", l.key, err)
+	case entered == 0:
+		return lease, ErrBusy
+	}
+	return lease, nil
+}
+
+func (l *rwHash) forget(ctx context.Context, field string, lease Lease) error {
+	err := hashForget.Run(ctx, l.client.Nodes[0], []string{l.key}, field, lease.Token).Err()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return fmt.Errorf("release %q: %w", l.key, err)
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package locks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// rwTwoKeys is the write lock of D4's read-write lock on a single node: one key
+// for all readers and one for the writer. The flaw needs no fault: nobody counts
+// readers, so the first to leave deletes the key of all and lets a writer in
+// beside the others. Two keys in one script are a CROSSSLOT error on Redis
+// Cluster.
+//
+// A reply of 0 to the DEL is ErrNotHeld: the key expired, or another reader took
+// it along.
+type rwTwoKeys struct {
+	node              *redis.Client
+	readKey, writeKey string
+	ttl               time.Duration
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "rw-two-keys",
+		Document: "D4",
+		Summary:  "read: Lua: no writer: SET readKey 1 EX s; write: Lua: no reader: SET writeKey 1 EX s NX · DEL readKey or writeKey",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			claims := oneNodeClaims("rw-two-keys", ttl, wholeSeconds(ttl), twoKeysRead, twoKeysWrite)
+			claims.ReadWrite = true
+			return claims
+		},
+		Flaws: rwTwoKeysFlaws,
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &rwTwoKeys{node: c.Nodes[0], readKey: key + ":read", writeKey: key + ":write", ttl: ttl}, nil
+		}),
+	})
+}
+
+var rwTwoKeysFlaws = flaws(
+	foreignDelete(
+		"The first reader to leave deletes the key of all readers and lets a writer in beside the others; after an overrun any bare DEL removes another's.",
+		"D4, single node: SET and DEL of one key for all readers", "none", "client-pause", "delay", "node-pause", "node-restart", "failover"),
+	under([]string{"none"}, "race", Bug,
+		"Readers are not counted: when the last to have come leaves, its key goes with it, and the script grants a writer while other readers are in.",
+		"D4, single node: SET and DEL of one key for all readers", "exclusion", "resource"),
+	leaseOutlived(), serverLostKey(), orphanedKey(),
+)
+
+// rwTwoKeysReader is the read lock.
+type rwTwoKeysReader struct{ *rwTwoKeys }
+
+// twoKeysRead lets a reader in unless there is a writer: 1, else 0. It sets the
+// readers' key anew for each of them.
+// KEYS[1] the readers, KEYS[2] the writer, ARGV[1] seconds.
+var twoKeysRead = newScript("two-keys-read", `
+if redis.call("EXISTS", KEYS[2]) == 1 then
+  return 0
+end
+redis.call("SET", KEYS[1], 1, "EX", ARGV[1])
+return 1`, map[string][]history.Effect{
+	"1": {{Kind: history.EffectSet, Key: 0, TTLArg: 1, TTLUnit: time.Second}},
+})
+
+// twoKeysWrite lets a writer in unless there are readers or a writer: 1, else 0.
+// KEYS[1] the readers, KEYS[2] the writer, ARGV[1] seconds.
+var twoKeysWrite = newScript("two-keys-write", `
+if redis.call("EXISTS", KEYS[1]) == 1 then
+  return 0
+end
+if redis.call("SET", KEYS[2], 1, "EX", ARGV[1], "NX") then
+  return 1
+end
+return 0`, map[string][]history.Effect{
+	"1": {{Kind: history.EffectSet, Key: 1, TTLArg: 1, TTLUnit: time.Second}},
+})
+
+// Read implements RWLocker.
+func (l *rwTwoKeys) Read() Lock { return rwTwoKeysReader{l} }
+
+// Write implements RWLocker.
+func (l *rwTwoKeys) Write() Lock { return l }
+
+// TryLock implements Lock for the writer.
+func (l *rwTwoKeys) TryLock(ctx context.Context) (Lease, error) {
+	return Lease{}, l.try(ctx, twoKeysWrite)
+}
+
+// Unlock implements Lock for the writer.
+func (l *rwTwoKeys) Unlock(ctx context.Context, _ Lease) error {
+	return del(ctx, l.node, l.writeKey)
+}
+
+// TryLock implements Lock for a reader.
+func (l rwTwoKeysReader) TryLock(ctx context.Context) (Lease, error) {
+	return Lease{}, l.try(ctx, twoKeysRead)
+}
+
+// Unlock implements Lock for a reader. ErrNotHeld: another reader took the key
+// along, or it expired.
+func (l rwTwoKeysReader) Unlock(ctx context.Context, _ Lease) error {
+	return del(ctx, l.node, l.readKey)
+}
+
+// try runs either script.
+func (l *rwTwoKeys) try(ctx context.Context, enter *script) error {
+	entered, err := enter.Run(ctx, l.node, []string{l.readKey, l.writeKey}, seconds(l.ttl)).Int64()
+	switch {
+	case err != nil:
+		return fmt.Errorf("acquire %q or %q: %w", l.readKey, l.writeKey, err)
+	case entered == 0:
+		return ErrBusy
+	}
+	return nil
+}
