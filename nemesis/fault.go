@@ -35,6 +35,8 @@ type Fault struct {
 	// first: trial k runs number k. Their order does not depend on r.
 	Plans func(w World, r *rand.Rand) []Plan
 
+	// target names what an action strikes.
+	target func(s *strike) string
 	// inject puts the fault in force and returns how to take it back. It has to
 	// leave nothing behind if it fails.
 	inject func(ctx context.Context, s *strike) (heal, error)
@@ -53,6 +55,12 @@ type result struct {
 // faults is in the order of FAULTS.md's table.
 var faults = []Fault{
 	none,
+	clientCrash, clientPause,
+	partition, partitionRequests, partitionReplies,
+	lostReply, delay, reset,
+	nodePause, nodeRestart, failover,
+	clientSkew,
+	scriptFlush,
 }
 
 // All returns every fault, in a fixed order.

@@ -84,6 +84,8 @@ type Action struct {
 	Direction  testbed.Direction  `json:"direction,omitempty"`
 	Offset     time.Duration      `json:"offset,omitempty"`     // of a clock
 	Durability testbed.Durability `json:"durability,omitempty"` // that the trial's nodes must have
+	// Quorum is how many nodes must carry a key for it to be somebody's lock.
+	Quorum int `json:"quorum,omitempty"`
 
 	// For is how long it lasts, with Until: at least.
 	For time.Duration `json:"for,omitempty"`
@@ -116,9 +118,9 @@ type Trigger struct {
 }
 
 // point is the trigger's place for one client.
-func (t Trigger) point(client int, after time.Duration) testbed.Point {
+func (t Trigger) point(client int) testbed.Point {
 	return testbed.Point{
-		Client: client, Step: t.Step, Node: t.Node, N: t.N, When: t.When, Skip: t.Skip, After: after,
+		Client: client, Step: t.Step, Node: t.Node, N: t.N, When: t.When, Skip: t.Skip,
 	}
 }
 
@@ -144,15 +146,23 @@ func New(seed uint64, faults []string, w World, k int) (Plan, error) {
 				return nil, fmt.Errorf("%s: %w: %s", name, ErrNotSupported, why)
 			}
 		}
-		h := fnv.New64a()
-		h.Write([]byte(name))
-		variants := f.Plans(w, rand.New(rand.NewPCG(seed, h.Sum64()^uint64(k/256))))
+		variants := f.Plans(w, dice(seed, name, 0))
 		if len(variants) == 0 {
 			return nil, fmt.Errorf("%s: %w: no plan fits a trial of %v", name, ErrNotSupported, w.Duration)
+		}
+		if round := k / len(variants); round > 0 {
+			variants = f.Plans(w, dice(seed, name, round))
 		}
 		plan = plan.join(variants[k%len(variants)])
 	}
 	return plan, nil
+}
+
+// dice is the source of a fault's details in one round through its variants.
+func dice(seed uint64, fault string, round int) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(fault))
+	return rand.New(rand.NewPCG(seed, h.Sum64()+uint64(round)))
 }
 
 // join appends q with IDs that go on from p's.
@@ -190,11 +200,14 @@ func (p Plan) Faults() []string {
 	return names
 }
 
-// Hits sums what the faults of a trial demonstrably hit, from its history.
-func Hits(ops []history.Op) int {
+// Hits sums what windows of these faults demonstrably hit, from a trial's
+// history; no names mean all faults. A plan may prepare the ground with another
+// fault than its own, which proves nothing about its own.
+func Hits(ops []history.Op, faults ...string) int {
 	sum := 0
 	for _, op := range ops {
-		if op.Process == history.Nemesis && op.Type == history.Info && op.Window != nil {
+		if op.Process == history.Nemesis && op.Type == history.Info && op.Window != nil &&
+			(len(faults) == 0 || slices.Contains(faults, op.Window.Fault)) {
 			sum += op.Window.Hits
 		}
 	}

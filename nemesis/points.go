@@ -1,11 +1,138 @@
 package nemesis
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Points returns the places in a protocol that a fault-free probe trial passed.
+// whens is the order in which a command passes its points.
+var whens = []testbed.When{testbed.Before, testbed.Sent, testbed.Replied}
+
+// Points returns the places in a protocol that a fault-free probe trial passed:
+// each (step, node, number of the command) once for before, sent and replied,
+// sorted. Handshakes, PING and commands outside every step are left out. An
+// EVALSHA that failed because the node did not know the script yet does not
+// count: later runs of the same step do not have it. The points' Client is
+// history.NoClient: they hold for all.
 func Points(cmds []history.Command) []testbed.Point {
-	return nil
+	type end struct {
+		client int
+		node   string
+	}
+	type run struct {
+		step           string
+		last, unknowns int
+	}
+	seen := map[place]bool{} // and whether it was replied to
+	runs := map[end]run{}
+	for _, c := range cmds {
+		if c.N == 0 || c.Phase == "" {
+			continue
+		}
+		at := runs[end{c.Client, c.Node}]
+		if c.Phase != at.step || c.N <= at.last {
+			at = run{step: c.Phase}
+		}
+		at.last = c.N
+		if strings.Contains(string(c.Reply), "NOSCRIPT") {
+			at.unknowns++
+		} else {
+			p := place{c.Phase, c.Node, c.N - at.unknowns}
+			seen[p] = seen[p] || c.Replied > 0
+		}
+		runs[end{c.Client, c.Node}] = at
+	}
+	var points []testbed.Point
+	for p, replied := range seen {
+		for _, when := range whens {
+			if when != testbed.Replied || replied {
+				points = append(points, testbed.Point{
+					Client: history.NoClient, Step: p.step, Node: p.node, N: p.n, When: when,
+				})
+			}
+		}
+	}
+	slices.SortFunc(points, func(a, b testbed.Point) int {
+		return cmp.Or(
+			cmp.Compare(a.Step, b.Step), byNode(a.Node, b.Node), cmp.Compare(a.N, b.N),
+			cmp.Compare(slices.Index(whens, a.When), slices.Index(whens, b.When)),
+		)
+	})
+	return points
+}
+
+// byNode sorts n2 before n10.
+func byNode(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+
+// place is one command of one step, counted on one node.
+type place struct {
+	step string
+	node string
+	n    int
+}
+
+// places lists the commands of a step that World.Points shows, in the order of
+// nodes, then numbers.
+func (w World) places(step string) []place {
+	var all []place
+	for _, p := range w.Points {
+		at := place{p.Step, p.Node, p.N}
+		if p.Step == step && p.N > 0 && slices.Contains(w.Nodes, p.Node) && !slices.Contains(all, at) {
+			all = append(all, at)
+		}
+	}
+	slices.SortFunc(all, func(a, b place) int {
+		return cmp.Or(cmp.Compare(slices.Index(w.Nodes, a.node), slices.Index(w.Nodes, b.node)), cmp.Compare(a.n, b.n))
+	})
+	return all
+}
+
+// first is the first command of a step, if it has one.
+func (w World) first(step string) []place {
+	all := w.places(step)
+	return all[:min(1, len(all))]
+}
+
+// between are the commands of a step before which it is half done. On
+// independent nodes two stand for all: the one that makes the quorum, and the last.
+func (w World) between(step string) []place {
+	all := w.places(step)
+	if len(all) < 2 {
+		return nil
+	}
+	if len(w.Nodes) == 1 {
+		return all[1:]
+	}
+	quorum := max(1, w.Claims.Quorum)
+	some := []place{all[len(all)-1]}
+	for _, p := range all[:len(all)-1] {
+		if p.n == 1 && slices.Index(w.Nodes, p.node) == quorum-1 {
+			some = append([]place{p}, some...)
+		}
+	}
+	return some
+}
+
+// last is the last command of a step, if it has one.
+func (w World) last(step string) []place {
+	all := w.places(step)
+	return all[max(0, len(all)-1):]
+}
+
+// renewals are commands that are sent while the lock is held: a watchdog's.
+// One per node stands for all that follow.
+func (w World) renewals() []place {
+	var all []place
+	for _, step := range []string{stepHold, stepRead, stepTouch} {
+		for _, p := range w.places(step) {
+			if p.n == 1 {
+				all = append(all, p)
+			}
+		}
+	}
+	return all[:min(2, len(all))]
 }

@@ -2,11 +2,17 @@ package nemesis
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
+
+// healing is how long taking one fault back may last, on any clock.
+const healing = 10 * time.Second
 
 // Run carries the plan out and returns when every action has ended. Each action
 // is a window in the history: its invoke entry is written when it strikes, its
@@ -16,16 +22,231 @@ import (
 // testbed or a recorder that failed, or (wrapping ErrNotSupported) a capability
 // that is missing, in which case nothing was done.
 func Run(ctx context.Context, p Plan, env testbed.Env, rec *history.Recorder) error {
+	if err := p.check(env); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	x := &execution{env: env, rec: rec, ended: map[int]chan struct{}{}}
+	for _, a := range p {
+		x.ended[a.ID] = make(chan struct{})
+	}
+	errs := make([]error, len(p))
+	var actions sync.WaitGroup
+	for i, a := range p {
+		actions.Go(func() {
+			defer close(x.ended[a.ID])
+			if err := x.perform(ctx, a); err != nil {
+				errs[i] = fmt.Errorf("fault %d (%s): %w", a.ID, a.Fault, err)
+				cancel(errs[i]) // the trial is worth nothing any more
+			}
+		})
+	}
+	actions.Wait()
+	return errors.Join(errs...)
+}
+
+// check refuses a plan that cannot be carried out.
+func (p Plan) check(env testbed.Env) error {
+	seen := map[int]bool{}
+	for _, a := range p {
+		f, ok := ByName(a.Fault)
+		switch {
+		case !ok:
+			return fmt.Errorf("fault %d: no fault is called %q", a.ID, a.Fault)
+		case f.inject == nil:
+			return fmt.Errorf("fault %d: %s is nothing that can be done", a.ID, a.Fault)
+		case seen[a.ID]:
+			return fmt.Errorf("fault %d is in the plan twice", a.ID)
+		case a.After != 0 && !seen[a.After]:
+			return fmt.Errorf("fault %d waits for fault %d, which is not before it", a.ID, a.After)
+		}
+		if err := Capable(f, env); err != nil {
+			return err
+		}
+		seen[a.ID] = true
+	}
 	return nil
+}
+
+// execution is one Run.
+type execution struct {
+	env   testbed.Env
+	rec   *history.Recorder
+	ended map[int]chan struct{} // by action
 }
 
 // strike is one action in force.
 type strike struct {
 	env    testbed.Env
 	rec    *history.Recorder
+	fault  Fault
 	action Action
-	hit    testbed.Hit // where it started; the zero Point if at an instant
-	client int         // whom it struck, history.NoClient if nobody
-	from   time.Duration
-	ended  *testbed.Hit // the Until that ended it, nil if time did
+	hit    testbed.Hit   // where it started; the zero Point if at an instant
+	client int           // whom it struck, history.NoClient if nobody
+	from   time.Duration // when it was in force
+	ended  *testbed.Hit  // the Until that ended it, nil if time did
+	heal   heal
+}
+
+// perform waits for an action's start, strikes, waits for its end, and heals.
+func (x *execution) perform(ctx context.Context, a Action) error {
+	f, _ := ByName(a.Fault)
+	s := &strike{env: x.env, rec: x.rec, fault: f, action: a, client: a.Client}
+	started, err := x.start(ctx, s)
+	switch {
+	case err != nil:
+		return errors.Join(err, x.close(s, result{}, err))
+	case !started:
+		return errors.Join(x.open(s), x.close(s, result{evidence: "its trigger did not come"}, nil))
+	}
+	release := x.end(ctx, s)
+	defer release()
+	return x.takeBack(ctx, s)
+}
+
+// start brings the action into force when its conditions are satisfied; false
+// if they were not in time.
+func (x *execution) start(ctx context.Context, s *strike) (bool, error) {
+	a := s.action
+	patience, cancel := context.WithTimeout(ctx, a.By-x.env.Now())
+	defer cancel()
+	if !x.due(patience, a) {
+		return false, nil
+	}
+	if a.Point == nil {
+		return true, x.begin(ctx, s, testbed.Hit{Time: x.env.Now()})
+	}
+	armed, release := x.arm(patience, a)
+	if !armed {
+		release()
+		return false, nil
+	}
+	var err error
+	w := await(x.env, *a.Point, history.NoClient, func(h testbed.Hit) {
+		s.client = h.Point.Client
+		err = x.begin(ctx, s, h)
+	})
+	release()
+	defer w.stop()
+	select {
+	case <-w.hit:
+		return true, err
+	case <-patience.Done():
+	}
+	w.stop()
+	_, hit := w.last() // it may have come at the last moment
+	return hit, err
+}
+
+// due waits for the action's instant and for its predecessor's end.
+func (x *execution) due(ctx context.Context, a Action) bool {
+	at := a.At
+	if a.After != 0 {
+		select {
+		case <-x.ended[a.After]:
+			at = max(at, x.env.Now()+a.Delay)
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return sleepUntil(ctx, x.env, at) == nil
+}
+
+// arm waits for the action's Arm. The client that passes it is held there until
+// release is called, which must happen, so that nothing slips in between.
+func (x *execution) arm(ctx context.Context, a Action) (armed bool, release func()) {
+	if a.Arm == nil {
+		return true, func() {}
+	}
+	passed, free := make(chan struct{}), make(chan struct{})
+	w := await(x.env, *a.Arm, history.NoClient, func(testbed.Hit) {
+		close(passed)
+		<-free
+	})
+	release = func() {
+		close(free)
+		w.stop()
+	}
+	select {
+	case <-passed:
+		return true, release
+	case <-ctx.Done():
+		return false, release
+	}
+}
+
+// begin opens the window and injects the fault.
+func (x *execution) begin(ctx context.Context, s *strike, h testbed.Hit) error {
+	s.hit = h
+	if err := x.open(s); err != nil {
+		return err
+	}
+	var err error
+	s.heal, err = s.fault.inject(ctx, s)
+	s.from = x.env.Now()
+	return err
+}
+
+// end waits until the action is over. The client at Until, if one got there, is
+// held until release is called, which must happen.
+func (x *execution) end(ctx context.Context, s *strike) (release func()) {
+	a := s.action
+	_ = sleepUntil(ctx, x.env, s.from+a.For) // an early end of ctx ends the fault
+	if a.Until == nil || ctx.Err() != nil {
+		return func() {}
+	}
+	reached, healed := make(chan testbed.Hit, 1), make(chan struct{})
+	w := await(x.env, *a.Until, s.client, func(h testbed.Hit) {
+		reached <- h
+		<-healed
+	})
+	release = func() {
+		close(healed)
+		w.stop()
+	}
+	limit := time.NewTimer(s.from + a.length() - x.env.Now())
+	defer limit.Stop()
+	select {
+	case h := <-reached:
+		s.ended = &h
+	case <-limit.C:
+	case <-ctx.Done():
+	}
+	return release
+}
+
+// takeBack heals the fault, whatever became of ctx, and closes the window.
+func (x *execution) takeBack(ctx context.Context, s *strike) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healing)
+	defer cancel()
+	r, err := s.heal(ctx)
+	return errors.Join(err, x.close(s, r, err))
+}
+
+// open writes the window's invoke entry.
+func (x *execution) open(s *strike) error {
+	_, err := x.rec.Invoke(s.entry())
+	return err
+}
+
+// close writes the window's closing entry.
+func (x *execution) close(s *strike, r result, failure error) error {
+	op := s.entry()
+	op.Type = history.Info
+	op.Window.Hits, op.Window.Evidence = r.hits, r.evidence
+	if failure != nil {
+		op.Error = failure.Error()
+	}
+	_, err := x.rec.Complete(op)
+	return err
+}
+
+// entry is the nemesis's entry about this action.
+func (s *strike) entry() history.Op {
+	a := s.action
+	return history.Op{
+		Process: history.Nemesis, Client: s.client, F: a.Fault, Offset: a.Offset,
+		Window: &history.Window{Fault: a.Fault, ID: a.ID, Target: s.fault.target(s), Planned: a.planned()},
+	}
 }

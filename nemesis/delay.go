@@ -1,0 +1,56 @@
+package nemesis
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// delay holds messages back and delivers them late, in order, also those of a
+// client that has given up: a release after the next grant, a SET after its
+// cleanup.
+var delay = Fault{
+	Name:     "delay",
+	Doc:      "requests or replies are held and delivered late, also when their sender has given up",
+	Color:    "#fbc02d",
+	Needs:    []string{NeedNetwork},
+	Topology: sameTopology,
+	Plans:    delayPlans,
+	target:   linkTarget,
+	inject:   linkFault("message held", hold),
+}
+
+func delayPlans(w World, r *rand.Rand) []Plan {
+	var moves []move
+	add := func(idea string, places []place, d testbed.Direction, atLeast time.Duration, until *Trigger, limit time.Duration) {
+		for _, p := range places {
+			a := w.action("delay", idea, p, testbed.Before)
+			a.Direction, a.For, a.Until, a.Limit = d, atLeast, until, limit
+			moves = append(moves, move{Action: a, cost: max(atLeast, w.lease()), gap: w.TTL / 5})
+		}
+	}
+	granted, gone := w.other(stepHold), w.timeout()+w.TTL/20
+	// A reader gets in beside a reader: there the lease must be over first.
+	var expired time.Duration
+	if w.Claims.ReadWrite {
+		expired = w.TTL + w.TTL/10
+	}
+	add("a release arrives after the next grant", w.last(stepRelease), testbed.Upstream, expired, granted, w.outlast())
+	if len(w.between(stepRelease)) > 0 {
+		add("a release's first command arrives after the next grant", w.first(stepRelease), testbed.Upstream, expired, granted, w.outlast())
+	}
+	// The sender has given up by then, and asks anew behind what it sent.
+	add("a request arrives when its client has given up", w.first(stepAcquire), testbed.Upstream,
+		gone, w.other(stepRest), gone+w.TTL/2)
+	for _, p := range w.first(stepAcquire) {
+		again := w.at(p, testbed.Sent)
+		again.Who = Same
+		add("a release arrives when its client has asked again", w.last(stepRelease), testbed.Upstream,
+			gone, again, gone+w.TTL)
+	}
+	add("a renewal arrives after the next grant", w.renewals(), testbed.Upstream, expired, granted, w.outlast())
+	add("a grant arrives late", w.last(stepAcquire), testbed.Downstream, 0, granted, w.outlast())
+	add("an acquire's later command arrives late", w.between(stepAcquire), testbed.Upstream, 0, granted, w.outlast())
+	return w.pack(moves, 2, r)
+}

@@ -1,0 +1,123 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// failover holds replication back, lets a client get to a telling place, kills
+// the primary there, and promotes a replica that has not heard of what happened
+// since. The proof is what differs between the old primary and the new one.
+var failover = Fault{
+	Name:  "failover",
+	Doc:   "replication lags, the primary is lost, a replica is promoted, clients are moved",
+	Color: "#c2185b",
+	Needs: []string{NeedNodes},
+	Topology: func(t locks.Topology) (testbed.Topology, bool) {
+		// Independent nodes have no replicas.
+		return testbed.Replicated, t == locks.Single
+	},
+	Impossible: func(w World) string {
+		if w.Topology != testbed.Replicated {
+			return fmt.Sprintf("a %s topology has no replica", w.Topology)
+		}
+		return ""
+	},
+	Plans:  failoverPlans,
+	target: nodeTarget,
+	inject: func(ctx context.Context, s *strike) (heal, error) {
+		resume, err := s.env.(testbed.Nodes).StopReplication(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("stop replication: %w", err)
+		}
+		return func(ctx context.Context) (result, error) {
+			r := result{evidence: "replication lagged, the primary lived on"}
+			var err error
+			if s.ended != nil {
+				r, err = s.failOver(ctx)
+			}
+			_, uerr := resume(ctx)
+			return r, errors.Join(err, uerr)
+		}, nil
+	},
+}
+
+// failOver kills the primary and promotes the action's node.
+func (s *strike) failOver(ctx context.Context) (result, error) {
+	nodes, heir := s.env.(testbed.Nodes), s.action.Nodes[0]
+	list := nodes.List()
+	if len(list) != 1 || list[0] == heir {
+		return result{}, fmt.Errorf("promote %s: clients use %v, expected one other node", heir, list)
+	}
+	primary := list[0]
+	before, err := keysOf(ctx, nodes, list)
+	if err != nil {
+		return result{}, err
+	}
+	if err := s.event(history.Op{Client: history.NoClient, F: history.FNodeDown, Node: primary}); err != nil {
+		return result{}, err
+	}
+	if err := nodes.Kill(ctx, primary); err != nil {
+		return result{}, fmt.Errorf("kill %s: %w", primary, err)
+	}
+	// Nothing is served between the two, so that an entry before the deed is true.
+	if err := s.event(history.Op{Client: history.NoClient, F: history.FPromote, Node: heir}); err != nil {
+		return result{}, err
+	}
+	if err := nodes.Promote(ctx, heir); err != nil {
+		return result{}, fmt.Errorf("promote %s: %w", heir, err)
+	}
+	after, err := keysOf(ctx, nodes, []string{heir})
+	if err != nil {
+		return result{}, err
+	}
+	var words []string
+	for _, k := range before[primary] {
+		if !holds(after[heir], k) {
+			words = append(words, "lacks "+k.Key+" as it was")
+		}
+	}
+	for _, k := range after[heir] {
+		if !slices.ContainsFunc(before[primary], func(o history.KeyState) bool { return o.Key == k.Key }) {
+			words = append(words, "still has "+k.Key)
+		}
+	}
+	hits := len(words)
+	if hits == 0 {
+		words = []string{"has all that the old primary had"}
+	}
+	return result{hits, fmt.Sprintf("replication stopped %s; %s killed, %s promoted by %s: it %s",
+		s.lasted(), primary, heir, instant(s.env.Now()), strings.Join(words, " and "))}, nil
+}
+
+func failoverPlans(w World, r *rand.Rand) []Plan {
+	var moves []move
+	add := func(idea string, stop, strike *Trigger) {
+		moves = append(moves, move{Action: Action{
+			Fault: "failover", Idea: idea, Client: history.NoClient, Point: stop,
+			Nodes: []string{"n1"}, // by testbed.Replicated the first replica
+			For:   w.TTL / 10, Until: strike, Limit: 2 * w.TTL,
+		}})
+	}
+	add("the primary is lost while the lock is held, the replica knows of no grant", nil, w.step(stepHold))
+	for _, p := range w.last(stepRelease) {
+		// Stopped after the grant was replicated, so that only the release is lost.
+		m := len(moves)
+		add("the primary is lost after a release, of which the replica knows nothing", w.step(stepTouch), w.at(p, testbed.Replied))
+		moves[m].For = 0
+		moves[m].Until.Who = Same
+	}
+	add("the primary is lost between look and touch", nil, w.step(stepTouch))
+	for _, p := range w.last(stepAcquire) {
+		add("the primary is lost when the lock is granted, before its client knows", nil, w.at(p, testbed.Replied))
+	}
+	return w.pack(moves, 1, r)
+}

@@ -1,0 +1,62 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// linkFault makes the inject of a fault that does one thing to each of its
+// links. What the network counted is the proof, and done says what that was:
+// "message dropped".
+func linkFault(noun string, do func(context.Context, testbed.Network, testbed.Link, testbed.Direction) (testbed.Undo, error)) func(context.Context, *strike) (heal, error) {
+	return func(ctx context.Context, s *strike) (heal, error) {
+		network := s.env.(testbed.Network)
+		var undos []testbed.Undo
+		for _, l := range s.links() {
+			undo, err := do(ctx, network, l, s.action.Direction)
+			if err != nil {
+				healing, cancel := context.WithTimeout(context.WithoutCancel(ctx), healing)
+				defer cancel()
+				_, uerr := undoAll(healing, undos)
+				return nil, errors.Join(fmt.Errorf("%s on %s–%s: %w", s.action.Fault, l.From, l.To, err), uerr)
+			}
+			undos = append(undos, undo)
+		}
+		return func(ctx context.Context) (result, error) {
+			lasted := s.lasted()
+			hits, err := undoAll(ctx, undos)
+			return result{hits, fmt.Sprintf("%s: %s on %s, %s",
+				s.place(), plural(hits, noun), linkTarget(s), lasted)}, err
+		}, nil
+	}
+}
+
+// undoAll takes everything back, whatever fails, and sums what was hit.
+func undoAll(ctx context.Context, undos []testbed.Undo) (hits int, err error) {
+	for _, undo := range undos {
+		n, uerr := undo(ctx)
+		hits += n
+		err = errors.Join(err, uerr)
+	}
+	return hits, err
+}
+
+// cut, hold and resetLink adapt testbed.Network to linkFault.
+func cut(ctx context.Context, n testbed.Network, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	return n.Cut(ctx, l, d)
+}
+
+func hold(ctx context.Context, n testbed.Network, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	return n.Hold(ctx, l, d)
+}
+
+func resetLink(ctx context.Context, n testbed.Network, l testbed.Link, _ testbed.Direction) (testbed.Undo, error) {
+	return n.Reset(ctx, l)
+}
+
+// brief is long enough for a command and its reply, and short beside a lease.
+func (w World) brief() time.Duration { return w.TTL / 5 }

@@ -1,0 +1,40 @@
+package nemesis
+
+import (
+	"math/rand/v2"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// lostReply lets a command run and loses its reply: replies are cut off just
+// before the command is sent, for long enough that it runs.
+var lostReply = Fault{
+	Name:     "lost-reply",
+	Doc:      "a command runs, its reply never comes",
+	Color:    "#7b1fa2",
+	Needs:    []string{NeedNetwork},
+	Topology: sameTopology,
+	Plans:    lostReplyPlans,
+	target:   linkTarget,
+	inject:   linkFault("reply lost", cut),
+}
+
+func lostReplyPlans(w World, r *rand.Rand) []Plan {
+	var moves []move
+	command := func(idea string, places []place) {
+		for _, p := range places {
+			a := w.action("lost-reply", idea, p, testbed.Before)
+			a.Direction, a.For = testbed.Downstream, w.brief()
+			// What is left in Redis without an owner keeps others out for a lease.
+			moves = append(moves, move{Action: a, gap: w.TTL + w.TTL/10})
+		}
+	}
+	command("a renewal runs, its client is not told", w.renewals())
+	command("the lock is granted, its client is not told", w.first(stepAcquire))
+	command("an acquire's later command runs, its client is not told", w.between(stepAcquire))
+	command("the lock is released, its client is not told", w.last(stepRelease))
+	if len(w.between(stepRelease)) > 0 {
+		command("a release's first command runs, its client is not told", w.first(stepRelease))
+	}
+	return w.pack(moves, 3, r)
+}

@@ -1,0 +1,42 @@
+package nemesis
+
+import (
+	"math/rand/v2"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// reset breaks a client's connections around a command: it may have run or
+// not, and the client cannot know.
+var reset = Fault{
+	Name:     "reset",
+	Doc:      "a client's connections are reset around a command",
+	Color:    "#5d4037",
+	Needs:    []string{NeedNetwork},
+	Topology: sameTopology,
+	Plans:    resetPlans,
+	target:   linkTarget,
+	inject:   linkFault("connection reset", resetLink),
+}
+
+func resetPlans(w World, r *rand.Rand) []Plan {
+	var moves []move
+	command := func(idea string, when testbed.When, places []place) {
+		for _, p := range places {
+			a := w.action("reset", idea, p, when)
+			a.For = w.TTL / 10
+			moves = append(moves, move{Action: a, gap: w.TTL})
+		}
+	}
+	command("reset with its acquire half done", testbed.Before, w.between(stepAcquire))
+	command("reset when its acquire is on its way", testbed.Sent, w.first(stepAcquire))
+	command("reset when its release is on its way", testbed.Sent, w.last(stepRelease))
+	command("reset as it renews", testbed.Sent, w.renewals())
+	command("reset before it releases", testbed.Before, w.first(stepRelease))
+	command("reset with its release half done", testbed.Before, w.between(stepRelease))
+	command("reset before it asks", testbed.Before, w.first(stepAcquire))
+	held := w.during("reset", "the holder's idle connections are reset", stepHold)
+	held.For = w.TTL / 10
+	moves = append(moves, move{Action: held, gap: w.TTL})
+	return w.pack(moves, 3, r)
+}

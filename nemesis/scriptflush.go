@@ -1,0 +1,66 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// scriptFlush empties the nodes' script caches between calls, so that the next
+// EVALSHA fails with NOSCRIPT. How many scripts were thrown away is the proof.
+//
+// On a recipe without scripts it is not supported, rather than not exercised:
+// no trial, however long, could ever exercise it, and a matrix should not ask
+// for more trials.
+var scriptFlush = Fault{
+	Name:     "script-flush",
+	Doc:      "SCRIPT FLUSH between calls: the next EVALSHA gets NOSCRIPT",
+	Color:    "#455a64",
+	Needs:    []string{NeedNodes},
+	Topology: sameTopology,
+	Impossible: func(w World) string {
+		if len(w.Claims.Scripts) == 0 {
+			return "the recipe runs no scripts"
+		}
+		return ""
+	},
+	Plans:  scriptFlushPlans,
+	target: nodeTarget,
+	inject: func(ctx context.Context, s *strike) (heal, error) {
+		hits := 0
+		for _, node := range s.action.Nodes {
+			n, err := s.env.(testbed.Nodes).FlushScripts(ctx, node)
+			if err != nil {
+				return nil, fmt.Errorf("flush the scripts of %s: %w", node, err)
+			}
+			hits += n
+		}
+		return func(context.Context) (result, error) {
+			return result{hits, fmt.Sprintf("%s: %s thrown away on %s",
+				s.place(), plural(hits, "script"), strings.Join(s.action.Nodes, " "))}, nil
+		}, nil
+	},
+}
+
+func scriptFlushPlans(w World, r *rand.Rand) []Plan {
+	var moves []move
+	add := func(a Action) {
+		a.Nodes = w.Nodes
+		moves = append(moves, move{Action: a, cost: w.TTL / 20, gap: w.TTL / 4})
+	}
+	command := func(idea string, places []place) {
+		for _, p := range places {
+			add(w.action("script-flush", idea, p, testbed.Before))
+		}
+	}
+	command("scripts are gone as a client asks", w.first(stepAcquire))
+	command("scripts are gone as the holder releases", w.first(stepRelease))
+	command("scripts are gone as the holder renews", w.renewals())
+	command("scripts are gone in the middle of an acquire", w.between(stepAcquire))
+	command("scripts are gone in the middle of a release", w.between(stepRelease))
+	add(w.during("script-flush", "scripts are gone while the lock is held", stepHold))
+	return w.pack(moves, 4, r)
+}

@@ -1,0 +1,66 @@
+package nemesis
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// watch waits for a trigger. The client that reaches it is held there from
+// then until do has returned; others that come later pass.
+type watch struct {
+	hit     chan testbed.Hit // gets the first hit once do has returned
+	cancels []func()
+}
+
+// await sets a watch on the places of t for its clients but for those that do
+// not stand in t's relation to struck.
+func await(env testbed.Env, t Trigger, struck int, do func(testbed.Hit)) *watch {
+	w := &watch{hit: make(chan testbed.Hit, 1)}
+	var taken atomic.Bool // not sync.Once, which would hold later clients too
+	for _, c := range t.Clients {
+		if t.Who == Other && c == struck || t.Who == Same && c != struck {
+			continue
+		}
+		w.cancels = append(w.cancels, env.At(t.point(c), func(h testbed.Hit) {
+			if taken.CompareAndSwap(false, true) {
+				do(h)
+				w.hit <- h
+			}
+		}))
+	}
+	return w
+}
+
+// stop withdraws the watch. After it has returned, do is neither running nor
+// will it run.
+func (w *watch) stop() {
+	for _, cancel := range w.cancels {
+		cancel()
+	}
+	w.cancels = nil
+}
+
+// last is the hit that a stopped watch may have got at the last moment.
+func (w *watch) last() (testbed.Hit, bool) {
+	select {
+	case h := <-w.hit:
+		return h, true
+	default:
+		return testbed.Hit{}, false
+	}
+}
+
+// sleepUntil waits for an instant of the history's clock.
+func sleepUntil(ctx context.Context, env testbed.Env, at time.Duration) error {
+	t := time.NewTimer(at - env.Now())
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
