@@ -132,22 +132,17 @@ func (s *session) enter(h *hold) (ok bool, err error) {
 	return s.entry(lerr)
 }
 
-// enterBlocking lets the recipe wait in its own way, for a lease time at most
-// at once, so that the liveness phase can end.
+// enterBlocking asks once, as every recipe is asked, and then lets the recipe
+// wait in its own way. Only the end of the liveness phase's grace cuts it short.
 func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
-	for first := true; ; first = false {
-		if s.tired() && !first {
-			return false, errGiveUp
-		}
-		_, lerr := s.attempt(s.ctx, h, func(ctx context.Context) (locks.Lease, error) {
-			ctx, cancel := context.WithTimeout(ctx, s.Opts.TTL)
-			defer cancel()
-			return b.Lock(ctx)
-		})
-		if !errors.Is(lerr, locks.ErrBusy) {
-			return s.entry(lerr)
-		}
+	_, lerr := s.attempt(s.ctx, h, h.handle.TryLock)
+	if errors.Is(lerr, locks.ErrBusy) {
+		_, lerr = s.attempt(s.patience, h, b.Lock)
 	}
+	if lerr != nil && s.patience.Err() != nil && s.ctx.Err() == nil {
+		return false, errGiveUp
+	}
+	return s.entry(lerr)
 }
 
 // entry separates what a lock said from what ends the client.

@@ -101,10 +101,21 @@ func (w Workload) Body(ctx context.Context, world World) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var clients, watch sync.WaitGroup
+	var impatient context.CancelFunc
+	r.patience, impatient = context.WithCancel(ctx)
+	defer impatient()
 	watch.Go(func() {
 		select {
 		case <-world.Healed:
-			r.healed.Store(int64(world.Env.Now()))
+		case <-ctx.Done():
+			return
+		}
+		r.healed.Store(int64(world.Env.Now()))
+		grace := time.NewTimer(r.grace())
+		defer grace.Stop()
+		select {
+		case <-grace.C:
+			impatient()
 		case <-ctx.Done():
 		}
 	})
@@ -136,6 +147,9 @@ type run struct {
 	workload  Workload
 	resources map[string]*resource
 	healed    atomic.Int64 // when the liveness phase began, on the history's clock; 0 = not yet
+	// patience ends with the grace of the liveness phase; only recipes that
+	// wait in their own way need to be told.
+	patience context.Context
 }
 
 // grace is how long after the healing a client keeps trying to get in once:
