@@ -50,7 +50,7 @@ func matching(what, c string, offered []string) ([]string, error) {
 		return []string{c}, nil
 	}
 	if !strings.ContainsAny(c, `*?[\`) {
-		return nil, Inputf("unknown %s %q: did you mean %s? (lockstorm list %ss)", what, c, nearest(c, offered), what)
+		return nil, Inputf("unknown %s %q: did you mean %s? (lockstorm list %ss)", what, c, Nearest(c, offered), what)
 	}
 	var found []string
 	for _, o := range offered {
@@ -68,9 +68,9 @@ func matching(what, c string, offered []string) ([]string, error) {
 	return found, nil
 }
 
-// nearest names up to three offered names, nearest first by edit distance; all
+// Nearest names up to three offered names, nearest first by edit distance; all
 // that are about as near as the nearest.
-func nearest(name string, offered []string) string {
+func Nearest(name string, offered []string) string {
 	sorted := slices.Clone(offered)
 	near := func(o string) float64 { return levenshtein.Match(name, o, nil) }
 	slices.SortStableFunc(sorted, func(a, b string) int {

@@ -53,8 +53,6 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 	switch {
 	case p.NotSupported != "":
 		c.Verdict, c.Why = NotSupported, p.NotSupported
-	case p.NotExercised != "":
-		c.Verdict, c.Why = NotExercised, p.NotExercised
 	case len(trials) == 0:
 		c.Verdict, c.Why = Unknown, "no trial was run"
 	}
@@ -63,7 +61,7 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 	}
 	worst := trials[0]
 	for _, t := range trials {
-		if t.Err == "" && t.exercised() {
+		if t.Err == "" && t.Outcome != NotSupported && t.exercised() {
 			c.Exercised++
 		}
 		if t.Violation() {
@@ -86,7 +84,7 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 			c.Verdict = Holds
 		}
 	}
-	c.Why, c.Dir, c.Seed = worst.Err, worst.Dir, worst.Spec.Seed
+	c.Why, c.Dir, c.Seed = cmp.Or(worst.Err, worst.Why), worst.Dir, worst.Spec.Seed
 	c.Replay = replay(info, worst.Spec)
 	return c
 }

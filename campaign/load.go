@@ -3,6 +3,7 @@ package campaign
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,33 @@ type Stored struct {
 	// Truncated reports a last line of trials.jsonl that was cut off; nil if
 	// it was whole.
 	Truncated error
+}
+
+// Report hands a stored campaign to a sink, as its run did: every trial, with
+// its evidence if it was kept, then the matrix.
+func (s Stored) Report(ctx context.Context, newSink func(dir string) (Sink, error)) error {
+	sink, err := newSink(s.Dir)
+	if err != nil {
+		return fmt.Errorf("open the reports: %w", err)
+	}
+	for _, t := range s.Trials {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var r Record
+		if t.Dir != "" {
+			if r, err = LoadRecord(filepath.Join(s.Dir, t.Dir)); err != nil {
+				return err
+			}
+		}
+		if err := sink.Trial(ctx, t, r.Evidence); err != nil {
+			return fmt.Errorf("report %s: %w", t.Dir, err)
+		}
+	}
+	if err := sink.Done(ctx, s.Matrix); err != nil {
+		return fmt.Errorf("report the campaign: %w", err)
+	}
+	return nil
 }
 
 // storedSpec is spec.json: with the claims beside it, a history is judged again
@@ -51,6 +79,9 @@ func Load(dir string) (Stored, error) {
 	defer f.Close()
 	if s.Trials, s.Truncated, err = readTrials(f, path); err != nil {
 		return s, err
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // not "latest", which moves on
 	}
 	s.Matrix = fold(s.Info, dir, s.Trials)
 	return s, nil

@@ -74,8 +74,9 @@ type Surprise struct {
 
 // Sink receives results as they come: what turns them into pictures and pages.
 type Sink interface {
-	// Trial is called once per judged trial, from one goroutine at a time. The
-	// trial's folder, if Trial.Dir names one, exists and holds its history.
+	// Trial is called once per judged trial, from one goroutine at a time. If
+	// Trial.Dir names a folder, it holds the trial's history; if not, there is
+	// nothing to show of the trial, and e may be empty.
 	Trial(ctx context.Context, t Trial, e history.Evidence) error
 	// Done is called once, after the last trial.
 	Done(ctx context.Context, m Matrix) error

@@ -56,7 +56,9 @@ type Trial struct {
 	Dir string `json:"dir,omitempty"`
 	// Err says why the harness could not finish or judge the trial; then
 	// Outcome is unknown.
-	Err     string        `json:"error,omitempty"`
+	Err string `json:"error,omitempty"`
+	// Why says what was missing if Outcome is not supported.
+	Why     string        `json:"why,omitempty"`
 	Elapsed time.Duration `json:"elapsed"`
 	// Probe: a fault-free trial that was run for its commands; it also counts
 	// as a trial of its cell, if that was asked for.

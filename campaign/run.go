@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -184,19 +185,20 @@ func (r *run) fail(err error) {
 func (r *run) judge(ctx context.Context, t Trial, recipe locks.Recipe, f *folder, e history.Evidence, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t.Hits, t.Ops, t.Commands, t.Hash = nemesis.Hits(e.Ops), len(e.Ops), len(e.Commands), history.Hash(e.Ops, e.Commands)
 	if err == nil {
-		t.Verdicts, err = checker.Judge(ctx, e)
+		t, err = judge(ctx, t, recipe.Flaws, e)
 		if ctx.Err() != nil {
 			return // not judged in full
 		}
 	}
-	if err != nil {
-		t.Err = err.Error()
-	} else if t.Probe {
+	switch {
+	case errors.Is(err, nemesis.ErrNotSupported):
+		t.Why, t.Outcome = err.Error(), NotSupported // seen only in the running world
+	case err != nil:
+		t.Err, t.Outcome = err.Error(), Unknown
+	case t.Probe:
 		r.planner.points[pair{t.Spec.Lock, t.Spec.Workload}] = nemesis.Points(e.Commands)
 	}
-	t.judged(recipe.Flaws)
 	if err := r.keep(ctx, &t, f, e); err != nil && r.err == nil {
 		r.err = err
 	}

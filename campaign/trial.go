@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -149,7 +150,7 @@ func (t *trial) storm(ctx context.Context, env testbed.Env) error {
 func (t *trial) disturb(ctx context.Context, env testbed.Env) error {
 	over := time.NewTimer(t.spec.Options.Duration)
 	defer over.Stop()
-	if err := nemesis.Run(ctx, t.spec.Plan, env, t.rec); err != nil {
+	if err := nemesis.Run(ctx, since(env.Now(), t.spec.Plan), env, t.rec); err != nil {
 		return fmt.Errorf("nemesis: %w", err)
 	}
 	select {
@@ -158,6 +159,17 @@ func (t *trial) disturb(ctx context.Context, env testbed.Env) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// since moves a plan to when the clients started: setting up Redis takes time
+// that no fault should lose.
+func since(start time.Duration, p nemesis.Plan) nemesis.Plan {
+	moved := slices.Clone(p)
+	for i := range moved {
+		moved[i].At += start
+		moved[i].By += start
+	}
+	return moved
 }
 
 // postMortem records what is left on each node, where the testbed can look.

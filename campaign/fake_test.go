@@ -1,0 +1,139 @@
+package campaign
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Recipes of the tests: locks in memory, one that excludes and one that lets
+// everybody in.
+const (
+	soundLock  = "test-sound"
+	brokenLock = "test-broken"
+)
+
+func init() {
+	for id, broken := range map[string]bool{soundLock: false, brokenLock: true} {
+		locks.Register(locks.Recipe{
+			ID: id, Document: "tests", Summary: "in memory", Topology: locks.Single,
+			Claims: func(ttl time.Duration, _ int) history.Claims {
+				return history.Claims{Quorum: 1, TTL: ttl, KeyTTL: ttl, Recovery: ttl}
+			},
+			New: func(c *locks.Client) (locks.Maker, error) {
+				m := c.Context.Value(memoryKey{}).(*memory)
+				return func(key string, _ time.Duration) (locks.Lock, error) {
+					return memoryLock{m, key, c.ID, broken}, nil
+				}, nil
+			},
+		})
+	}
+}
+
+// memory is what the nodes of a fakeBed hold: who owns which key.
+type memory struct {
+	mu    sync.Mutex
+	owner map[string]string
+}
+
+type memoryKey struct{}
+
+type memoryLock struct {
+	*memory
+	key, client string
+	broken      bool
+}
+
+func (l memoryLock) TryLock(ctx context.Context) (locks.Lease, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.owner[l.key] != "" && !l.broken {
+		return locks.Lease{}, locks.ErrBusy
+	}
+	l.owner[l.key] = l.client
+	return locks.Lease{Token: l.client}, nil
+}
+
+func (l memoryLock) Unlock(context.Context, locks.Lease) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.owner, l.key)
+	return nil
+}
+
+// fakeBed is a testbed without Redis. It has no capability but that of looking
+// at its node.
+type fakeBed struct {
+	// fail, if not nil, may fail a trial before its body runs.
+	fail func(s testbed.Setup) error
+
+	mu            sync.Mutex
+	running, most int
+	seeds         []uint64 // of the trials, in the order of their starts
+}
+
+func (b *fakeBed) Name() string                   { return "fake" }
+func (b *fakeBed) Topologies() []testbed.Topology { return []testbed.Topology{testbed.Single} }
+func (b *fakeBed) RealTime() bool                 { return false }
+
+func (b *fakeBed) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
+	b.started(s.Seed)
+	defer b.ended()
+	if b.fail != nil {
+		if err := b.fail(s); err != nil {
+			return err
+		}
+	}
+	life, end := context.WithCancel(context.WithValue(ctx, memoryKey{}, &memory{owner: map[string]string{}}))
+	defer end()
+	env := &fakeEnv{clock: s.Clock}
+	for i := range s.Clients {
+		env.clients = append(env.clients, &fakeClient{locks: &locks.Client{
+			ID: fmt.Sprintf("c%d", i), Now: time.Now, Rand: rand.Reader, Context: life,
+		}})
+	}
+	s.Commands(history.Command{Node: "n0", Op: -1, Args: []history.Bytes{"PING"}, Sent: 1, Reply: "PONG"})
+	return body(ctx, env)
+}
+
+func (b *fakeBed) started(seed uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.seeds = append(b.seeds, seed)
+	b.running++
+	b.most = max(b.most, b.running)
+}
+
+func (b *fakeBed) ended() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.running--
+}
+
+type fakeEnv struct {
+	testbed.Nodes // only what is implemented below may be called
+	clock         func() time.Duration
+	clients       []*fakeClient
+}
+
+func (e *fakeEnv) Client(i int) testbed.Client { return e.clients[i] }
+func (e *fakeEnv) Now() time.Duration          { return e.clock() }
+func (e *fakeEnv) List() []string              { return []string{"n0"} }
+
+func (e *fakeEnv) At(testbed.Point, func(testbed.Hit)) (cancel func()) { return func() {} }
+
+func (e *fakeEnv) Keys(context.Context, string) ([]history.KeyState, error) {
+	return []history.KeyState{{Key: "left", Type: "string", TTL: -1}}, nil
+}
+
+type fakeClient struct{ locks *locks.Client }
+
+func (c *fakeClient) Locks() *locks.Client                        { return c.locks }
+func (c *fakeClient) Step(ctx context.Context, name string) error { return ctx.Err() }
+func (c *fakeClient) Open(int)                                    {}

@@ -1,0 +1,173 @@
+package campaign
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func init() {
+	locks.Register(locks.Recipe{ID: "test-flawed", Topology: locks.Single, Flaws: []locks.Flaw{
+		{Oracle: "exclusion", Cause: "lease-outlived", Kind: locks.Limit, Why: "w", Source: "s", Faults: []string{"client-pause"}},
+		{Oracle: "ownership", Cause: "foreign-delete", Kind: locks.Bug, Why: "w", Source: "s", Faults: []string{"delay", "client-pause"}},
+		{Oracle: "liveness", Cause: "no-expiry", Kind: locks.Bug, Why: "w", Source: "s", Faults: []string{"client-crash"}},
+		{Oracle: "liveness", Cause: "late-command", Kind: locks.Limit, Why: "w", Source: "s", Faults: []string{"failover"}},
+	}})
+}
+
+// found makes a judged trial of test-flawed.
+func found(fault string, k, hits int, verdicts ...checker.Verdict) Trial {
+	t := Trial{
+		Spec: Spec{Lock: "test-flawed", Workload: "mutex", Fault: fault, Testbed: "fake", Seed: trialSeed(1, "test-flawed", fault, "mutex", k), Trial: k},
+		Hits: hits, Verdicts: verdicts,
+	}
+	if fault != undisturbed {
+		t.Spec.Plan = nemesis.Plan{{ID: 1, Fault: fault}}
+	}
+	r, _ := locks.ByID("test-flawed")
+	t.judged(r.Flaws)
+	return t
+}
+
+// comparison is a campaign with a cell of every kind.
+func comparison() (Info, []Trial) {
+	held := verdict("exclusion", checker.Held)
+	failed := found("reset", 0, 0)
+	failed.Err = "no free port"
+	failed.judged(nil)
+	info := Info{Config: DefaultConfig(), Command: "lockstorm run"}
+	info.Config.Testbed = "fake"
+	for _, fault := range []string{"none", "client-crash", "client-pause", "partition", "lost-reply", "delay", "reset", "node-pause", "failover"} {
+		info.Plan = append(info.Plan, PlannedCell{Lock: "test-flawed", Fault: fault})
+	}
+	info.Plan[len(info.Plan)-1].NotSupported = "the testbed has no replicated topology"
+	return info, []Trial{
+		found("none", 0, 0, held),
+		found("none", 1, 0, held, verdict("liveness", checker.Held)),
+		found("client-crash", 0, 1, held, blockedForEver(violated("liveness", checker.NoExpiry))),
+		found("client-pause", 2, 1, violated("exclusion", checker.LeaseOutlived)),
+		found("client-pause", 1, 1, violated("exclusion", checker.LeaseOutlived), violated("ownership", checker.ForeignDelete)),
+		found("client-pause", 0, 1, held),
+		found("partition", 0, 3, held, verdict("resource", checker.Unknown)),
+		found("partition", 1, 3, held),
+		found("lost-reply", 0, 0, held),
+		found("lost-reply", 1, 0, held),
+		found("delay", 0, 0, held),
+		found("delay", 1, 2, held),
+		failed,
+		found("node-pause", 0, 1, held, violated("liveness", checker.OrphanedKey)),
+	}
+}
+
+func TestMatrixIsStableForOtherPrograms(t *testing.T) {
+	info, trials := comparison()
+	got, err := json.MarshalIndent(fold(info, "store/compare/x", trials), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, '\n')
+	slices.Reverse(trials)
+	if again, _ := json.MarshalIndent(fold(info, "store/compare/x", trials), "", "  "); !bytes.Equal(append(again, '\n'), got) {
+		t.Error("the order in which trials ended shows")
+	}
+	golden := filepath.Join("testdata", MatrixFile)
+	if *update {
+		if err := os.WriteFile(golden, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestCellsInWords(t *testing.T) {
+	info, trials := comparison()
+	want := map[string]string{
+		"none":         "no violation in 2 trials",
+		"client-crash": "blocked for ever",
+		"client-pause": "violated: bug",
+		"partition":    "unknown",
+		"lost-reply":   "fault not exercised",
+		"delay":        "no violation in 1 trial",
+		"reset":        "unknown",
+		"node-pause":   "blocked up to TTL",
+		"failover":     "not supported",
+	}
+	for _, c := range fold(info, "", trials).Cells {
+		if c.Words() != want[c.Fault] {
+			t.Errorf("%s: %q, want %q", c.Fault, c.Words(), want[c.Fault])
+		}
+	}
+}
+
+func TestSurprisesAreWhatRecipesDoNotDeclareAndWhatWasNotFound(t *testing.T) {
+	info, trials := comparison()
+	m := fold(info, "", trials)
+	if want := (Surprise{Lock: "test-flawed", Fault: "node-pause", Oracle: "liveness", Cause: "orphaned-key"}); len(m.Unexpected) != 1 || m.Unexpected[0] != want {
+		t.Errorf("unexpected: %+v, want %+v", m.Unexpected, want)
+	}
+	if len(m.Missed) != 0 {
+		t.Errorf("missed: %+v; what cannot be tried is not missed", m.Missed)
+	}
+	trials = slices.DeleteFunc(trials, func(t Trial) bool { return t.Spec.Fault == "client-crash" || t.Spec.Trial == 1 })
+	want := []Surprise{
+		{Lock: "test-flawed", Fault: "client-crash", Oracle: "liveness", Cause: "no-expiry"},
+		{Lock: "test-flawed", Fault: "client-pause,delay", Oracle: "ownership", Cause: "foreign-delete"},
+	}
+	if m = fold(info, "", trials); !slices.Equal(m.Missed, want) {
+		t.Errorf("missed: %+v, want %+v", m.Missed, want)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	cell := func(o Outcome, causes ...string) []Cell { return []Cell{{Verdict: o, Causes: causes}} }
+	surprise := []Surprise{{Cause: "race"}}
+	tests := []struct {
+		name           string
+		matrix         Matrix
+		plain, expects int
+	}{
+		{"holds", Matrix{Cells: cell(Holds)}, 0, 0},
+		{"finding what is declared is the job", Matrix{Cells: cell(Violated, "race")}, 0, 0},
+		{"undeclared", Matrix{Cells: cell(Violated, "race"), Unexpected: surprise}, 0, 1},
+		{"missed", Matrix{Cells: cell(Holds), Missed: surprise}, 0, 1},
+		{"unknown", Matrix{Cells: cell(Unknown)}, 2, 2},
+		{"a cause that cannot be told", Matrix{Cells: cell(Violated, "unclassified"), Unexpected: []Surprise{{Cause: "unclassified"}}}, 2, 2},
+		{"unexpected outranks unknown", Matrix{Cells: cell(Unknown), Unexpected: surprise}, 2, 1},
+		{"a failed trial outranks all", Matrix{Cells: cell(Unknown), Unexpected: surprise, Failed: []Trial{{}}}, 255, 255},
+		{"not exercised is said, not punished", Matrix{Cells: cell(NotExercised)}, 0, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := test.matrix.ExitCode(false); got != test.plain {
+				t.Errorf("got %d, want %d", got, test.plain)
+			}
+			if got := test.matrix.ExitCode(true); got != test.expects {
+				t.Errorf("with expect: got %d, want %d", got, test.expects)
+			}
+		})
+	}
+}
+
+func TestBoundIsTheRuleOfThree(t *testing.T) {
+	for n, want := range map[int]float64{0: 1, 2: 1, 3: 1, 4: 0.75, 300: 0.01} {
+		if got := (Cell{Exercised: n}).Bound(); got != want {
+			t.Errorf("%d trials: got %v, want %v", n, got, want)
+		}
+	}
+}

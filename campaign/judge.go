@@ -1,0 +1,37 @@
+package campaign
+
+import (
+	"context"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+)
+
+// Judge asks every oracle about a stored history: a run's verdicts come about
+// in just this way. The error is checker.ErrDisagree; the verdicts are there
+// even then.
+func Judge(ctx context.Context, r Record) (Trial, error) {
+	var t Trial
+	var declared []locks.Flaw
+	if r.Spec != nil {
+		t.Spec = *r.Spec
+		if recipe, ok := locks.ByID(t.Spec.Lock); ok {
+			declared = recipe.Flaws
+		}
+	}
+	return judge(ctx, t, declared, r.Evidence)
+}
+
+// judge fills in what the evidence says of t.
+func judge(ctx context.Context, t Trial, declared []locks.Flaw, e history.Evidence) (Trial, error) {
+	t.Hits, t.Ops, t.Commands = nemesis.Hits(e.Ops), len(e.Ops), len(e.Commands)
+	t.Hash = history.Hash(e.Ops, e.Commands)
+	var err error
+	if t.Verdicts, err = checker.Judge(ctx, e); err != nil {
+		t.Err = err.Error()
+	}
+	t.judged(declared)
+	return t, err
+}

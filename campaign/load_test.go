@@ -1,0 +1,102 @@
+package campaign
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// write makes a directory of files.
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const acquired = `{"index":0,"time":1,"process":0,"client":0,"type":"invoke","f":"acquire","lock":"a"}
+{"index":1,"time":2,"process":0,"client":0,"type":"ok","f":"acquire","lock":"a"}
+`
+
+func TestACampaignThatWasKilledIsLoadedAsFarAsItCame(t *testing.T) {
+	dir := write(t, map[string]string{
+		CampaignFile: `{"config":{"seed":3,"testbed":"fake"},"plan":[{"lock":"a","fault":"none"},{"lock":"b","fault":"none"}]}`,
+		TrialsFile:   `{"spec":{"lock":"a","fault":"none"},"outcome":"holds"}` + "\n" + `{"spec":{"lock":"b","fau`,
+	})
+	s, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Truncated == nil || !strings.Contains(s.Truncated.Error(), TrialsFile+":2: the last line is cut short") {
+		t.Errorf("truncated: %v", s.Truncated)
+	}
+	if c := s.Matrix.Cells; len(c) != 2 || c[0].Verdict != Holds || c[1].Verdict != Unknown || c[1].Why == "" {
+		t.Errorf("cells are %+v", c)
+	}
+}
+
+func TestErrorsOfLoadingNameFileAndLine(t *testing.T) {
+	campaign := func(name, text string) func(t *testing.T) error {
+		return func(t *testing.T) error {
+			files := map[string]string{CampaignFile: `{}`, TrialsFile: ``}
+			files[name] = text
+			_, err := Load(write(t, files))
+			return err
+		}
+	}
+	record := func(name, text string) func(t *testing.T) error {
+		return func(t *testing.T) error {
+			files := map[string]string{HistoryFile: acquired}
+			files[name] = text
+			_, err := LoadRecord(filepath.Join(write(t, files), HistoryFile))
+			return err
+		}
+	}
+	tests := []struct {
+		name string
+		load func(t *testing.T) error
+		want string
+	}{
+		{"no campaign", func(t *testing.T) error { _, err := Load(t.TempDir()); return err }, "expected the directory of a stored campaign"},
+		{"broken campaign.json", campaign(CampaignFile, `{`), CampaignFile + ": unexpected end"},
+		{"broken trials.jsonl", campaign(TrialsFile, "{}\n{]\n{}\n"), TrialsFile + ":2: expected one trial"},
+		{"no history", func(t *testing.T) error { _, err := LoadRecord(filepath.Join(t.TempDir(), "x")); return err }, "expected a history file"},
+		{"broken history", record(HistoryFile, acquired+"[]\n{}\n"), HistoryFile + ":3: "},
+		{"impossible history", record(HistoryFile, acquired+`{"index":2,"time":3,"process":0,"client":0,"type":"ok","f":"acquire"}`+"\n"), HistoryFile},
+		{"broken commands", record(CommandsFile, "1\n{}\n"), CommandsFile + ":1: "},
+		{"broken spec", record(SpecFile, "]"), SpecFile + ": "},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			err := test.load(t)
+			var input *InputError
+			if !errors.As(err, &input) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want one line with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestARecordTakesWhatLiesBeside(t *testing.T) {
+	dir := write(t, map[string]string{
+		HistoryFile:  acquired + `{"index":2,"ti`,
+		CommandsFile: `{"index":0,"args":["PING"]}` + "\n" + `{"ind`,
+		SpecFile:     `{"lock":"x","claims":{"lock":"x","quorum":3}}`,
+	})
+	r, err := LoadRecord(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Evidence.Ops) != 2 || len(r.Evidence.Commands) != 1 || r.Evidence.Claims.Quorum != 3 || r.Spec == nil || r.Spec.Lock != "x" {
+		t.Errorf("got %+v", r)
+	}
+	if len(r.Truncated) != 2 {
+		t.Errorf("truncated: %v, want both files", r.Truncated)
+	}
+}

@@ -1,0 +1,253 @@
+package campaign
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// fakeConfig is a small campaign over the fake testbed.
+func fakeConfig(dir string, locks ...string) Config {
+	c := DefaultConfig()
+	c.Locks, c.Faults, c.Testbed, c.Store = locks, []string{undisturbed}, "fake", dir
+	c.Duration, c.Trials, c.Parallel = time.Second, 3, 2
+	return c
+}
+
+// tally is a sink that counts.
+type tally struct {
+	trials []Trial
+	ops    int
+	done   int
+	fail   error
+}
+
+func (s *tally) Trial(_ context.Context, t Trial, e history.Evidence) error {
+	s.trials = append(s.trials, t)
+	s.ops += len(e.Ops)
+	return s.fail
+}
+
+func (s *tally) Done(context.Context, Matrix) error { s.done++; return nil }
+
+// inBubble runs a campaign on virtual time.
+func inBubble(t *testing.T, c Campaign, then func(t *testing.T, s Stored, err error)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := c.Run(t.Context())
+		then(t, s, err)
+	})
+}
+
+func TestCampaignRunsEveryCellAndStoresWhatItFound(t *testing.T) {
+	dir, bed, sink := t.TempDir(), &fakeBed{}, &tally{}
+	var last Progress
+	c := Campaign{
+		Config: fakeConfig(dir, soundLock, brokenLock), Command: "lockstorm run", Testbed: bed,
+		NewSink:  func(string) (Sink, error) { return sink, nil },
+		Progress: func(p Progress) { last = p },
+	}
+	inBubble(t, c, func(t *testing.T, s Stored, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bed.most != 2 || len(bed.seeds) != 6 {
+			t.Errorf("%d trials, at most %d at a time; want 6 and 2", len(bed.seeds), bed.most)
+		}
+		if want := (Progress{Done: 6, Total: 6, Violations: 3}); last != want {
+			t.Errorf("progress ended at %+v, want %+v", last, want)
+		}
+		if len(sink.trials) != 6 || sink.done != 1 || sink.ops == 0 {
+			t.Errorf("sink got %d trials and %d ends", len(sink.trials), sink.done)
+		}
+		broken, sound := s.Matrix.Cells[0], s.Matrix.Cells[1]
+		if broken.Lock != brokenLock || broken.Verdict != Violated || broken.Violations != 3 || broken.Trials != 3 {
+			t.Errorf("broken lock's cell is %+v", broken)
+		}
+		if sound.Lock != soundLock || sound.Verdict != Holds || sound.Exercised != 3 || sound.Words() != "no violation in 3 trials" {
+			t.Errorf("sound lock's cell is %+v", sound)
+		}
+		checkStore(t, s)
+	})
+}
+
+// checkStore looks at what a finished campaign left on disk.
+func checkStore(t *testing.T, s Stored) {
+	t.Helper()
+	for _, trial := range s.Trials {
+		folder := filepath.Join(s.Dir, folderName(trial.Spec))
+		_, err := os.Stat(folder)
+		if kept := err == nil; kept != trial.Violation() || kept != (trial.Dir != "") {
+			t.Errorf("%s: kept %v, outcome %s, dir %q", folder, kept, trial.Outcome, trial.Dir)
+		}
+		if !trial.Violation() {
+			continue
+		}
+		r, err := LoadRecord(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := history.Hash(r.Evidence.Ops, r.Evidence.Commands); h != trial.Hash {
+			t.Errorf("%s: stored history has hash %s, want %s", folder, h, trial.Hash)
+		}
+		again, err := Judge(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := json.Marshal(again.Verdicts)
+		want, _ := json.Marshal(trial.Verdicts)
+		if string(got) != string(want) || again.Outcome != trial.Outcome {
+			t.Errorf("%s: judged again: %s, want %s", folder, got, want)
+		}
+	}
+	loaded, err := Load(filepath.Join(s.Info.Config.Store, Latest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := json.Marshal(loaded.Matrix)
+	want, _ := json.Marshal(s.Matrix)
+	if string(got) != string(want) {
+		t.Errorf("loaded matrix is\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestSeedsDoNotDependOnWhatRunsBeside(t *testing.T) {
+	seeds := func(locks ...string) []uint64 {
+		bed := &fakeBed{}
+		inBubble(t, Campaign{Config: fakeConfig(t.TempDir(), locks...), Testbed: bed}, func(t *testing.T, _ Stored, err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+		return bed.seeds
+	}
+	alone, both := seeds(soundLock), seeds(soundLock, brokenLock)
+	for _, seed := range alone {
+		if !slices.Contains(both, seed) {
+			t.Errorf("seed %d of the lock alone is not among %v", seed, both)
+		}
+		if seed > MaxSeed {
+			t.Errorf("seed %d is above 2^53", seed)
+		}
+	}
+}
+
+func TestAFailingTrialIsReportedAndEndsNothing(t *testing.T) {
+	first := trialSeed(1, soundLock, undisturbed, "mutex", 1)
+	bed := &fakeBed{fail: func(s testbed.Setup) error {
+		if s.Seed == first {
+			return errors.New("redis-server died")
+		}
+		return nil
+	}}
+	inBubble(t, Campaign{Config: fakeConfig(t.TempDir(), soundLock), Testbed: bed}, func(t *testing.T, s Stored, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Trials) != 3 || len(s.Matrix.Failed) != 1 || !strings.Contains(s.Matrix.Failed[0].Err, "redis-server died") {
+			t.Errorf("%d trials, failed: %+v", len(s.Trials), s.Matrix.Failed)
+		}
+		if c := s.Matrix.Cells[0]; c.Verdict != Unknown || c.Why != "redis-server died" {
+			t.Errorf("cell is %+v", c)
+		}
+		if code := s.Matrix.ExitCode(false); code != ExitHarness {
+			t.Errorf("exit code %d, want %d", code, ExitHarness)
+		}
+		if s.Matrix.Failed[0].Dir == "" {
+			t.Error("the failed trial's folder is gone")
+		}
+	})
+}
+
+func TestAnInterruptedCampaignKeepsWhatIsFinished(t *testing.T) {
+	c := Campaign{Config: fakeConfig(t.TempDir(), soundLock), Testbed: &fakeBed{}}
+	c.Config.Trials = 50
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+		defer cancel()
+		s, err := c.Run(ctx)
+		if err != nil || !s.Matrix.Interrupted {
+			t.Fatalf("interrupted %v, %v", s.Matrix.Interrupted, err)
+		}
+		if n := len(s.Trials); n == 0 || n >= 50 || len(s.Matrix.Failed) > 0 {
+			t.Errorf("%d trials of 50, %d failed", n, len(s.Matrix.Failed))
+		}
+		loaded, err := Load(s.Dir)
+		if err != nil || len(loaded.Trials) != len(s.Trials) {
+			t.Errorf("loaded %d trials, %v; want %d", len(loaded.Trials), err, len(s.Trials))
+		}
+	})
+}
+
+func TestAStoreThatCannotBeWrittenRunsNothing(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	bed := &fakeBed{}
+	_, err := Campaign{Config: fakeConfig(file, soundLock), Testbed: bed}.Run(t.Context())
+	var input *InputError
+	if !errors.As(err, &input) || !strings.HasPrefix(err.Error(), "--store "+file+": expected a directory that can be written") || len(bed.seeds) > 0 {
+		t.Errorf("got %v after %d trials", err, len(bed.seeds))
+	}
+}
+
+func TestASinkThatFailsEndsTheCampaign(t *testing.T) {
+	sink := &tally{fail: errors.New("disk full")}
+	c := Campaign{
+		Config: fakeConfig(t.TempDir(), soundLock), Testbed: &fakeBed{},
+		NewSink: func(string) (Sink, error) { return sink, nil },
+	}
+	inBubble(t, c, func(t *testing.T, s Stored, err error) {
+		if err == nil || !strings.Contains(err.Error(), "disk full") {
+			t.Errorf("got %v, want the sink's error", err)
+		}
+		if len(s.Trials) == 3 {
+			t.Error("trials went on")
+		}
+	})
+}
+
+func TestConfigurationErrorsNameTheFlag(t *testing.T) {
+	tests := map[string]func(*Config){
+		"--clients 0":         func(c *Config) { c.Clients = 0 },
+		"--keys 0":            func(c *Config) { c.Keys = 0 },
+		"--ttl 1ms":           func(c *Config) { c.TTL = time.Millisecond },
+		"--hold -1s":          func(c *Config) { c.Hold = -time.Second },
+		"--rest -1s":          func(c *Config) { c.Rest = -time.Second },
+		"--overrun 2":         func(c *Config) { c.Overrun = 2 },
+		"--duration 0s":       func(c *Config) { c.Duration = 0 },
+		"--trials 0":          func(c *Config) { c.Trials = 0 },
+		"--seed 9007":         func(c *Config) { c.Seed = MaxSeed + 1 },
+		"--parallel 0":        func(c *Config) { c.Parallel = 0 },
+		"--nodes 99":          func(c *Config) { c.Nodes = 99 },
+		"--timeout -1s":       func(c *Config) { c.Timeout = -time.Second },
+		`--name "../x"`:       func(c *Config) { c.Name = "../x" },
+		`--name "latest"`:     func(c *Config) { c.Name = Latest },
+		"--store: expected":   func(c *Config) { c.Store = "" },
+		`unknown lock "tset"`: func(c *Config) { c.Locks = []string{"tset"} },
+		`unknown fault "non"`: func(c *Config) { c.Faults = []string{"non"} },
+		`unknown workload`:    func(c *Config) { c.Workloads = []string{"mutx"} },
+		`--topology "ring"`:   func(c *Config) { c.Topology = "ring" },
+	}
+	for want, change := range tests {
+		c := fakeConfig(t.TempDir(), soundLock)
+		change(&c)
+		_, err := Campaign{Config: c, Testbed: &fakeBed{}}.Run(t.Context())
+		var input *InputError
+		if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an InputError with %q", err, want)
+		}
+	}
+}

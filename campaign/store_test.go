@@ -1,0 +1,76 @@
+package campaign
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestStoreNeverOverwritesACampaign(t *testing.T) {
+	root, now := t.TempDir(), time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)
+	var dirs []string
+	for range 3 {
+		s, err := createStore(root, "compare", now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.close(); err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, filepath.Base(s.dir))
+		target, err := os.Readlink(filepath.Join(root, Latest))
+		if want := filepath.Join("compare", filepath.Base(s.dir)); err != nil || target != want {
+			t.Errorf("latest points to %q, %v; want %q", target, err, want)
+		}
+	}
+	if got, want := strings.Join(dirs, " "), "20260301T123000Z 20260301T123000Z-2 20260301T123000Z-3"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestStoreLeavesALatestThatIsNoLinkAlone(t *testing.T) {
+	root := t.TempDir()
+	path := filepath.Join(root, Latest)
+	if err := os.WriteFile(path, []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := createStore(root, "compare", time.Now()); err == nil || !strings.Contains(err.Error(), "not a symbolic link") {
+		t.Errorf("got %v", err)
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != "mine" {
+		t.Errorf("latest holds %q, %v", data, err)
+	}
+}
+
+func TestRemovingAFolderLeavesItsNeighbours(t *testing.T) {
+	s, err := createStore(t.TempDir(), "compare", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	var folders []*folder
+	for k := range 2 {
+		f, err := s.folder(storedSpec{Spec: Spec{Lock: "l", Fault: "f", Workload: "w", Trial: k}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.close(); err != nil {
+			t.Fatal(err)
+		}
+		folders = append(folders, f)
+	}
+	if err := folders[0].remove(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(folders[1].path); err != nil {
+		t.Errorf("the neighbour is gone: %v", err)
+	}
+	if err := folders[1].remove(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, "trials", "l")); !os.IsNotExist(err) {
+		t.Errorf("an empty directory is left: %v", err)
+	}
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+)
+
+// entries writes a history of (process, type, f) with a time of 10 ms each.
+func entries(words ...string) string {
+	var b strings.Builder
+	for i, w := range words {
+		var process int
+		var kind, f string
+		if _, err := fmt.Sscan(w, &process, &kind, &f); err != nil {
+			panic(err)
+		}
+		fmt.Fprintf(&b, `{"index":%d,"time":%d,"process":%d,"client":%d,"type":%q,"f":%q,"lock":"a"}`+"\n", i, (i+1)*10_000_000, process, process, kind, f)
+	}
+	return b.String()
+}
+
+var (
+	inTurn = entries("0 invoke acquire", "0 ok acquire", "0 invoke release", "0 ok release", "1 invoke acquire", "1 ok acquire", "1 invoke release", "1 ok release")
+	both   = entries("0 invoke acquire", "0 ok acquire", "1 invoke acquire", "1 ok acquire", "1 invoke release", "1 ok release", "0 invoke release", "0 ok release")
+	nobody = entries("0 invoke acquire", "0 fail acquire")
+)
+
+func TestCheckTellsByItsExitCode(t *testing.T) {
+	tests := []struct {
+		name, history string
+		args          []string
+		code          int
+		stdout        string
+		stderr        string
+	}{
+		{"in turn", inTurn, []string{"--model", "mutex"}, 0, "exclusion", ""},
+		{"two holders", both, []string{"--model", "mutex"}, 1, "violated", ""},
+		{"nothing to judge is no pass", nobody, []string{"--model", "mutex"}, 2, "exclusion", ""},
+		{"a last line that was cut short", inTurn + `{"index":8,"ti`, []string{"--model", "mutex"}, 0, "holds", ":9: the last line is cut short"},
+		{"a malformed line", inTurn + "[]\n" + inTurn, []string{"--model", "mutex"}, 254, "", "history.jsonl:9: "},
+		{"an impossible history", inTurn + `{"index":8,"time":90000000,"process":0,"client":0,"type":"ok","f":"acquire"}` + "\n", []string{"--model", "mutex"}, 254, "", "history.jsonl"},
+		{"no claims", inTurn, nil, 254, "", "expected --model mutex, reentrant, read-write"},
+		{"an unknown model", inTurn, []string{"--model", "rw"}, 254, "", `--model "rw": expected one of mutex`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			path := file(t, "history.jsonl", test.history)
+			code, stdout, stderr := lockstorm(t, append([]string{"check", path}, test.args...)...)
+			if code != test.code || !strings.Contains(stdout, test.stdout) || !strings.Contains(stderr, test.stderr) {
+				t.Errorf("exit code %d, want %d; stdout\n%s\nstderr\n%s", code, test.code, stdout, stderr)
+			}
+			if test.code == 254 && (stdout != "" || strings.Count(stderr, "\n") != 1) {
+				t.Errorf("stdout %q, stderr %q; want one line on stderr", stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestCheckTakesTheClaimsBesideTheHistory(t *testing.T) {
+	path := file(t, "history.jsonl", both)
+	spec := filepath.Join(filepath.Dir(path), campaign.SpecFile)
+	if err := os.WriteFile(spec, []byte(`{"lock":"x","claims":{"lock":"x","quorum":1}}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, arg := range []string{path, filepath.Dir(path)} {
+		code, stdout, stderr := lockstorm(t, "check", arg, "--json")
+		var verdicts []checker.Verdict
+		if err := json.Unmarshal([]byte(stdout), &verdicts); err != nil {
+			t.Fatal(err)
+		}
+		if code != 1 || len(verdicts) == 0 || stderr != "" {
+			t.Errorf("check %s: exit code %d, stderr %q, verdicts %+v", arg, code, stderr, verdicts)
+		}
+	}
+}

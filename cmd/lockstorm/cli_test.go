@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// lockstorm runs the program in this process.
+func lockstorm(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := app{args: args, stdout: &out, stderr: &errs, testbeds: append(testbeds, testbedChoice{
+		Name: "absent", Doc: "a testbed that this machine lacks",
+		New: func() (testbed.Testbed, error) { return nil, errors.New("no redis-server on PATH") },
+	})}
+	code = a.run(t.Context())
+	return code, out.String(), errs.String()
+}
+
+// file writes a file of a test's own directory.
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
+	broken := file(t, "broken.json", `{"ttl":`)
+	unknown := file(t, "unknown.json", `{"lokcs": "all"}`)
+	wrong := file(t, "wrong.json", `{"trials": "many"}`)
+	nested := file(t, "nested.json", `{"locks": {"a": 1}}`)
+	tests := []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"unknown command", []string{"rnu"}, `unknown command "rnu": did you mean run`},
+		{"unknown flag", []string{"run", "--lokcs", "x"}, `unknown flag "lokcs": did you mean --locks?`},
+		{"malformed value", []string{"run", "--ttl", "soon"}, `invalid argument "soon" for "--ttl"`},
+		{"surplus argument", []string{"run", "x"}, "lockstorm run: expected no arguments, got 1"},
+		{"unknown lock", []string{"run", "--locks", "set-nxpx"}, `unknown lock "set-nxpx": did you mean set-nx-px`},
+		{"unknown fault", []string{"run", "--faults", "client-pose"}, `unknown fault "client-pose": did you mean client-pause`},
+		{"unknown workload", []string{"run", "--workloads", "mutexx"}, `unknown workload "mutexx": did you mean mutex`},
+		{"unknown testbed", []string{"run", "--testbed", "proces"}, `unknown testbed "proces": did you mean process`},
+		{"testbed that is not there", []string{"run", "--testbed", "absent"}, "--testbed absent: no redis-server on PATH"},
+		{"impossible number", []string{"run", "--clients", "0"}, "--clients 0: expected at least 1"},
+		{"no configuration file", []string{"run", "--config", "/nonexistent"}, "--config /nonexistent: no such file"},
+		{"broken configuration file", []string{"run", "--config", broken}, "expected a JSON object of flag names and values"},
+		{"unknown name in it", []string{"run", "--config", unknown}, `unknown name "lokcs": did you mean "locks"?`},
+		{"wrong value in it", []string{"run", "--config", wrong}, `trials: `},
+		{"nested value in it", []string{"run", "--config", nested}, `locks: expected a string, a number`},
+		{"store below a file", []string{"run", "--store", broken}, "--store " + broken + ": expected a directory that can be written"},
+		{"list of nothing", []string{"list"}, "expected one of locks, faults, workloads, oracles, testbeds, got 0"},
+		{"list of the unknown", []string{"list", "lock"}, `lockstorm list "lock": expected one of locks`},
+		{"check of nothing", []string{"check"}, "expected one history file or trial folder"},
+		{"check of no file", []string{"check", "/nonexistent"}, "/nonexistent: expected a history file"},
+		{"report of no campaign", []string{"report", t.TempDir()}, "expected the directory of a stored campaign"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			code, stdout, stderr := lockstorm(t, test.args...)
+			if code != campaign.ExitUsage || stdout != "" {
+				t.Errorf("exit code %d, stdout %q; want 254 and nothing", code, stdout)
+			}
+			if !strings.HasPrefix(stderr, "lockstorm: ") || !strings.Contains(stderr, test.want) || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("stderr is\n%s\nwant one line with %q", stderr, test.want)
+			}
+		})
+	}
+}
+
+func TestHelpAndVersionGoToStdout(t *testing.T) {
+	for _, args := range [][]string{{}, {"help"}, {"--version"}, {"run", "--help"}, {"check", "--help"}} {
+		code, stdout, stderr := lockstorm(t, args...)
+		if code != 0 || stderr != "" || !strings.Contains(stdout, "lockstorm") {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q", args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestListsShowEveryRegistry(t *testing.T) {
+	for name, want := range map[string]string{
+		"locks": "set-nx-px", "faults": "client-pause", "workloads": "read-write", "oracles": "exclusion", "testbeds": "process",
+	} {
+		code, stdout, stderr := lockstorm(t, "list", name)
+		if code != 0 || stderr != "" || !strings.Contains(stdout, want) {
+			t.Errorf("list %s: exit code %d, stderr %q, stdout\n%s", name, code, stderr, stdout)
+		}
+		_, stdout, _ = lockstorm(t, "list", name, "--json")
+		var rows []map[string]string
+		if err := json.Unmarshal([]byte(stdout), &rows); err != nil || len(rows) == 0 {
+			t.Errorf("list %s --json: %d rows, %v", name, len(rows), err)
+		}
+	}
+}
+
+func TestConfigFileSetsFlagsAndFlagsWin(t *testing.T) {
+	path := file(t, "config.json", `{"locks": ["getset", "setnx"], "ttl": "3s", "trials": 9, "expect": true, "seed": 9007199254740990}`)
+	a := app{}
+	cmd := a.runCommand()
+	if err := cmd.Flags().Parse([]string{"--ttl", "7s"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := configFlags(cmd.Flags(), path); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"locks": "getset,setnx", "ttl": "7s", "trials": "9", "expect": "true", "seed": "9007199254740990"} {
+		if got := cmd.Flags().Lookup(name).Value.String(); got != want {
+			t.Errorf("--%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestCommandLineCanBePastedIntoAShell(t *testing.T) {
+	got := commandLine([]string{"run", "--locks", "rw-*", "--name", "it's", "--store", ""})
+	if want := `lockstorm run --locks 'rw-*' --name 'it'\''s' --store ''`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/lockstorm/lockstorm/campaign"
+)
+
+// flagError makes one line of what pflag says, with the nearest flag's name if
+// there is no such flag.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		name := unknown.GetSpecifiedName()
+		return campaign.Inputf("%s: unknown flag %q: did you mean --%s?", cmd.CommandPath(), name,
+			campaign.Nearest(strings.TrimLeft(name, "-"), flagNames(cmd.Flags())))
+	}
+	return campaign.Inputf("%s: %w", cmd.CommandPath(), err)
+}
+
+func flagNames(flags *pflag.FlagSet) []string {
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+// configFlags sets flags from a JSON file of flag names and values. Flags that
+// were given on the command line win.
+func configFlags(flags *pflag.FlagSet, path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return campaign.Inputf("--config %s: %w", path, errors.Unwrap(err))
+	}
+	values := map[string]any{}
+	in := json.NewDecoder(bytes.NewReader(data))
+	in.UseNumber()
+	if err := in.Decode(&values); err != nil {
+		return campaign.Inputf("--config %s: expected a JSON object of flag names and values: %w", path, err)
+	}
+	offered := slices.DeleteFunc(flagNames(flags), func(n string) bool { return n == "config" || n == "help" })
+	for _, name := range sortedKeys(values) {
+		if !slices.Contains(offered, name) {
+			return campaign.Inputf("--config %s: unknown name %q: did you mean %q?", path, name, campaign.Nearest(name, offered))
+		}
+		if flags.Changed(name) {
+			continue
+		}
+		text, err := flagText(values[name])
+		if err == nil {
+			err = flags.Set(name, text)
+		}
+		if err != nil {
+			return campaign.Inputf("--config %s: %s: %w", path, name, err)
+		}
+	}
+	return nil
+}
+
+func sortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// flagText writes a JSON value as it would be written on the command line.
+func flagText(v any) (string, error) {
+	switch v := v.(type) {
+	case string:
+		return v, nil
+	case bool, json.Number:
+		return fmt.Sprint(v), nil
+	case []any:
+		var words []string
+		for _, e := range v {
+			w, ok := e.(string)
+			if !ok {
+				return "", fmt.Errorf("expected strings in the list, got %v", e)
+			}
+			words = append(words, w)
+		}
+		return strings.Join(words, ","), nil
+	}
+	return "", fmt.Errorf("expected a string, a number, true, false or a list of strings")
+}
+
+// commandLine is the program's own, quoted for a shell where needed.
+func commandLine(args []string) string {
+	words := []string{"lockstorm"}
+	for _, arg := range args {
+		if arg == "" || strings.ContainsAny(arg, " \t\n*?[]{}()<>|&;$`'\"\\!#~") {
+			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+		words = append(words, arg)
+	}
+	return strings.Join(words, " ")
+}

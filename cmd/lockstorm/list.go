@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// listing is one registry as a table.
+type listing struct {
+	name    string
+	columns []string // the JSON names too
+	rows    func(a *app) [][]string
+}
+
+var listings = []listing{
+	{"locks", []string{"id", "document", "topology", "summary", "flaws"}, func(*app) (rows [][]string) {
+		for _, r := range locks.All() {
+			rows = append(rows, []string{r.ID, r.Document, string(r.Topology), r.Summary, flaws(r)})
+		}
+		return rows
+	}},
+	{"faults", []string{"name", "what", "needs"}, func(*app) (rows [][]string) {
+		for _, f := range nemesis.All() {
+			rows = append(rows, []string{f.Name, f.Doc, strings.Join(f.Needs, ", ")})
+		}
+		return rows
+	}},
+	{"workloads", []string{"name", "what"}, func(*app) (rows [][]string) {
+		for _, w := range workloads.All() {
+			rows = append(rows, []string{w.Name, w.Doc})
+		}
+		return rows
+	}},
+	{"oracles", []string{"name", "property"}, func(*app) (rows [][]string) {
+		for _, o := range checker.Oracles() {
+			rows = append(rows, []string{o.Name, o.Doc})
+		}
+		return rows
+	}},
+	{"testbeds", []string{"name", "what"}, func(a *app) (rows [][]string) {
+		for _, t := range a.testbeds {
+			rows = append(rows, []string{t.Name, t.Doc})
+		}
+		return rows
+	}},
+}
+
+func listingNames() []string {
+	var names []string
+	for _, l := range listings {
+		names = append(names, l.name)
+	}
+	return names
+}
+
+func (a *app) listCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:       "list " + strings.Join(listingNames(), "|"),
+		Short:     "List locks, faults, workloads, oracles or testbeds",
+		ValidArgs: listingNames(),
+		Args:      expectArgs(1, 1, "one of "+strings.Join(listingNames(), ", ")),
+		RunE: func(_ *cobra.Command, args []string) error {
+			i := slices.IndexFunc(listings, func(l listing) bool { return l.name == args[0] })
+			if i < 0 {
+				return campaign.Inputf("lockstorm list %q: expected one of %s", args[0], strings.Join(listingNames(), ", "))
+			}
+			return a.list(listings[i], asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) list(l listing, asJSON bool) error {
+	rows := l.rows(a)
+	if asJSON {
+		objects := make([]map[string]string, len(rows))
+		for i, row := range rows {
+			objects[i] = map[string]string{}
+			for j, c := range l.columns {
+				objects[i][c] = row[j]
+			}
+		}
+		return printJSON(a.stdout, objects)
+	}
+	t := plainTable(l.columns...)
+	for _, row := range rows {
+		var cells table.Row
+		for _, c := range row {
+			cells = append(cells, c)
+		}
+		t.AppendRow(cells)
+	}
+	fmt.Fprintln(a.stdout, t.Render())
+	return nil
+}
+
+// flaws says in short what a recipe declares.
+func flaws(r locks.Recipe) string {
+	var words []string
+	for _, f := range r.Flaws {
+		words = append(words, fmt.Sprintf("%s: %s (%s)", f.Oracle, f.Cause, f.Kind))
+	}
+	return strings.Join(words, "\n")
+}
+
+// plainTable has columns and a line below the header, and nothing else: it
+// reads the same on a terminal and in a pipe.
+func plainTable(columns ...string) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	style := t.Style()
+	style.Options = table.Options{SeparateHeader: true}
+	style.Format.Header = text.FormatDefault
+	var header table.Row
+	var configs []table.ColumnConfig
+	for i, c := range columns {
+		header = append(header, c)
+		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: 72, WidthMaxEnforcer: text.WrapSoft})
+	}
+	t.AppendHeader(header)
+	t.SetColumnConfigs(configs)
+	t.SuppressTrailingSpaces()
+	return t
+}

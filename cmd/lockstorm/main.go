@@ -1,0 +1,135 @@
+// Lockstorm compares Redis lock recipes under faults and judges what clients
+// saw: see lockstorm help.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockstorm/lockstorm/campaign"
+)
+
+func main() {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		cancel(interruption{<-signals})
+		signal.Stop(signals) // a second signal ends the program at once
+	}()
+	a := app{args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr, testbeds: testbeds}
+	os.Exit(a.run(ctx))
+}
+
+// interruption is why the program's context ended: a signal.
+type interruption struct{ os.Signal }
+
+// Error names the signal.
+func (i interruption) Error() string { return "interrupted by " + i.String() }
+
+// code is the shell's: 128 and the signal's number.
+func (i interruption) code() int {
+	if s, ok := i.Signal.(syscall.Signal); ok {
+		return 128 + int(s)
+	}
+	return 128
+}
+
+// exit is an outcome that is not an error: nothing is printed about it.
+type exit int
+
+// Error is only for the error interface.
+func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// app is the program with everything that it takes from outside.
+type app struct {
+	args           []string
+	stdout, stderr io.Writer
+	testbeds       []testbedChoice
+}
+
+// run executes the command line and returns the exit code. Errors are one line
+// on stderr, results go to stdout.
+func (a *app) run(ctx context.Context) int {
+	root := a.root()
+	root.SetArgs(a.args)
+	err := root.ExecuteContext(ctx)
+	var code exit
+	var bad *campaign.InputError
+	switch {
+	case err == nil:
+		return campaign.ExitExpected
+	case errors.As(err, &code):
+		return int(code)
+	}
+	fmt.Fprintf(a.stderr, "lockstorm: %s\n", oneLine(err))
+	switch {
+	case errors.As(err, &bad):
+		return campaign.ExitUsage
+	default:
+		return campaign.ExitHarness
+	}
+}
+
+// oneLine joins the lines of an error's text.
+func oneLine(err error) string {
+	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}
+
+// root is the whole command line.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "lockstorm",
+		Short: "Compare Redis locks under faults",
+		Long: `Lockstorm runs Redis lock recipes under faults, records what every client and
+every command did, and judges it: who held a lock that somebody else held, who
+waited in vain, and why.
+
+Exit codes: 0 as expected, 1 a violation that was not expected, 2 unknown,
+130 or 143 interrupted, 254 bad usage or configuration, 255 the harness failed.`,
+		Version:       versions().Lockstorm,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return campaign.Inputf("unknown command %q: did you mean %s? (lockstorm help)", args[0], campaign.Nearest(args[0], commandNames(cmd)))
+			}
+			return cmd.Help()
+		},
+	}
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(a.runCommand(), a.checkCommand(), a.reportCommand(), a.listCommand())
+	return root
+}
+
+func commandNames(cmd *cobra.Command) []string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// expectArgs checks the number of arguments and says what they should be.
+func expectArgs(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return campaign.Inputf("%s: expected %s, got %d arguments", cmd.CommandPath(), what, len(args))
+		}
+		return nil
+	}
+}

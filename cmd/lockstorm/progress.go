@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/lockstorm/lockstorm/campaign"
+)
+
+// plainEvery is how often a line is printed where there is no terminal.
+const plainEvery = 15 * time.Second
+
+// progress tells how far a campaign is: a bar on a terminal, else now and then
+// a plain line.
+type progress struct {
+	w       io.Writer
+	bar     *progressbar.ProgressBar
+	started time.Time
+	last    time.Time
+}
+
+func newProgress(w io.Writer) *progress {
+	p := &progress{w: w, started: time.Now(), last: time.Now()}
+	if terminal(w) {
+		p.bar = progressbar.NewOptions(1,
+			progressbar.OptionSetWriter(w),
+			progressbar.OptionSetDescription("trials"),
+			progressbar.OptionShowCount(),
+			progressbar.OptionSetPredictTime(false), // trials overlap: its own guess would count one at a time
+			progressbar.OptionSetElapsedTime(false),
+			progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetWidth(30),
+			progressbar.OptionThrottle(100*time.Millisecond),
+		)
+	}
+	return p
+}
+
+// show takes the state after a trial; calls come one at a time.
+func (p *progress) show(s campaign.Progress) {
+	if p.bar != nil {
+		p.bar.ChangeMax(s.Total)
+		p.bar.Describe(p.text(s))
+		_ = p.bar.Set(s.Done) // a bar that cannot be drawn is no reason to stop
+		return
+	}
+	if now := time.Now(); now.Sub(p.last) >= plainEvery {
+		p.last = now
+		fmt.Fprintf(p.w, "%d of %d trials: %s\n", s.Done, s.Total, p.text(s))
+	}
+}
+
+// end takes the bar away.
+func (p *progress) end() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+}
+
+// text is what the numbers of trials do not say.
+func (p *progress) text(s campaign.Progress) string {
+	text := fmt.Sprintf("%d with violations", s.Violations)
+	if s.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", s.Failed)
+	}
+	if left := p.left(s); left > 0 {
+		text += fmt.Sprintf(", %v left", left)
+	}
+	return text
+}
+
+// left estimates from the average so far.
+func (p *progress) left(s campaign.Progress) time.Duration {
+	if s.Done == 0 {
+		return 0
+	}
+	each := time.Since(p.started) / time.Duration(s.Done)
+	return (each * time.Duration(s.Total-s.Done)).Round(time.Second)
+}
+
+// terminal says whether w is one.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// colour says whether what is written to w may be coloured: only on a terminal,
+// and not against the user's wish (https://no-color.org).
+func colour(w io.Writer) bool { return os.Getenv("NO_COLOR") == "" && terminal(w) }

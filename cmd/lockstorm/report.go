@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/reports"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	var store string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "report [DIR]",
+		Short: "Render a stored campaign again",
+		Long: `Report renders a stored campaign again, from what is on disk: the matrix, the
+pages, and the pictures of every trial that was kept. Without DIR it takes the
+latest campaign of the store. A campaign that was killed is reported as far as
+it came.`,
+		Args: expectArgs(0, 1, "the directory of a stored campaign"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := filepath.Join(store, campaign.Latest)
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			return a.report(cmd.Context(), dir, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&store, "store", campaign.DefaultConfig().Store, "directory that campaigns are stored in")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print matrix.json instead of the matrix")
+	return cmd
+}
+
+func (a *app) report(ctx context.Context, dir string, asJSON bool) error {
+	stored, err := campaign.Load(dir)
+	if err != nil {
+		return err
+	}
+	if stored.Truncated != nil {
+		fmt.Fprintf(a.stderr, "lockstorm: %v\n", stored.Truncated)
+	}
+	if err := stored.Report(ctx, func(dir string) (campaign.Sink, error) { return reports.New(dir) }); err != nil {
+		return err
+	}
+	if err := a.print(stored.Matrix, asJSON); err != nil {
+		return err
+	}
+	if !asJSON {
+		a.surprises(a.stdout, stored)
+		fmt.Fprintf(a.stdout, "report: %s\n", filepath.Join(dir, reports.HTMLFile))
+	}
+	return nil
+}

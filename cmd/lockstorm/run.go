@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// runFlags are those of lockstorm run.
+type runFlags struct {
+	campaign.Config
+	locks, faults, workloads, topology string
+	config                             string
+	json                               bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	f := runFlags{Config: campaign.DefaultConfig()}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Compare recipes under faults: trials, verdicts, a matrix, a report",
+		Long: `Run compares lock recipes under faults. Every recipe meets every fault in a
+number of trials; the worst verdict makes the cell of the matrix. First comes a
+fault-free trial of each recipe, which shows where in its protocol faults can
+strike.
+
+Names are comma-separated; globs ("set-nx-*") and "all" are names too.`,
+		Example: `  lockstorm run --locks set-nx-px,redlock --faults client-pause
+  lockstorm run --locks 'rw-*' --faults none --json
+  lockstorm run --expect`,
+		Args: expectArgs(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.config != "" {
+				if err := configFlags(cmd.Flags(), f.config); err != nil {
+					return err
+				}
+			}
+			return a.campaign(cmd.Context(), f)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+// register declares the flags with their defaults.
+func (f *runFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.locks, "locks", "all", "recipes to compare (lockstorm list locks)")
+	flags.StringVar(&f.faults, "faults", "all", "faults to try them under (lockstorm list faults)")
+	flags.StringVar(&f.workloads, "workloads", "all", "what clients do; each recipe gets those that suit it (lockstorm list workloads)")
+	flags.StringVar(&f.Testbed, "testbed", f.Testbed, "where Redis comes from (lockstorm list testbeds)")
+	flags.StringVar(&f.topology, "topology", "", "arrangement of nodes (default the smallest that satisfies recipe and fault)")
+	flags.IntVar(&f.Nodes, "nodes", f.Nodes, "nodes of an independent topology (default 5)")
+	flags.IntVar(&f.Clients, "clients", f.Clients, "client processes of a trial")
+	flags.IntVar(&f.Keys, "keys", f.Keys, "locks that the clients share")
+	flags.DurationVar(&f.TTL, "ttl", f.TTL, "lease time")
+	flags.DurationVar(&f.Hold, "hold", f.Hold, "time in the critical section (default ttl/10)")
+	flags.DurationVar(&f.Rest, "rest", f.Rest, "time between two critical sections (default ttl/20)")
+	flags.Float64Var(&f.Overrun, "overrun", f.Overrun, "share of critical sections that last 1.5 ttl; below 0: 0.25 for recipes that renew, else none")
+	flags.DurationVar(&f.Duration, "duration", f.Duration, "how long a trial is disturbed")
+	flags.IntVar(&f.Trials, "trials", f.Trials, "trials of each cell and workload")
+	flags.Uint64Var(&f.Seed, "seed", f.Seed, "seed of the campaign; 0 draws one")
+	flags.IntVar(&f.Parallel, "parallel", f.Parallel, "trials at a time")
+	flags.DurationVar(&f.Timeout, "timeout", f.Timeout, "time limit of one trial (default chosen from the other durations)")
+	flags.StringVar(&f.Store, "store", f.Store, "directory that campaigns are stored in")
+	flags.StringVar(&f.Name, "name", f.Name, "the campaign's name in the store")
+	flags.BoolVar(&f.Keep, "keep", f.Keep, "keep the histories of trials without a violation too")
+	flags.BoolVar(&f.Trusting, "clients-trust", f.Trusting, "clients ignore deadlines and lost leases")
+	flags.BoolVar(&f.Expect, "expect", f.Expect, "exit 1 if a declared flaw was missed or another was found")
+	flags.BoolVar(&f.json, "json", false, "print matrix.json instead of the matrix")
+	flags.StringVar(&f.config, "config", "", "JSON file with the same names; flags win")
+}
+
+// campaign runs what the flags ask for and prints the outcome.
+func (a *app) campaign(ctx context.Context, f runFlags) error {
+	c := f.Config
+	c.Locks, c.Faults, c.Workloads = strings.Split(f.locks, ","), strings.Split(f.faults, ","), strings.Split(f.workloads, ",")
+	c.Topology = testbed.Topology(f.topology)
+	if c.Seed == 0 {
+		c.Seed = rand.Uint64N(campaign.MaxSeed) + 1
+	}
+	tb, done, err := a.testbed(c.Testbed)
+	if err != nil {
+		return err
+	}
+	p := newProgress(a.stderr)
+	v := versions()
+	if r, ok := tb.(interface{ RedisVersion() string }); ok {
+		v.Redis = r.RedisVersion()
+	}
+	result, err := campaign.Campaign{
+		Config:   c,
+		Command:  commandLine(a.args),
+		Versions: v,
+		Testbed:  tb,
+		NewSink:  func(dir string) (campaign.Sink, error) { return reports.New(dir) },
+		Progress: p.show,
+	}.Run(ctx)
+	p.end()
+	if derr := done(); err == nil {
+		err = derr
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.print(result.Matrix, f.json); err != nil {
+		return err
+	}
+	return a.outcome(ctx, result, c.Expect, f.json)
+}
+
+// print writes the matrix to stdout.
+func (a *app) print(m campaign.Matrix, asJSON bool) error {
+	if asJSON {
+		return printJSON(a.stdout, m)
+	}
+	return reports.Matrix(a.stdout, m, colour(a.stdout))
+}
+
+// outcome says what a person should know beside the matrix, and gives the exit code.
+func (a *app) outcome(ctx context.Context, s campaign.Stored, expect, asJSON bool) error {
+	out := a.stdout
+	if asJSON {
+		out = a.stderr // stdout is for other programs
+	}
+	a.surprises(out, s)
+	if !asJSON {
+		fmt.Fprintf(out, "report: %s\n", filepath.Join(s.Dir, reports.HTMLFile))
+	}
+	var why interruption
+	if s.Matrix.Interrupted && errors.As(context.Cause(ctx), &why) {
+		fmt.Fprintf(a.stderr, "lockstorm: %v; the %d trials that were finished are in %s\n", why, len(s.Trials), s.Dir)
+		return exit(why.code())
+	}
+	if code := s.Matrix.ExitCode(expect); code != campaign.ExitExpected {
+		return exit(code)
+	}
+	return nil
+}
+
+// surprises lists what differs from what recipes declare, and what failed.
+func (a *app) surprises(w io.Writer, s campaign.Stored) {
+	for _, u := range s.Matrix.Unexpected {
+		fmt.Fprintf(w, "not declared: %s under %s: %s violated (%s)%s\n", u.Lock, u.Fault, u.Oracle, u.Cause, at(s.Dir, u.Dir))
+	}
+	if s.Info.Config.Expect {
+		for _, m := range s.Matrix.Missed {
+			fmt.Fprintf(w, "declared but not found: %s: %s (%s), looked for under %s\n", m.Lock, m.Oracle, m.Cause, m.Fault)
+		}
+	}
+	for _, t := range s.Matrix.Failed {
+		fmt.Fprintf(a.stderr, "lockstorm: trial %s of %s under %s (%s) failed: %s%s\n",
+			fmt.Sprint(t.Spec.Trial), t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, oneLine(errors.New(t.Err)), at(s.Dir, t.Dir))
+	}
+}
+
+func at(store, dir string) string {
+	if dir == "" {
+		return ""
+	}
+	return ": " + filepath.Join(store, dir)
+}
+
+// printJSON writes v as matrix.json and its like are written.
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
