@@ -1,0 +1,107 @@
+package testbed
+
+import (
+	"context"
+	"net"
+	"time"
+)
+
+// pause is one fault that holds a client. Gate.mu guards it.
+type pause struct {
+	hits int
+}
+
+// PauseClient is Clients.PauseClient. Hits counts what waited at the gate: steps,
+// commands, replies and dials.
+func (g *Gate) PauseClient(client int) (Undo, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	cl, err := g.client(client)
+	if err != nil {
+		return nil, err
+	}
+	p := new(pause)
+	if !cl.crashed {
+		if len(cl.pauses) == 0 {
+			cl.pausedAt = time.Now()
+		}
+		cl.pauses[p] = true
+		cl.changed()
+	}
+	return func(context.Context) (int, error) {
+		g.mu.Lock()
+		var leaving []net.Conn
+		if cl.pauses[p] {
+			delete(cl.pauses, p)
+			if len(cl.pauses) == 0 {
+				leaving = cl.resumed()
+			}
+		}
+		hits := p.hits
+		g.mu.Unlock()
+		for _, c := range leaving {
+			c.Close()
+		}
+		return hits, nil
+	}, nil
+}
+
+// resumed lets the client go on after its last pause. Its deadlines stood still
+// meanwhile: data that came in time is not lost to a timeout. What it closed
+// while it was paused is returned, to be closed now.
+func (cl *gateClient) resumed() (leaving []net.Conn) {
+	now := time.Now()
+	staying := cl.conns[:0:0]
+	for _, c := range cl.conns {
+		c.readBy.shift(cl.pausedAt, now)
+		c.writeBy.shift(cl.pausedAt, now)
+		if c.closed {
+			leaving = append(leaving, c.inner)
+		} else {
+			staying = append(staying, c)
+		}
+	}
+	cl.conns = staying
+	cl.changed()
+	return leaving
+}
+
+// CrashClient is Clients.CrashClient. To the code that ran in the client it looks
+// as if nothing were ever answered: reads and writes end with their deadlines,
+// dials with their contexts, all at the latest when the gate is closed.
+func (g *Gate) CrashClient(client int) error {
+	g.mu.Lock()
+	defer g.unlock()
+	cl, err := g.client(client)
+	if err != nil {
+		return err
+	}
+	cl.crashed = true
+	clear(cl.pauses)
+	for _, c := range cl.conns {
+		c.clientEnded()
+	}
+	cl.changed()
+	return nil
+}
+
+// deadline of a connection's reads or writes.
+type deadline struct {
+	at  time.Time // zero = none
+	set time.Time // when it was set
+}
+
+func (d deadline) passed() bool {
+	return !d.at.IsZero() && !time.Now().Before(d.at)
+}
+
+// shift moves the deadline by the time in which its clock stood still.
+func (d *deadline) shift(from, to time.Time) {
+	if d.at.IsZero() || d.at.Before(from) {
+		return
+	}
+	if d.set.After(from) {
+		from = d.set
+	}
+	d.at = d.at.Add(to.Sub(from))
+}

@@ -1,0 +1,86 @@
+package testbed
+
+import (
+	"slices"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// armed is a point that waits to be reached. Gate.mu guards it.
+type armed struct {
+	point Point
+	do    func(Hit)
+	skip  int
+	due   bool
+	done  chan struct{} // closed when do has returned
+}
+
+// At is Env.At. Its cancel waits for do if that is running, so it must not be
+// called from do itself.
+//
+// Do runs on the goroutine that reached the point and no lock is held, so it may
+// do to this very client what it likes; a pause or crash takes effect before
+// the client goes on. If a command passes several points at once, their
+// functions run one after the other, in the order of At.
+func (g *Gate) At(p Point, do func(Hit)) (cancel func()) {
+	a := &armed{point: p, do: do, skip: p.Skip, done: make(chan struct{})}
+	g.mu.Lock()
+	if !g.closed {
+		g.armed = append(g.armed, a)
+	}
+	g.mu.Unlock()
+	return func() {
+		g.mu.Lock()
+		g.armed = slices.DeleteFunc(g.armed, func(b *armed) bool { return a == b })
+		due := a.due
+		g.mu.Unlock()
+		if due {
+			<-a.done
+		}
+	}
+}
+
+// reach runs what was asked for at a place in the protocol: the side w of a
+// command, or a step's beginning for a command without arguments. mu is held on
+// entry and return, but not meanwhile.
+func (g *Gate) reach(cmd history.Command, w When) {
+	now := g.clock()
+	var due []*armed
+	g.armed = slices.DeleteFunc(g.armed, func(a *armed) bool {
+		if now < a.point.After || !a.point.at(cmd, w) {
+			return false
+		}
+		if a.skip > 0 {
+			a.skip--
+			return false
+		}
+		a.due = true
+		due = append(due, a)
+		return true
+	})
+	if len(due) == 0 {
+		return
+	}
+	g.mu.Unlock()
+	defer g.mu.Lock()
+	for _, a := range due {
+		a.run(Hit{Point: a.point, Time: now, Command: cmd})
+	}
+}
+
+func (a *armed) run(h Hit) {
+	defer close(a.done)
+	a.do(h)
+}
+
+// at says whether the point lies at the side w of the command, or at the
+// beginning of a step.
+func (p Point) at(cmd history.Command, w When) bool {
+	if p.Client != cmd.Client || p.Step != "" && p.Step != cmd.Phase {
+		return false
+	}
+	if len(cmd.Args) == 0 {
+		return p.N == 0
+	}
+	return p.N > 0 && p.N == cmd.N && (p.When == "" || p.When == w) && (p.Node == "" || p.Node == cmd.Node)
+}

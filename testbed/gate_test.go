@@ -1,0 +1,355 @@
+package testbed
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is a gate with one client, a node that answers every command with OK,
+// and what both saw. All tests run in a bubble, where time is virtual.
+type world struct {
+	t    *testing.T
+	gate *Gate
+	conn *Conn
+	node net.Conn
+
+	mu       sync.Mutex
+	arrived  []string
+	commands []history.Command
+}
+
+// inBubble runs test with a connected client. Unless the test answers itself,
+// the node does.
+func inBubble(t *testing.T, answer bool, test func(*world)) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		w := &world{t: t}
+		w.gate = NewGate(GateOptions{
+			Clients:  2,
+			Clock:    func() time.Duration { return time.Since(start) + 1 },
+			Commands: func(c history.Command) { w.commands = append(w.commands, c) },
+		})
+		w.conn, w.node = w.dial(0, "n0")
+		if answer {
+			go w.answer(w.node)
+		}
+		test(w)
+		w.gate.Close()
+		w.node.Close()
+		w.gate.Flush()
+	})
+}
+
+func (w *world) dial(client int, node string) (*Conn, net.Conn) {
+	w.t.Helper()
+	near, far := net.Pipe()
+	c, err := w.gate.Dial(w.t.Context(), client, node, func(context.Context, *Conn) (net.Conn, error) { return near, nil })
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c, far
+}
+
+// answer plays the node.
+func (w *world) answer(c net.Conn) {
+	r := NewReader(c)
+	for {
+		m, err := ReadMessage(r)
+		if err != nil {
+			return
+		}
+		w.mu.Lock()
+		w.arrived = append(w.arrived, text(m))
+		w.mu.Unlock()
+		if _, err := io.WriteString(c, "+OK\r\n"); err != nil {
+			return
+		}
+	}
+}
+
+func (w *world) seen() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.arrived)
+}
+
+func (w *world) step(name string) {
+	w.t.Helper()
+	if err := w.gate.Step(w.t.Context(), 0, name); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// do sends commands, one string each, in one write, and reads as many replies.
+func (w *world) do(commands ...string) {
+	w.t.Helper()
+	if err := exchange(w.conn, commands...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func exchange(c net.Conn, commands ...string) error {
+	if _, err := io.WriteString(c, wire(commands...)); err != nil {
+		return err
+	}
+	return replies(c, len(commands))
+}
+
+func replies(c net.Conn, n int) error {
+	r := bufio.NewReader(c)
+	for range n {
+		if _, err := ReadMessage(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wire encodes commands that are given as words between blanks.
+func wire(commands ...string) string {
+	var b strings.Builder
+	for _, c := range commands {
+		words := strings.Fields(c)
+		fmt.Fprintf(&b, "*%d\r\n", len(words))
+		for _, word := range words {
+			fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(word), word)
+		}
+	}
+	return b.String()
+}
+
+func text(m Message) string {
+	args, err := m.Args()
+	if err != nil {
+		return err.Error()
+	}
+	return words(args)
+}
+
+func words(args []history.Bytes) string {
+	var s []string
+	for _, a := range args {
+		s = append(s, string(a))
+	}
+	return strings.Join(s, " ")
+}
+
+func TestCommandsAreCountedByStepAndNode(t *testing.T) {
+	var w *world
+	inBubble(t, true, func(in *world) {
+		w = in
+		other, far := w.dial(0, "n1")
+		defer far.Close()
+		go w.answer(far)
+		w.do("PING")
+		w.step("acquire")
+		w.gate.Open(0, 7)
+		w.do("EVALSHA sha 0")
+		w.do("EVAL script 0")
+		w.do("PING")
+		if err := exchange(other, "SET k v"); err != nil {
+			t.Fatal(err)
+		}
+		w.gate.Open(0, -1)
+		w.step("hold")
+		w.do("EXPIRE k 1", "HELLO 2", "GET k")
+	})
+	type row struct {
+		Args, Node, Phase string
+		N, Op, Index      int
+	}
+	var got []row
+	for _, c := range w.commands {
+		got = append(got, row{words(c.Args), c.Node, c.Phase, c.N, c.Op, c.Index})
+		if c.Reply != "OK" || c.Sent == 0 || c.Replied < c.Sent || c.Conn != 1 {
+			t.Errorf("got %+v, want it sent and replied with OK on connection 1", c)
+		}
+	}
+	want := []row{
+		{"PING", "n0", "", 0, -1, 0},
+		{"EVALSHA sha 0", "n0", "acquire", 1, 7, 1},
+		{"EVAL script 0", "n0", "acquire", 2, 7, 2},
+		{"PING", "n0", "acquire", 0, 7, 3},
+		{"SET k v", "n1", "acquire", 1, 7, 4},
+		{"EXPIRE k 1", "n0", "hold", 1, -1, 5},
+		{"HELLO 2", "n0", "hold", 0, -1, 6},
+		{"GET k", "n0", "hold", 2, -1, 7},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%v, want\n%v", got, want)
+	}
+}
+
+func TestPointsAreReachedWhereTheySay(t *testing.T) {
+	// What had arrived at the node, and how many replies the client had been
+	// given, when the point was reached. The third command is PING.
+	for name, c := range map[string]struct {
+		point   Point
+		arrived []string // nil: never reached
+		replied int
+		hits    int
+	}{
+		"step's beginning":         {Point{Step: "acquire"}, []string{}, 0, 1},
+		"any step's beginning":     {Point{}, []string{}, 0, 1},
+		"before the first":         {Point{Step: "acquire", N: 1, When: Before}, []string{}, 0, 1},
+		"sent first":               {Point{Step: "acquire", N: 1, When: Sent}, []string{"SET a 1"}, 0, 1},
+		"replied first":            {Point{Step: "acquire", N: 1, When: Replied}, []string{"SET a 1"}, 0, 1},
+		"before the second":        {Point{Step: "acquire", Node: "n0", N: 2, When: Before}, []string{"SET a 1"}, 1, 1},
+		"replied second":           {Point{N: 2, When: Replied}, []string{"SET a 1", "GET a"}, 1, 1},
+		"PING does not count":      {Point{N: 3, When: Before}, []string{"SET a 1", "GET a", "PING"}, 3, 1},
+		"next step skipped to":     {Point{Skip: 1}, []string{"SET a 1", "GET a", "PING", "DEL a"}, 4, 1},
+		"second of two matches":    {Point{N: 1, When: Sent, Skip: 1}, []string{"SET a 1", "GET a", "PING", "DEL a", "DEL b"}, 4, 1},
+		"after its time":           {Point{N: 1, When: Before, After: time.Second}, []string{"SET a 1", "GET a", "PING", "DEL a"}, 4, 1},
+		"other step":               {Point{Step: "extend", N: 1, When: Before}, nil, 0, 0},
+		"other node":               {Point{Node: "n1", N: 1, When: Before}, nil, 0, 0},
+		"other client":             {Point{Client: 1, N: 1, When: Before}, nil, 0, 0},
+		"more than were ever sent": {Point{N: 9, When: Before}, nil, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, true, func(w *world) {
+				var arrived []string
+				hits, given := 0, 0
+				replied := 0
+				w.gate.At(c.point, func(h Hit) {
+					synctest.Wait() // the node has seen what there was to see
+					hits, arrived, replied = hits+1, w.seen(), given
+					if h.Point != c.point || h.Time < c.point.After {
+						t.Errorf("got hit %+v, want one of %+v", h, c.point)
+					}
+				})
+				for _, cmd := range []string{"SET a 1", "GET a", "PING", "DEL a"} {
+					if len(w.seen()) == 0 {
+						w.step("acquire")
+					}
+					w.do(cmd)
+					given++
+				}
+				time.Sleep(2 * time.Second)
+				w.step("release")
+				w.do("DEL b")
+				if hits != c.hits || hits > 0 && !slices.Equal(arrived, c.arrived) || replied != c.replied {
+					t.Errorf("got %d hits, arrived %q, %d replies given; want %d, %q, %d",
+						hits, arrived, replied, c.hits, c.arrived, c.replied)
+				}
+			})
+		})
+	}
+}
+
+func TestPipelinedCommandsPassOneByOne(t *testing.T) {
+	inBubble(t, true, func(w *world) {
+		var trace []string
+		w.step("acquire")
+		for n := 1; n <= 2; n++ {
+			for _, when := range []When{Before, Sent, Replied} {
+				w.gate.At(Point{N: n, When: when}, func(h Hit) {
+					time.Sleep(time.Millisecond) // holds the connection: the rest of the write waits
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					trace = append(trace, fmt.Sprint(when, " ", words(h.Command.Args), " of ", len(w.arrived)))
+				})
+			}
+		}
+		w.do("SET a 1", "SET b 2")
+		slices.Sort(trace) // replies come while the second is sent
+		want := []string{
+			"before SET a 1 of 0", "before SET b 2 of 1",
+			"replied SET a 1 of 1", "replied SET b 2 of 2",
+			"sent SET a 1 of 1", "sent SET b 2 of 2",
+		}
+		if !slices.Equal(trace, want) {
+			t.Errorf("got %q, want %q", trace, want)
+		}
+	})
+}
+
+func TestACommandLeavesWholeHoweverItIsWritten(t *testing.T) {
+	for name, chunk := range map[string]int{"byte by byte": 1, "in sevens": 7, "at once": 1000} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, true, func(w *world) {
+				for rest := wire("SET k v", "GET k"); rest != ""; {
+					n := min(chunk, len(rest))
+					if got, err := io.WriteString(w.conn, rest[:n]); got != n || err != nil {
+						t.Fatalf("Write: got %d, %v, want %d", got, err, n)
+					}
+					rest = rest[n:]
+				}
+				if err := replies(w.conn, 2); err != nil {
+					t.Fatal(err)
+				}
+				if got, want := w.seen(), []string{"SET k v", "GET k"}; !slices.Equal(got, want) {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			})
+		})
+	}
+}
+
+func TestNotRESPIsRefused(t *testing.T) {
+	for _, bad := range []string{"SET k v\r\n", "*1\r\n:1\r\n", "*-1\r\n", "*\r\n", "*1\r\n$-5\r\n", ":1\r\n", "*0\r\n"} {
+		inBubble(t, true, func(w *world) {
+			if _, err := io.WriteString(w.conn, bad); !errors.Is(err, errMalformed) {
+				t.Errorf("%q: got %v, want %v", bad, err, errMalformed)
+			}
+		})
+	}
+}
+
+func TestAfterCancelTheFunctionDoesNotRun(t *testing.T) {
+	inBubble(t, true, func(w *world) {
+		w.step("acquire")
+		w.gate.At(Point{N: 1, When: Before}, func(Hit) { t.Error("cancelled, yet it ran") })()
+
+		running, ended := make(chan struct{}), false
+		cancel := w.gate.At(Point{N: 1, When: Before}, func(Hit) {
+			close(running)
+			time.Sleep(time.Second)
+			ended = true
+		})
+		go exchange(w.conn, "SET k v")
+		<-running
+		cancel()
+		if !ended {
+			t.Error("cancel returned while the function ran")
+		}
+		synctest.Wait()
+	})
+}
+
+func TestAnIdleConnectionTellsThatItHasEnded(t *testing.T) {
+	inBubble(t, true, func(w *world) {
+		check := func() error {
+			raw, err := w.conn.SyscallConn()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return raw.Read(func(uintptr) bool { t.Error("there is no descriptor"); return true })
+		}
+		w.do("PING")
+		if err := check(); err != nil {
+			t.Errorf("idle: got %v, want none", err)
+		}
+		w.node.Close()
+		synctest.Wait()
+		if err := check(); !errors.Is(err, io.EOF) {
+			t.Errorf("closed by the node: got %v, want %v", err, io.EOF)
+		}
+	})
+}
