@@ -26,7 +26,12 @@ func Judge(ctx context.Context, r Record) (Trial, error) {
 
 // judge fills in what the evidence says of t.
 func judge(ctx context.Context, t Trial, declared []locks.Flaw, e history.Evidence) (Trial, error) {
-	t.Hits, t.Ops, t.Commands = nemesis.Hits(e.Ops), len(e.Ops), len(e.Commands)
+	// Only the fault on trial has to prove itself, not one that prepared its ground.
+	var fault []string
+	if t.Spec.Fault != "" {
+		fault = append(fault, t.Spec.Fault)
+	}
+	t.Hits, t.Ops, t.Commands = nemesis.Hits(e.Ops, fault...), len(e.Ops), len(e.Commands)
 	t.Hash = history.Hash(e.Ops, e.Commands)
 	var err error
 	if t.Verdicts, err = checker.Judge(ctx, e); err != nil {

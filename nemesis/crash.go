@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -68,7 +69,7 @@ func (w World) rivals(r *rand.Rand) []Plan {
 	next := place{stepAcquire, last[0].node, last[0].n + 1}
 	stall := Action{
 		Fault: "client-pause", Idea: "stalls half-way through taking over a dead client's lock",
-		Client: -1, Point: w.at(next, testbed.Before), Until: w.other(stepHold), Limit: w.retries(),
+		Client: history.NoClient, Point: w.at(next, testbed.Before), Until: w.other(stepHold), Limit: w.retries(),
 	}
 	crash := move{Action: w.during("client-crash", "dies as the holder, with two rivals waiting", stepHold)}
 	p := w.sequence([]move{crash, {Action: stall}}, r)

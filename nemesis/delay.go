@@ -18,7 +18,7 @@ var delay = Fault{
 	Topology: sameTopology,
 	Plans:    delayPlans,
 	target:   linkTarget,
-	inject:   linkFault("message held", hold),
+	inject:   linkFault("message", "held", hold),
 }
 
 func delayPlans(w World, r *rand.Rand) []Plan {
@@ -40,6 +40,7 @@ func delayPlans(w World, r *rand.Rand) []Plan {
 	if len(w.between(stepRelease)) > 0 {
 		add("a release's first command arrives after the next grant", w.first(stepRelease), testbed.Upstream, expired, granted, w.outlast())
 	}
+	add("a renewal arrives after the next grant", w.renewals(), testbed.Upstream, expired, granted, w.outlast())
 	// The sender has given up by then, and asks anew behind what it sent.
 	add("a request arrives when its client has given up", w.first(stepAcquire), testbed.Upstream,
 		gone, w.other(stepRest), gone+w.TTL/2)
@@ -49,7 +50,6 @@ func delayPlans(w World, r *rand.Rand) []Plan {
 		add("a release arrives when its client has asked again", w.last(stepRelease), testbed.Upstream,
 			gone, again, gone+w.TTL)
 	}
-	add("a renewal arrives after the next grant", w.renewals(), testbed.Upstream, expired, granted, w.outlast())
 	add("a grant arrives late", w.last(stepAcquire), testbed.Downstream, 0, granted, w.outlast())
 	add("an acquire's later command arrives late", w.between(stepAcquire), testbed.Upstream, 0, granted, w.outlast())
 	return w.pack(moves, 2, r)

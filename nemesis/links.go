@@ -10,9 +10,9 @@ import (
 )
 
 // linkFault makes the inject of a fault that does one thing to each of its
-// links. What the network counted is the proof, and done says what that was:
-// "message dropped".
-func linkFault(noun string, do func(context.Context, testbed.Network, testbed.Link, testbed.Direction) (testbed.Undo, error)) func(context.Context, *strike) (heal, error) {
+// links. What the network counted is the proof; noun and done say what that was:
+// "message", "dropped".
+func linkFault(noun, done string, do func(context.Context, testbed.Network, testbed.Link, testbed.Direction) (testbed.Undo, error)) func(context.Context, *strike) (heal, error) {
 	return func(ctx context.Context, s *strike) (heal, error) {
 		network := s.env.(testbed.Network)
 		var undos []testbed.Undo
@@ -29,8 +29,8 @@ func linkFault(noun string, do func(context.Context, testbed.Network, testbed.Li
 		return func(ctx context.Context) (result, error) {
 			lasted := s.lasted()
 			hits, err := undoAll(ctx, undos)
-			return result{hits, fmt.Sprintf("%s: %s on %s, %s",
-				s.place(), plural(hits, noun), linkTarget(s), lasted)}, err
+			return result{hits, fmt.Sprintf("%s: %s %s on %s, %s",
+				s.place(), plural(hits, noun), done, linkTarget(s), lasted)}, err
 		}, nil
 	}
 }

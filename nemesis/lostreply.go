@@ -16,7 +16,7 @@ var lostReply = Fault{
 	Topology: sameTopology,
 	Plans:    lostReplyPlans,
 	target:   linkTarget,
-	inject:   linkFault("reply lost", cut),
+	inject:   linkFault("message", "lost", cut),
 }
 
 func lostReplyPlans(w World, r *rand.Rand) []Plan {

@@ -25,7 +25,7 @@ func partitionFault(name, doc, color string, d testbed.Direction) Fault {
 		Topology: sameTopology,
 		Plans:    func(w World, r *rand.Rand) []Plan { return partitionPlans(w, r, name, d) },
 		target:   linkTarget,
-		inject:   linkFault("message dropped", cut),
+		inject:   linkFault("message", "dropped", cut),
 	}
 }
 
@@ -34,6 +34,9 @@ func partitionPlans(w World, r *rand.Rand, fault string, d testbed.Direction) []
 	add := func(a Action, nodes []string) {
 		a.Nodes, a.Direction, a.For = nodes, d, w.outlast()
 		moves = append(moves, move{Action: a, gap: w.TTL / 5})
+	}
+	for _, p := range w.renewals() {
+		add(w.action(fault, "the holder is cut off as it renews", p, testbed.Before), w.Nodes)
 	}
 	sets := w.nodeSets()
 	for i, set := range sets {

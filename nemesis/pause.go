@@ -66,7 +66,6 @@ func pausePlans(w World, r *rand.Rand) []Plan {
 	add(w.during("client-pause", "freezes as the holder, until another is about to touch", stepHold), stepTouch)
 	command("freezes when its lock is granted, before it knows, until another has it", testbed.Replied, w.last(stepAcquire), stepHold)
 	command("freezes while it renews, until another has the lock", testbed.Before, w.renewals(), stepHold)
-	command("freezes when its release is done, before it knows", testbed.Replied, w.last(stepRelease), stepHold)
 	return w.pack(moves, 3, r)
 }
 

@@ -76,11 +76,15 @@ type place struct {
 }
 
 // places lists the commands of a step that World.Points shows, in the order of
-// nodes, then numbers.
+// nodes, then numbers. On independent nodes the first command to each stands for
+// the step: what follows there is the clean-up of an attempt that failed.
 func (w World) places(step string) []place {
 	var all []place
 	for _, p := range w.Points {
 		at := place{p.Step, p.Node, p.N}
+		if len(w.Nodes) > 1 && p.N > 1 {
+			continue
+		}
 		if p.Step == step && p.N > 0 && slices.Contains(w.Nodes, p.Node) && !slices.Contains(all, at) {
 			all = append(all, at)
 		}

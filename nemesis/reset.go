@@ -16,7 +16,7 @@ var reset = Fault{
 	Topology: sameTopology,
 	Plans:    resetPlans,
 	target:   linkTarget,
-	inject:   linkFault("connection reset", resetLink),
+	inject:   linkFault("connection", "reset", resetLink),
 }
 
 func resetPlans(w World, r *rand.Rand) []Plan {

@@ -93,7 +93,8 @@ func (w World) sequence(moves []move, r *rand.Rand) Plan {
 
 // start is an instant early in the trial, when clients are at work.
 func (w World) start(r *rand.Rand) time.Duration {
-	return min(w.Duration/4, w.TTL/5+time.Duration(r.Int64N(int64(w.TTL)/5+1)))
+	jitter := time.Duration(r.Int64N(int64(w.TTL)/5 + 1))
+	return min(w.Duration/4, (w.TTL/5 + jitter).Round(max(1, w.TTL/1000)))
 }
 
 // lease is how long the lock of a client that stopped keeps others out, by the
