@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -92,14 +93,26 @@ func startOnPort(ctx context.Context, path, dir string, o Options) (*Server, err
 	}
 }
 
+// Ports are taken in turn from below the range that systems give to outgoing
+// connections and to listeners without a port of their own, so that nobody
+// takes a killed server's port before it is back.
+const firstPort, ports = 10_000, 20_000
+
+var nextPort atomic.Int64
+
 // freePort returns a port that was free a moment ago.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	var last error
+	for range ports {
+		// Programs that run at the same time start at different places.
+		port := firstPort + int(nextPort.Add(1)+int64(os.Getpid())*1009)%ports
+		l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			return port, l.Close()
+		}
+		last = err
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return 0, fmt.Errorf("no free port: %w", last)
 }
 
 // start makes one attempt on one port.
