@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -31,6 +33,9 @@ const Latest = "latest"
 type store struct {
 	dir    string
 	trials *os.File // trials.jsonl
+	// mu keeps one trial from removing the empty directory in which another
+	// is about to make its folder.
+	mu sync.Mutex
 }
 
 // createStore makes root/name/<time> and points root/latest to it. It never
@@ -100,6 +105,7 @@ func (s *store) close() error { return s.trials.Close() }
 
 // folder is the directory of one running trial.
 type folder struct {
+	store    *store
 	dir      string // relative to the campaign
 	path     string
 	history  *os.File
@@ -114,28 +120,33 @@ func folderName(s Spec) string {
 }
 
 // folder makes a trial's folder with its spec.json and opens the streams.
-func (s *store) folder(spec storedSpec) (f *folder, err error) {
-	f = &folder{dir: folderName(spec.Spec)}
+func (s *store) folder(spec storedSpec) (*folder, error) {
+	f := &folder{store: s, dir: folderName(spec.Spec)}
 	f.path = filepath.Join(s.dir, f.dir)
-	if err := os.MkdirAll(f.path, 0o777); err != nil {
-		return nil, fmt.Errorf("make the trial's folder: %w", err)
+	if err := f.open(spec); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the trial's folder: %w", err), f.close())
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.close())
-		}
-	}()
+	return f, nil
+}
+
+func (f *folder) open(spec storedSpec) (err error) {
+	f.store.mu.Lock()
+	err = os.MkdirAll(f.path, 0o777)
+	f.store.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	if err := writeJSON(filepath.Join(f.path, SpecFile), spec); err != nil {
-		return nil, err
+		return err
 	}
 	if f.history, err = os.Create(filepath.Join(f.path, HistoryFile)); err != nil {
-		return nil, fmt.Errorf("open the history: %w", err)
+		return err
 	}
 	if f.commands, err = os.Create(filepath.Join(f.path, CommandsFile)); err != nil {
-		return nil, fmt.Errorf("open the command log: %w", err)
+		return err
 	}
 	f.encode = json.NewEncoder(f.commands)
-	return f, nil
+	return nil
 }
 
 // command streams one command. Calls come one at a time.
@@ -158,12 +169,17 @@ func (f *folder) close() error {
 
 // remove takes the folder away, and those above it that are empty then.
 func (f *folder) remove() error {
+	f.store.mu.Lock()
+	defer f.store.mu.Unlock()
 	if err := os.RemoveAll(f.path); err != nil {
 		return fmt.Errorf("remove the trial's folder: %w", err)
 	}
 	// os.Remove refuses a directory that is not empty: just what is wanted.
-	_ = os.Remove(filepath.Dir(f.path))
-	_ = os.Remove(filepath.Dir(filepath.Dir(f.path)))
+	up := f.path
+	for range strings.Count(f.dir, string(filepath.Separator)) {
+		up = filepath.Dir(up)
+		_ = os.Remove(up)
+	}
 	return nil
 }
 

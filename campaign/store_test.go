@@ -70,7 +70,7 @@ func TestRemovingAFolderLeavesItsNeighbours(t *testing.T) {
 	if err := folders[1].remove(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(s.dir, "trials", "l")); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(s.dir, "trials")); !os.IsNotExist(err) {
 		t.Errorf("an empty directory is left: %v", err)
 	}
 }

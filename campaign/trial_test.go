@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -99,16 +100,14 @@ func TestHeartbeatRecordsOnlyNewMaximaOfItsLateness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// A clock that sometimes jumps stands for a machine that did not run us.
 		jumps := map[int]time.Duration{2: 40 * time.Millisecond, 4: 20 * time.Millisecond, 6: 60 * time.Millisecond, 8: 3 * time.Millisecond}
-		reads, now := 0, time.Duration(0)
-		clock := func() time.Duration { return now }
-		rec := history.NewRecorder(nil, clock)
+		var now atomic.Int64
+		rec := history.NewRecorder(nil, func() time.Duration { return time.Duration(now.Load()) })
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- heartbeat(ctx, rec) }()
 		synctest.Wait()
-		for range 10 {
-			reads++
-			now += heartbeatEvery + jumps[reads]
+		for beat := range 10 {
+			now.Add(int64(heartbeatEvery + jumps[beat]))
 			time.Sleep(heartbeatEvery)
 			synctest.Wait()
 		}

@@ -107,13 +107,21 @@ func (a *app) list(l listing, asJSON bool) error {
 	return nil
 }
 
-// flaws says in short what a recipe declares.
+// flaws says in short what a recipe declares: the causes of each kind.
 func flaws(r locks.Recipe) string {
 	var words []string
-	for _, f := range r.Flaws {
-		words = append(words, fmt.Sprintf("%s: %s (%s)", f.Oracle, f.Cause, f.Kind))
+	for _, kind := range []locks.Kind{locks.Bug, locks.Limit} {
+		var causes []string
+		for _, f := range r.Flaws {
+			if f.Kind == kind && !slices.Contains(causes, f.Cause) {
+				causes = append(causes, f.Cause)
+			}
+		}
+		if len(causes) > 0 {
+			words = append(words, fmt.Sprintf("%s: %s", kind, strings.Join(causes, ", ")))
+		}
 	}
-	return strings.Join(words, "\n")
+	return strings.Join(words, "; ")
 }
 
 // plainTable has columns and a line below the header, and nothing else: it
@@ -128,7 +136,7 @@ func plainTable(columns ...string) table.Writer {
 	var configs []table.ColumnConfig
 	for i, c := range columns {
 		header = append(header, c)
-		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: 72, WidthMaxEnforcer: text.WrapSoft})
+		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: 64, WidthMaxEnforcer: text.WrapSoft})
 	}
 	t.AppendHeader(header)
 	t.SetColumnConfigs(configs)
