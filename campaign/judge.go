@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
@@ -39,4 +40,13 @@ func judge(ctx context.Context, t Trial, declared []locks.Flaw, e history.Eviden
 	}
 	t.judged(declared)
 	return t, err
+}
+
+// struck counts the hits of the fault that the trial is about. A plan may use
+// other faults to prepare the ground.
+func struck(s Spec, ops []history.Op) int {
+	if slices.Contains(s.Plan.Faults(), s.Fault) {
+		return nemesis.Hits(ops, s.Fault)
+	}
+	return nemesis.Hits(ops)
 }

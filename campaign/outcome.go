@@ -45,7 +45,7 @@ type Trial struct {
 	Kind     locks.Kind        `json:"kind"`
 	Flaws    []Flaw            `json:"flaws,omitempty"` // distinct, worst first
 	Verdicts []checker.Verdict `json:"verdicts,omitempty"`
-	// Hits sums what the plan's windows demonstrably affected.
+	// Hits counts what the fault demonstrably affected.
 	Hits     int `json:"hits"`
 	Ops      int `json:"ops"`
 	Commands int `json:"commands"`
