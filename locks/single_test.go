@@ -1,0 +1,306 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// clock is a fixed wall clock for recipes that store the time.
+var clock = time.UnixMilli(1_000_000)
+
+func fixedClock() time.Time { return clock }
+
+// protocols says what each recipe sends for a lease time of 1.5 s by that
+// clock. $token stands for the lease's token.
+var protocols = []struct {
+	recipe                 string
+	acquire, busy, release []string
+}{
+	{"exists-set", []string{"EXISTS k", "SET k 1"}, []string{"EXISTS k"}, []string{"DEL k"}},
+	{"setnx", []string{"SETNX k 1"}, []string{"SETNX k 1"}, []string{"DEL k"}},
+	{"setnx-expire", []string{"SETNX k 1", "EXPIRE k 2"}, []string{"SETNX k 1"}, []string{"DEL k"}},
+	{"setnx-takeover-del", []string{"SETNX k 1001500"}, []string{"SETNX k 1001500", "GET k"}, []string{"DEL k"}},
+	{"getset", []string{"SETNX k " + encodeMillis(1_003_000), "EXPIRE k 2"},
+		[]string{"SETNX k " + encodeMillis(1_003_000), "GET k"}, []string{"DEL k"}},
+	{"lua-setnx-expire", []string{"EVALSHA setnx-then-expire 1 k 1 2", "lua SETNX k 1", "lua EXPIRE k 2"},
+		[]string{"EVALSHA setnx-then-expire 1 k 1 2", "lua SETNX k 1"}, []string{"DEL k"}},
+	{"lua-setnx-expire-owner",
+		[]string{"EVALSHA setnx-then-expire 1 k $token 2", "lua SETNX k $token", "lua EXPIRE k 2"},
+		[]string{"EVALSHA setnx-then-expire 1 k $token 2", "lua SETNX k $token"},
+		[]string{"EVALSHA compare-and-delete 1 k $token", "lua GET k", "lua DEL k"}},
+	{"set-nx-ex", []string{"SET k 1 EX 2 NX"}, []string{"SET k 1 EX 2 NX"}, []string{"DEL k"}},
+	{"set-nx-ex-get-del", []string{"SET k $token EX 2 NX"}, []string{"SET k $token EX 2 NX"}, []string{"GET k", "DEL k"}},
+	{"set-nx-px", []string{"SET k $token NX PX 1500"}, []string{"SET k $token NX PX 1500"},
+		[]string{"EVALSHA compare-and-delete 1 k $token", "lua GET k", "lua DEL k"}},
+}
+
+// protocolClient is a client with the fixed clock on a node that knows the scripts.
+func protocolClient(t *testing.T, i int) *Client {
+	c := newClient(t, i)
+	c.Now = fixedClock
+	loadScripts(t, c, setnxThenExpire, compareAndDelete)
+	return c
+}
+
+func TestRecipeSendsWhatItsRowNames(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p.recipe, func(t *testing.T) {
+			ca, cb := protocolClient(t, 0), protocolClient(t, 1)
+			a, b := newLock(t, p.recipe, ca, 1500*time.Millisecond), newLock(t, p.recipe, cb, 1500*time.Millisecond)
+			var lease Lease
+			check := func(step string, want []string, wantErr error, do func() error) {
+				t.Helper()
+				var err error
+				got := wire(seen(t, func() { err = do() }))
+				if !errors.Is(err, wantErr) {
+					t.Errorf("%s: got error %v, want %v", step, err, wantErr)
+				}
+				if want := withToken(want, lease.Token); !slices.Equal(got, want) {
+					t.Errorf("%s: the node saw\n%q, want\n%q", step, got, want)
+				}
+			}
+			check("acquire", p.acquire, nil, func() (err error) { lease, err = a.TryLock(t.Context()); return err })
+			checkLife(t, ca, p.recipe, 1500*time.Millisecond)
+			mine := lease
+			check("busy", p.busy, ErrBusy, func() (err error) { lease, err = b.TryLock(t.Context()); return err })
+			lease = mine
+			check("release", p.release, nil, func() error { return a.Unlock(t.Context(), mine) })
+			if got := life(t, ca, "k"); got != -2 {
+				t.Errorf("after the release the key still lives for %v", got)
+			}
+			if _, err := b.TryLock(t.Context()); err != nil {
+				t.Errorf("second client after the release: %v", err)
+			}
+		})
+	}
+}
+
+func withToken(commands []string, token string) []string {
+	replaced := make([]string, len(commands))
+	for i, c := range commands {
+		replaced[i] = strings.ReplaceAll(c, "$token", token)
+	}
+	return replaced
+}
+
+// checkLife compares the key's life with the recipe's claim.
+func checkLife(t *testing.T, c *Client, recipe string, ttl time.Duration) {
+	t.Helper()
+	r, _ := ByID(recipe)
+	claimed := r.Claims(ttl, 1).KeyTTL
+	got := life(t, c, "k")
+	switch {
+	case claimed == 0 && got != -1:
+		t.Errorf("the key's life is %v, want none", got)
+	case claimed != 0 && (got <= claimed-time.Second || got > claimed):
+		t.Errorf("the key's life is %v, want %v", got, claimed)
+	}
+}
+
+func TestReleaseAfterTheKeyExpired(t *testing.T) {
+	tests := []struct {
+		recipe   string
+		gone     error // the release's result if nobody holds the lock
+		foreign  error // and if another holds it
+		survives bool  // the other's key
+	}{
+		{"exists-set", ErrNotHeld, nil, false},
+		{"setnx", ErrNotHeld, nil, false},
+		{"setnx-expire", ErrNotHeld, nil, false},
+		{"setnx-takeover-del", ErrNotHeld, nil, false},
+		{"getset", ErrNotHeld, nil, false},
+		{"lua-setnx-expire", ErrNotHeld, nil, false},
+		{"lua-setnx-expire-owner", nil, nil, true},
+		{"set-nx-ex", ErrNotHeld, nil, false},
+		{"set-nx-ex-get-del", ErrNotHeld, ErrNotHeld, true},
+		{"set-nx-px", ErrNotHeld, ErrNotHeld, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.recipe, func(t *testing.T) {
+			ca, cb := newClient(t, 0), newClient(t, 1)
+			a, b := newLock(t, tt.recipe, ca, time.Second), newLock(t, tt.recipe, cb, time.Second)
+			lease := acquire(t, a)
+			expireNow(t, ca, "k")
+			if err := a.Unlock(t.Context(), lease); err != tt.gone {
+				t.Errorf("nobody holds it: got %v, want %v", err, tt.gone)
+			}
+			lease = acquire(t, a)
+			expireNow(t, ca, "k")
+			acquire(t, b)
+			if err := a.Unlock(t.Context(), lease); err != tt.foreign {
+				t.Errorf("another holds it: got %v, want %v", err, tt.foreign)
+			}
+			if survives := life(t, cb, "k") != -2; survives != tt.survives {
+				t.Errorf("the other's key survives the release: %t, want %t", survives, tt.survives)
+			}
+		})
+	}
+}
+
+// acquire takes a lock that is free.
+func acquire(t *testing.T, l Lock) Lease {
+	t.Helper()
+	lease, err := l.TryLock(t.Context())
+	if err != nil {
+		t.Fatalf("acquire a free lock: %v", err)
+	}
+	return lease
+}
+
+func TestALostReplyIsUnknownAndNothingIsSentAgain(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p.recipe, func(t *testing.T) {
+			for n := range topLevel(p.acquire) {
+				c := protocolClient(t, 0)
+				l := newLock(t, p.recipe, c, 1500*time.Millisecond)
+				loseReply(c, n+1)
+				var lease Lease
+				var err error
+				got := seen(t, func() { lease, err = l.TryLock(t.Context()) })
+				checkUnknown(t, err)
+				if sent := topLevel(wire(got)); sent != n+1 {
+					t.Errorf("acquire, reply %d lost: %d commands sent", n+1, sent)
+				}
+				if want := withToken(p.acquire, lease.Token); !slices.Equal(wire(got), want[:len(got)]) {
+					t.Errorf("acquire, reply %d lost: the node saw %q, want the beginning of %q", n+1, wire(got), want)
+				}
+				expireNow(t, c, "k")
+			}
+			for n := range topLevel(p.release) {
+				c := protocolClient(t, 0)
+				l := newLock(t, p.recipe, c, 1500*time.Millisecond)
+				lease := acquire(t, l)
+				loseReply(c, n+1)
+				var err error
+				got := seen(t, func() { err = l.Unlock(t.Context(), lease) })
+				checkUnknown(t, err)
+				if sent := topLevel(wire(got)); sent != n+1 {
+					t.Errorf("release, reply %d lost: %d commands sent", n+1, sent)
+				}
+				expireNow(t, c, "k")
+			}
+		})
+	}
+}
+
+// topLevel counts the commands that came over the wire.
+func topLevel(commands []string) int {
+	n := 0
+	for _, c := range commands {
+		if !strings.HasPrefix(c, "lua ") {
+			n++
+		}
+	}
+	return n
+}
+
+func checkUnknown(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("got error %v, want the connection's", err)
+	}
+	for _, known := range []error{ErrBusy, ErrRefused, ErrNotHeld} {
+		if errors.Is(err, known) {
+			t.Errorf("a lost reply is told as %q", known)
+		}
+	}
+}
+
+// hook sees every command that a client sends, but for handshakes: these are
+// sent while a command waits for its connection.
+type hook func(cmd redis.Cmder, send func() error) error
+
+func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if slices.Contains(handshakes, strings.ToUpper(cmd.Name())) {
+			return next(ctx, cmd)
+		}
+		return h(cmd, func() error { return next(ctx, cmd) })
+	}
+}
+
+// loseReply lets the n-th command from now on run and loses its reply.
+func loseReply(c *Client, n int) {
+	c.Nodes[0].AddHook(hook(func(cmd redis.Cmder, send func() error) error {
+		err := send()
+		if n--; n == 0 {
+			err = io.ErrUnexpectedEOF
+			cmd.SetErr(err)
+		}
+		return err
+	}))
+}
+
+// before calls do once, before the client's next command of that name is sent.
+func before(c *Client, name string, do func()) {
+	c.Nodes[0].AddHook(hook(func(cmd redis.Cmder, send func() error) error {
+		if do != nil && strings.EqualFold(cmd.Name(), name) {
+			once := do
+			do = nil
+			once()
+		}
+		return send()
+	}))
+}
+
+func TestMakersRefuseWhatCannotBeALock(t *testing.T) {
+	for _, p := range protocols {
+		r, _ := ByID(p.recipe)
+		if _, err := r.New(&Client{}); err == nil {
+			t.Errorf("%s: a client without a node is accepted", r.ID)
+		}
+		maker, err := r.New(newClient(t, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := maker("", time.Second); err == nil {
+			t.Errorf("%s: an empty name is accepted", r.ID)
+		}
+		if _, err := maker("k", time.Microsecond); err == nil {
+			t.Errorf("%s: a lease time below 1ms is accepted", r.ID)
+		}
+	}
+}
+
+func TestTokensAreOfOneAttemptAlone(t *testing.T) {
+	for _, recipe := range []string{"set-nx-ex-get-del", "set-nx-px"} {
+		l := newLock(t, recipe, newClient(t, 0), time.Second)
+		first := acquire(t, l)
+		if err := l.Unlock(t.Context(), first); err != nil {
+			t.Fatal(err)
+		}
+		if second := acquire(t, l); first.Token == second.Token || len(second.Token) != 32 {
+			t.Errorf("%s: tokens %q and %q, want two different ones of 32 hex digits", recipe, first.Token, second.Token)
+		}
+		expireNow(t, newClient(t, 1), "k")
+	}
+}
+
+func TestRecoveryIsWhatTheRecipeSays(t *testing.T) {
+	want := map[string]time.Duration{
+		"exists-set": 0, "setnx": 0,
+		"setnx-expire": 2 * time.Second, "lua-setnx-expire": 2 * time.Second, "lua-setnx-expire-owner": 2 * time.Second,
+		"set-nx-ex": 2 * time.Second, "set-nx-ex-get-del": 2 * time.Second,
+		"getset":             3 * time.Second,
+		"setnx-takeover-del": 1500 * time.Millisecond, "set-nx-px": 1500 * time.Millisecond,
+	}
+	for id, recovery := range want {
+		r, _ := ByID(id)
+		if got := r.Claims(1500*time.Millisecond, 1).Recovery; got != recovery {
+			t.Errorf("%s: recovery %v after a lease time of 1.5s, want %v", id, got, recovery)
+		}
+	}
+}
