@@ -1,0 +1,297 @@
+package nemesis
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// someWorld draws a world: its shape, its times, and a protocol.
+func someWorld(t *rapid.T) World {
+	w := World{
+		Clients:        rapid.IntRange(1, 6).Draw(t, "clients"),
+		Nodes:          []string{"n0"},
+		Topology:       rapid.SampledFrom([]testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent}).Draw(t, "topology"),
+		TTL:            time.Duration(rapid.IntRange(10, 3000).Draw(t, "ttl")) * time.Millisecond,
+		CommandTimeout: time.Duration(rapid.IntRange(0, 3000).Draw(t, "timeout")) * time.Millisecond,
+	}
+	w.Claims = history.Claims{TTL: w.TTL, Quorum: 1}
+	if w.Topology == testbed.Independent {
+		for i := 1; i < rapid.IntRange(2, 7).Draw(t, "nodes"); i++ {
+			w.Nodes = append(w.Nodes, fmt.Sprintf("n%d", i))
+		}
+		w.Claims.Quorum = len(w.Nodes)/2 + 1
+	}
+	w.Hold, w.Retry = w.TTL/10, w.TTL/40
+	w.Duration = w.TTL * time.Duration(rapid.IntRange(1, 8).Draw(t, "leases"))
+	w.Claims.Recovery = w.TTL * time.Duration(rapid.IntRange(0, 4).Draw(t, "recovery"))
+	w.Claims.ReadWrite = rapid.Bool().Draw(t, "read-write")
+	if rapid.Bool().Draw(t, "scripts") {
+		w.Claims.Scripts = []history.Script{{Name: "release"}}
+	}
+	for _, step := range []string{stepAcquire, stepRead, stepRelease} {
+		for _, node := range w.Nodes {
+			for n := range rapid.IntRange(0, 3).Draw(t, step+" on "+node) {
+				for _, when := range whens {
+					w.Points = append(w.Points, testbed.Point{Client: history.NoClient, Step: step, Node: node, N: n + 1, When: when})
+				}
+			}
+		}
+	}
+	return w
+}
+
+// variants are all plans of a fault in a world; nil if it has none.
+func variants(f Fault, w World, seed uint64) []Plan {
+	if f.Impossible != nil && f.Impossible(w) != "" {
+		return nil
+	}
+	return f.Plans(w, dice(seed, f.Name, 0))
+}
+
+func TestPlansAreTheSameForEver(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w, seed, k := someWorld(t), rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 30).Draw(t, "k")
+		for _, f := range All() {
+			one, err1 := New(seed, []string{f.Name}, w, k)
+			two, err2 := New(seed, []string{f.Name}, w, k)
+			if fmt.Sprint(err1) != fmt.Sprint(err2) {
+				t.Fatalf("%s: errors %v and %v of the same arguments", f.Name, err1, err2)
+			}
+			if a, b := encode(t, one), encode(t, two); !bytes.Equal(a, b) {
+				t.Fatalf("%s: plans of the same arguments differ:\n%s\n%s", f.Name, a, b)
+			}
+		}
+	})
+}
+
+func TestOrderOfVariantsDoesNotDependOnTheSeed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := someWorld(t)
+		for _, f := range All() {
+			one, two := variants(f, w, 1), variants(f, w, rapid.Uint64().Draw(t, "seed"))
+			if a, b := ideas(one), ideas(two); !slices.Equal(a, b) {
+				t.Fatalf("%s: variants are %q with one seed and %q with another", f.Name, a, b)
+			}
+		}
+	})
+}
+
+func ideas(plans []Plan) []string {
+	var all []string
+	for _, p := range plans {
+		for _, a := range p {
+			all = append(all, a.Idea)
+		}
+		all = append(all, "/")
+	}
+	return all
+}
+
+func TestPlansCanBeStored(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := someWorld(t)
+		for _, f := range All() {
+			for i, p := range variants(f, w, 1) {
+				stored := encode(t, p)
+				var back Plan
+				if err := json.Unmarshal(stored, &back); err != nil {
+					t.Fatalf("%s, variant %d: %v in %s", f.Name, i, err, stored)
+				}
+				if again := encode(t, back); !bytes.Equal(stored, again) {
+					t.Fatalf("%s, variant %d: %s came back as %s", f.Name, i, stored, again)
+				}
+			}
+		}
+	})
+}
+
+func TestPlansStrikeWhatThereIsAndEndInTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := someWorld(t)
+		for _, f := range All() {
+			for i, p := range variants(f, w, 1) {
+				for _, a := range p {
+					if err := sound(w, p, a); err != nil {
+						t.Fatalf("%s, variant %d: fault %d: %v in %s", f.Name, i, a.ID, err, encode(t, p))
+					}
+				}
+			}
+		}
+	})
+}
+
+// sound says what is wrong with an action of a plan for a world.
+func sound(w World, p Plan, a Action) error {
+	if slices.IndexFunc(p, func(b Action) bool { return a.ID == b.ID }) != a.ID-1 {
+		return errors.New("IDs do not count from 1")
+	}
+	if a.After >= a.ID {
+		return fmt.Errorf("it waits for fault %d", a.After)
+	}
+	if _, ok := ByName(a.Fault); !ok || a.Idea == "" {
+		return fmt.Errorf("no fault or no idea: %q, %q", a.Fault, a.Idea)
+	}
+	if a.At < 0 || a.At >= w.Duration || a.By < a.At || a.length() < 0 || a.By+a.length() > w.Duration {
+		return fmt.Errorf("from %v by %v for %v does not fit %v", a.At, a.By, a.length(), w.Duration)
+	}
+	if a.Point == nil && a.Client != history.NoClient && (a.Client < 0 || a.Client >= w.Clients) {
+		return fmt.Errorf("client %d of %d", a.Client, w.Clients)
+	}
+	for _, trigger := range []*Trigger{a.Arm, a.Point, a.Until} {
+		if trigger == nil {
+			continue
+		}
+		for _, c := range trigger.Clients {
+			if c < 0 || c >= w.Clients {
+				return fmt.Errorf("client %d of %d", c, w.Clients)
+			}
+		}
+		if (trigger.N == 0) != (trigger.When == "") || trigger.N > 0 && !slices.Contains(w.Nodes, trigger.Node) {
+			return fmt.Errorf("there is no place %v", trigger)
+		}
+	}
+	heir := w.Topology == testbed.Replicated && a.Fault == failover.Name
+	for _, n := range a.Nodes {
+		if !slices.Contains(w.Nodes, n) && !heir {
+			return fmt.Errorf("there is no node %s", n)
+		}
+	}
+	for _, l := range a.Links {
+		if !slices.Contains(w.Nodes, l.To) {
+			return fmt.Errorf("there is no link %v", l)
+		}
+	}
+	return nil
+}
+
+func TestDurabilityIsOneForAllActions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		for _, p := range variants(nodeRestart, someWorld(t), 1) {
+			for _, a := range p {
+				if a.Durability != "" && a.Durability != p.Durability() {
+					t.Fatalf("plan needs %s, its fault %d %s", p.Durability(), a.ID, a.Durability)
+				}
+			}
+			if p.Durability() == "" {
+				t.Fatalf("plan of a restart does not say what nodes keep: %s", encode(t, p))
+			}
+		}
+	})
+}
+
+func TestFaultsThatCannotStrikeSayWhy(t *testing.T) {
+	calm := World{
+		Clients: 3, Nodes: []string{"n0"}, Topology: testbed.Single, TTL: time.Second, Duration: 5 * time.Second,
+		Hold: 100 * time.Millisecond, Claims: history.Claims{Quorum: 1},
+	}
+	short := calm
+	short.Duration = time.Second
+	tests := []struct {
+		name, fault string
+		world       World
+		supported   bool
+	}{
+		{"no fault needs nothing", "none", short, true},
+		{"a flush needs scripts", "script-flush", calm, false},
+		{"a failover needs a replica", "failover", calm, false},
+		{"a partition longer than a lease needs a long trial", "partition", short, false},
+		{"a crash needs no time", "client-crash", short, true},
+	}
+	for _, test := range tests {
+		_, err := New(1, []string{test.fault}, test.world, 0)
+		if got := !errors.Is(err, ErrNotSupported); got != test.supported || got && err != nil {
+			t.Errorf("%s: New = %v, want supported %v", test.name, err, test.supported)
+		}
+	}
+	for _, bad := range []World{{}, {Clients: 1}, {Clients: 1, Nodes: []string{"n0"}}} {
+		if _, err := New(1, []string{"none"}, bad, 0); err == nil {
+			t.Errorf("New of %+v succeeds, want an error", bad)
+		}
+	}
+	if _, err := New(1, []string{"earthquake"}, calm, 0); err == nil || errors.Is(err, ErrNotSupported) {
+		t.Errorf("New of an unknown fault = %v, want an error of its own", err)
+	}
+	if _, err := New(1, []string{"none"}, calm, -1); err == nil {
+		t.Error("New of trial -1 succeeds, want an error")
+	}
+}
+
+func TestFaultsOfSeveralNamesFollowOneAnotherInOnePlan(t *testing.T) {
+	w := World{
+		Clients: 3, Nodes: []string{"n0"}, Topology: testbed.Single, TTL: time.Second, Duration: 5 * time.Second,
+		Hold: 100 * time.Millisecond, Claims: history.Claims{Quorum: 1},
+	}
+	p, err := New(1, []string{"client-skew", "client-pause", "node-restart"}, w, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := p.Faults(), []string{"client-skew", "client-pause", "node-restart"}; !slices.Equal(got, want) {
+		t.Errorf("faults of the plan = %v, want %v", got, want)
+	}
+	for _, a := range p {
+		if err := sound(w, p, a); err != nil {
+			t.Errorf("fault %d: %v", a.ID, err)
+		}
+		if a.After != 0 && p[a.After-1].Fault != a.Fault {
+			t.Errorf("fault %d (%s) waits for a %s", a.ID, a.Fault, p[a.After-1].Fault)
+		}
+	}
+}
+
+func TestEachFaultSaysWhatItIs(t *testing.T) {
+	colors := map[string]string{}
+	for _, f := range All() {
+		if f.Name == "" || f.Doc == "" || len(f.Color) != 7 || f.Topology == nil || f.Plans == nil {
+			t.Errorf("fault %q is not described: %+v", f.Name, f)
+		}
+		if other, taken := colors[f.Color]; taken {
+			t.Errorf("%s and %s have one color", f.Name, other)
+		}
+		colors[f.Color] = f.Name
+		if len(f.Plans(World{Clients: 1, Nodes: []string{"n0"}, TTL: 1, Duration: 1}, rand.New(rand.NewPCG(1, 1)))) > 0 && f.inject == nil && f.Name != "none" {
+			t.Errorf("%s has plans but nothing to inject", f.Name)
+		}
+	}
+}
+
+func TestFailoverTakesReplicasAndNotIndependentNodes(t *testing.T) {
+	all := []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent}
+	tests := []struct {
+		fault Fault
+		of    locks.Topology
+		have  []testbed.Topology
+		want  testbed.Topology // "" = not supported
+	}{
+		{none, locks.Single, all, testbed.Single},
+		{partition, locks.Independent, all, testbed.Independent},
+		{failover, locks.Single, all, testbed.Replicated},
+		{failover, locks.Independent, all, ""},
+		{failover, locks.Single, all[:1], ""},
+	}
+	for _, test := range tests {
+		got, err := Supported(test.fault, test.of, test.have)
+		if got != test.want || (err != nil) != (test.want == "") || err != nil && !errors.Is(err, ErrNotSupported) {
+			t.Errorf("%s on %s with %v = %q, %v; want %q", test.fault.Name, test.of, test.have, got, err, test.want)
+		}
+	}
+}
+
+func encode(t *rapid.T, p Plan) []byte {
+	b, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,310 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// windows are the closing entries of a history, by ID.
+func windows(ops []history.Op) map[int]history.Op {
+	all := map[int]history.Op{}
+	for _, op := range ops {
+		if op.Window != nil && op.Type == history.Info {
+			all[op.Window.ID] = op
+		}
+	}
+	return all
+}
+
+func TestEveryFaultBitesWithinItsFirstTrials(t *testing.T) {
+	worlds := []struct {
+		recipe   string
+		topology testbed.Topology
+	}{
+		{"get-del", testbed.Single}, {"takeover", testbed.Single},
+		{"set-nx-px", testbed.Replicated}, {"redlock", testbed.Independent},
+	}
+	for _, world := range worlds {
+		recipe := fakeRecipes[world.recipe]
+		w := worldOf(t, recipe, world.topology)
+		w.Claims.Scripts = []history.Script{{Name: "release"}}
+		for _, f := range All() {
+			if f.Name == "none" || f.Impossible != nil && f.Impossible(w) != "" {
+				continue
+			}
+			hits := 0
+			for k := range 4 {
+				p, err := New(uint64(k), []string{f.Name}, w, k)
+				if err != nil {
+					t.Fatalf("%s under %s: New = %v", world.recipe, f.Name, err)
+				}
+				tr := runTrial(t, w, recipe, p)
+				hits += Hits(tr.ops, f.Name)
+				if _, err := history.Pairs(tr.ops); err != nil {
+					t.Errorf("%s under %s: %v", world.recipe, f.Name, err)
+				}
+				if got := len(windows(tr.ops)); got != len(p) {
+					t.Errorf("%s under %s: %d windows of %d actions were closed", world.recipe, f.Name, got, len(p))
+				}
+			}
+			if hits == 0 {
+				t.Errorf("%s under %s: no hits in four trials", world.recipe, f.Name)
+			}
+		}
+	}
+}
+
+// bubble runs the plan in a fake world of one client and node, beside body,
+// and returns the history.
+func bubble(t *testing.T, p Plan, body func(context.Context, *fakeEnv, context.CancelFunc), want error) []history.Op {
+	t.Helper()
+	var ops []history.Op
+	synctest.Test(t, func(t *testing.T) {
+		e := newFakeEnv(t, 2, "n0")
+		rec := history.NewRecorder(nil, e.Now)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go body(ctx, e, cancel)
+		if err := Run(ctx, p, e, rec); !errors.Is(err, want) {
+			t.Errorf("Run = %v, want %v", err, want)
+		}
+		if len(e.armed)+len(e.barriers) > 0 {
+			t.Errorf("left behind: %d points, barriers %v", len(e.armed), e.barriers)
+		}
+		ops = rec.Ops()
+		time.Sleep(10 * time.Second)
+	})
+	return ops
+}
+
+func both(step string) *Trigger { return &Trigger{Clients: []int{0, 1}, Step: step} }
+
+func TestTriggerThatNeverComesLeavesAnEmptyWindow(t *testing.T) {
+	p := Plan{{ID: 1, Fault: "client-crash", Idea: "never", Point: both(stepHold), By: time.Second, Client: history.NoClient}}
+	ops := bubble(t, p, func(context.Context, *fakeEnv, context.CancelFunc) {}, nil)
+	w, ok := windows(ops)[1]
+	if !ok || w.Window.Hits != 0 || w.Time != time.Second || len(ops) != 2 {
+		t.Errorf("history = %+v, want a window without hits that is closed after 1s", ops)
+	}
+}
+
+func TestFaultIsHealedWhenTheTrialIsGivenUp(t *testing.T) {
+	p := Plan{
+		{ID: 1, Fault: "client-pause", Idea: "long", Client: 0, By: time.Second, For: time.Hour},
+		{ID: 2, Fault: "client-pause", Idea: "later", Client: 1, After: 1, By: time.Hour, For: time.Second},
+		{ID: 3, Fault: "client-crash", Idea: "armed", Client: history.NoClient, Arm: both(stepRest), Point: both(stepHold), By: time.Hour},
+		{ID: 4, Fault: "partition", Idea: "until", Client: 1, Nodes: []string{"n0"}, Direction: testbed.Both, By: time.Hour, Until: both(stepHold), Limit: time.Hour},
+	}
+	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, cancel context.CancelFunc) {
+		time.Sleep(2 * time.Second)
+		cancel()
+	}, nil)
+	closed := windows(ops)
+	for id := 1; id <= 4; id++ {
+		if w, ok := closed[id]; !ok || w.Time != 2*time.Second {
+			t.Errorf("window %d closed: %v, at %v; want at 2s", id, ok, w.Time)
+		}
+	}
+	if w := closed[1].Window; w.Hits != 0 {
+		t.Errorf("a pause that was cut short has %d hits, want 0 (%s)", w.Hits, w.Evidence)
+	}
+}
+
+func TestCrashIsRecordedBeforeItTakesEffect(t *testing.T) {
+	p := Plan{{ID: 1, Fault: "client-crash", Idea: "dies", Point: both(stepHold), By: time.Second, Client: history.NoClient}}
+	var stepped error
+	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
+		time.Sleep(100 * time.Millisecond)
+		stepped = e.clients[1].Step(ctx, stepHold)
+	}, nil)
+	if !errors.Is(stepped, testbed.ErrCrashed) {
+		t.Errorf("the client's step = %v, want %v", stepped, testbed.ErrCrashed)
+	}
+	var kinds []string
+	for _, op := range ops {
+		kinds = append(kinds, op.F+" "+string(op.Type))
+		if op.Client != 1 {
+			t.Errorf("%s names client %d, want 1", op.F, op.Client)
+		}
+	}
+	if want := []string{"client-crash invoke", "crash info", "client-crash info"}; !slices.Equal(kinds, want) {
+		t.Errorf("history = %v, want %v", kinds, want)
+	}
+}
+
+func TestClientIsHeldAtThePointUntilTheFaultIsInForce(t *testing.T) {
+	p := Plan{{
+		ID: 1, Fault: "partition", Idea: "cut", Point: both(stepHold), By: time.Second, For: time.Second,
+		Client: history.NoClient, Nodes: []string{"n0"}, Direction: testbed.Upstream,
+	}}
+	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
+		time.Sleep(100 * time.Millisecond)
+		_ = e.clients[0].Step(ctx, stepHold)
+		if !slices.Contains(e.faults, "raise c0-n0 upstream") {
+			t.Error("the client went on before its link was cut")
+		}
+		_, _ = e.clients[0].get()
+	}, nil)
+	w := windows(ops)[1].Window
+	if w.Hits != 1 || w.Target != "c0→n0" || !strings.Contains(w.Evidence, "1 message dropped") {
+		t.Errorf("window = %+v, want one message of c0 dropped", w)
+	}
+}
+
+func TestUntilHoldsItsClientUntilTheFaultIsHealed(t *testing.T) {
+	until := both(stepHold)
+	until.Who = Other
+	p := Plan{{
+		ID: 1, Fault: "client-pause", Idea: "until", Point: both(stepTouch), By: time.Second,
+		Client: history.NoClient, Until: until, Limit: 5 * time.Second,
+	}}
+	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
+		time.Sleep(100 * time.Millisecond)
+		go func() { _ = e.clients[0].Step(ctx, stepTouch) }()
+		time.Sleep(time.Second)
+		_ = e.clients[1].Step(ctx, stepHold)
+		if !slices.Contains(e.faults, "lift c0") {
+			t.Error("the other client went on before the first was resumed")
+		}
+	}, nil)
+	w := windows(ops)[1]
+	if w.Time != 1100*time.Millisecond || w.Window.Hits != 1 || !strings.Contains(w.Window.Evidence, "until c1 began hold") {
+		t.Errorf("closed at %v with %+v, want at 1.1s, ended by c1", w.Time, w.Window)
+	}
+}
+
+func TestArmedTriggerWaitsForItsArm(t *testing.T) {
+	p := Plan{{
+		ID: 1, Fault: "script-flush", Idea: "armed", Arm: both(stepRest), Point: both(stepAcquire), By: 2 * time.Second,
+		Client: history.NoClient, Nodes: []string{"n0"},
+	}}
+	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
+		for _, step := range []string{stepAcquire, stepRest, stepHold, stepAcquire} {
+			time.Sleep(100 * time.Millisecond)
+			_ = e.clients[0].Step(ctx, step)
+		}
+	}, nil)
+	if w := windows(ops)[1]; w.Time != 400*time.Millisecond || w.Window.Hits != 1 {
+		t.Errorf("flushed at %v with %d hits, want at 400ms with 1", w.Time, w.Window.Hits)
+	}
+}
+
+func TestSkewIsInTheHistoryForAsLongAsItLasts(t *testing.T) {
+	p := Plan{{ID: 1, Fault: "client-skew", Idea: "ahead", Client: 1, Offset: time.Minute, For: time.Second, By: time.Second}}
+	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
+		for range 3 {
+			time.Sleep(300 * time.Millisecond)
+			_ = e.clients[1].Step(ctx, stepAcquire)
+			if got := time.Until(e.clients[1].locks.Now()); got != time.Minute {
+				t.Errorf("the client's clock is ahead by %v, want 1m", got)
+			}
+		}
+	}, nil)
+	var clocks []time.Duration
+	for _, op := range ops {
+		if op.F == history.FClock {
+			clocks = append(clocks, op.Time, op.Offset)
+		}
+	}
+	if want := []time.Duration{0, time.Minute, time.Second, 0}; !slices.Equal(clocks, want) {
+		t.Errorf("clock events (time, offset) = %v, want %v", clocks, want)
+	}
+	if w := windows(ops)[1].Window; w.Hits != 3 {
+		t.Errorf("hits = %d, want the 3 attempts (%s)", w.Hits, w.Evidence)
+	}
+}
+
+func TestKeysThatAQuorumStillHasAreNotAtStakeInARestart(t *testing.T) {
+	tests := []struct {
+		name    string
+		holders []string
+		want    int
+	}{
+		{"nobody holds it", nil, 0},
+		{"all hold it", fiveNodes, 0},
+		{"exactly a quorum holds it", fiveNodes[:3], 1},
+		{"a minority holds it", fiveNodes[:2], 1},
+		{"others hold it", fiveNodes[1:4], 0},
+	}
+	for _, test := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			e := newFakeEnv(t, 1, fiveNodes...)
+			for _, n := range test.holders {
+				e.nodes[n].keys["k"] = fakeKey{value: "t"}
+			}
+			rec := history.NewRecorder(nil, e.Now)
+			p := Plan{{ID: 1, Fault: "node-restart", Idea: "restart", Client: history.NoClient, Nodes: []string{"n0"}, Quorum: 3, By: time.Second}}
+			if err := Run(t.Context(), p, e, rec); err != nil {
+				t.Fatal(err)
+			}
+			if w := windows(rec.Ops())[1].Window; w.Hits != test.want {
+				t.Errorf("%s: hits = %d, want %d (%s)", test.name, w.Hits, test.want, w.Evidence)
+			}
+			var events []string
+			for _, op := range rec.Ops() {
+				if op.Window == nil {
+					events = append(events, op.F+" "+op.Node)
+				}
+			}
+			if want := []string{"node-down n0", "node-up n0"}; !slices.Equal(events, want) {
+				t.Errorf("%s: events %v, want %v", test.name, events, want)
+			}
+		})
+	}
+}
+
+// lame is a world that can do nothing to nodes but fails to.
+type lame struct{ *fakeEnv }
+
+var errLame = errors.New("no such process")
+
+func (lame) Pause(context.Context, string) (testbed.Undo, error) { return nil, errLame }
+
+// bare is a world without capabilities.
+type bare struct{ testbed.Env }
+
+func TestRunSaysWhatIsWrong(t *testing.T) {
+	pause := Action{ID: 1, Fault: "node-pause", Idea: "pause", Client: history.NoClient, Nodes: []string{"n0"}, By: time.Second, For: time.Second}
+	twice, orphan, odd := pause, pause, pause
+	orphan.After = 7
+	odd.Fault = "earthquake"
+	later := Action{ID: 2, Fault: "client-pause", Idea: "later", Client: 0, At: time.Minute, By: time.Hour, For: time.Second}
+	tests := []struct {
+		name    string
+		plan    Plan
+		env     func(*fakeEnv) testbed.Env
+		want    error // nil = any
+		windows int
+	}{
+		{"a capability is missing", Plan{pause}, func(e *fakeEnv) testbed.Env { return bare{e} }, ErrNotSupported, 0},
+		{"the testbed fails, which ends the rest", Plan{pause, later}, func(e *fakeEnv) testbed.Env { return lame{e} }, errLame, 2},
+		{"two actions of one number", Plan{pause, twice}, nil, nil, 0},
+		{"an action that waits for none", Plan{orphan}, nil, nil, 0},
+		{"an unknown fault", Plan{odd}, nil, nil, 0},
+	}
+	for _, test := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			e := newFakeEnv(t, 1, "n0")
+			var env testbed.Env = e
+			if test.env != nil {
+				env = test.env(e)
+			}
+			rec := history.NewRecorder(nil, e.Now)
+			err := Run(t.Context(), test.plan, env, rec)
+			if err == nil || test.want != nil && !errors.Is(err, test.want) {
+				t.Errorf("%s: Run = %v, want %v", test.name, err, test.want)
+			}
+			if got := len(windows(rec.Ops())); got != test.windows || e.Now() > time.Second {
+				t.Errorf("%s: %d windows by %v, want %d at once", test.name, got, e.Now(), test.windows)
+			}
+		})
+	}
+}
