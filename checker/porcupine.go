@@ -106,7 +106,9 @@ func mergeOwn(all []span) []span {
 	for _, s := range all {
 		i, ok := last[s.owner]
 		if ok && s.ok <= merged[i].end {
-			merged[i].end = max(merged[i].end, s.end)
+			if s.end > merged[i].end {
+				merged[i].end, merged[i].why = s.end, s.why
+			}
 			continue
 		}
 		last[s.owner] = len(merged)
@@ -160,6 +162,17 @@ type point struct {
 
 // operations turns a chunk into operations with ranks for times.
 func operations(chunk []span) []porcupine.Operation {
+	ops := spread(chunk)
+	if width(ops) > maxWidth {
+		for i := range ops {
+			ops[i].Call, ops[i].Return = int64(i), int64(i)
+		}
+	}
+	return ops
+}
+
+// spread gives every operation its full interval, in the canonical order.
+func spread(chunk []span) []porcupine.Operation {
 	points := canonical(chunk)
 	ops := make([]porcupine.Operation, len(points))
 	next := int64(len(points)) // rank of the next acquire
@@ -175,11 +188,6 @@ func operations(chunk []span) []porcupine.Operation {
 			next = rank
 		}
 		ops[i] = op
-	}
-	if width(ops) > maxWidth {
-		for i := range ops {
-			ops[i].Call, ops[i].Return = int64(i), int64(i)
-		}
 	}
 	return ops
 }

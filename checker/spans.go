@@ -16,6 +16,7 @@ type span struct {
 	owner           int
 	mode            history.Mode
 	invoke, ok, end time.Duration // end is forever if nothing ended it
+	why             string        // what ended it, for people
 	entry           int           // index of the acquire's ok, of the first one if merged
 }
 
@@ -71,9 +72,11 @@ func spans(e history.Evidence) (map[string][]span, error) {
 			}
 			s := span{
 				owner: at.owner, mode: at.mode, entry: p.Complete.Index,
-				invoke: p.Invoke.Time, ok: p.Complete.Time,
-				end: min(d.matched[i], d.claimed(p, fates[at.owner]), fates[at.owner].cutoff(p, at.lock, at.mode)),
+				invoke: p.Invoke.Time, ok: p.Complete.Time, end: forever, why: "nothing",
 			}
+			s.endAt(d.matched[i], "its release")
+			s.endAt(d.claimed(p, fates[at.owner]), "its deadline")
+			s.endAt(fates[at.owner].cutoff(p, at.lock, at.mode), "crash or loss")
 			if s.end > s.ok {
 				found[at.lock] = append(found[at.lock], s)
 			}
@@ -83,6 +86,12 @@ func spans(e history.Evidence) (map[string][]span, error) {
 		slices.SortFunc(all, bySpan)
 	}
 	return found, nil
+}
+
+func (s *span) endAt(t time.Duration, why string) {
+	if t < s.end {
+		s.end, s.why = t, why
+	}
 }
 
 func bySpan(a, b span) int { return cmp.Or(cmp.Compare(a.ok, b.ok), cmp.Compare(a.entry, b.entry)) }

@@ -1,0 +1,72 @@
+package checker
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+func TestOurOwnStallsMakeViolationsUnknown(t *testing.T) {
+	overlap := `
+		c0 acquire 1-2 ok
+		c0 read 2-2 ok seq=1 value=0
+		c1 acquire 9-10 ok
+		c1 write 11-11 ok seq=2 value=7
+		c0 write 12-12 ok seq=3 value=1
+		c0 release 30-31 ok
+		c1 release 40-41 ok
+		`
+	for _, c := range []struct {
+		name                string
+		stall               string
+		exclusion, resource Result
+	}{
+		{"none", ``, Violated, Violated},
+		{"shorter than the overlap", `nemesis stall 50 offset=19`, Violated, Violated},
+		{"longer than the overlap", `nemesis stall 50 offset=21`, Unknown, Violated},
+		{"longer than a tenth of the lease time", `nemesis stall 200 offset=101`, Unknown, Unknown},
+		{"such a stall under a nemesis pause", `
+			nemesis window client-pause 90-150
+			nemesis stall 200 offset=101`, Violated, Violated},
+		{"such a stall beside a nemesis pause", `
+			nemesis window client-pause 60-90
+			nemesis stall 200 offset=101`, Unknown, Unknown},
+		{"such a stall under another fault", `
+			nemesis window partition 90-150
+			nemesis stall 200 offset=101`, Unknown, Unknown},
+	} {
+		e := history.Evidence{Ops: timeline(t, overlap+c.stall), Claims: history.Claims{TTL: time.Second}}
+		for _, o := range oracles()[:2] {
+			want := map[string]Result{"exclusion": c.exclusion, "resource": c.resource}[o.name]
+			v, err := o.ask(context.Background(), e)
+			if err != nil || v.Result != want || (v.Result == Unknown && v.Why == "") {
+				t.Errorf("%s: %s is %s (%s), %v; want %s", c.name, o.name, v.Result, v.Why, err, want)
+			}
+		}
+	}
+}
+
+func TestALongerOverlapStandsBesideShortOnes(t *testing.T) {
+	e := history.Evidence{Claims: history.Claims{TTL: time.Second}, Ops: timeline(t, `
+		c0 acquire 1-2 ok
+		c1 acquire 3-4 ok
+		c0 release 5-6 ok
+		c2 acquire 7-8 ok
+		c1 release 70-71 ok
+		nemesis stall 80 offset=30`)}
+	v, err := exclusion(context.Background(), e)
+	if err != nil || v.Result != Violated || len(v.Findings) != 1 || v.Findings[0].Clients[0] != 2 {
+		t.Errorf("got %+v, %v; want the overlap of c2 and c1 alone", v, err)
+	}
+}
+
+func TestStallsDoNotHideThatNothingWasWrong(t *testing.T) {
+	e := history.Evidence{Claims: history.Claims{TTL: time.Second}, Ops: timeline(t, `
+		c0 acquire 1-2 ok
+		nemesis stall 900 offset=800`)}
+	if v, err := exclusion(context.Background(), e); err != nil || v.Result != Held {
+		t.Errorf("got %+v, %v; want %s", v, err, Held)
+	}
+}
