@@ -143,6 +143,7 @@ func compareTrials(a, b Trial) int {
 	forever := func(t Trial) bool { return len(t.Flaws) > 0 && t.Flaws[0].Forever }
 	return cmp.Or(
 		rank(a.Outcome, a.Kind, forever(a))-rank(b.Outcome, b.Kind, forever(b)),
+		-cmp.Compare(a.Err, b.Err), // of what is unknown, what failed says most
 		cmp.Compare(a.Spec.Trial, b.Spec.Trial),
 		cmp.Compare(a.Spec.Workload, b.Spec.Workload),
 	)
