@@ -26,7 +26,7 @@ func delayPlans(w World, r *rand.Rand) []Plan {
 	add := func(idea string, places []place, d testbed.Direction, atLeast time.Duration, until *Trigger, limit time.Duration) {
 		for _, p := range places {
 			a := w.action("delay", idea, p, testbed.Before)
-			a.Direction, a.For, a.Until, a.Limit = d, atLeast, until, limit
+			a.Nodes, a.Direction, a.For, a.Until, a.Limit = w.reach(p), d, atLeast, until, limit
 			moves = append(moves, move{Action: a, cost: max(atLeast, w.lease()), gap: w.TTL / 5})
 		}
 	}

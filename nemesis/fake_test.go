@@ -18,9 +18,8 @@ import (
 // links, nodes are maps of keys. It runs in a synctest bubble, so that time
 // costs nothing.
 type fakeEnv struct {
-	t       *testing.T
-	began   time.Time
-	timeout time.Duration
+	t     *testing.T
+	began time.Time
 
 	mu       sync.Mutex
 	armed    []*armed
@@ -60,14 +59,14 @@ type barrier struct {
 
 func newFakeEnv(t *testing.T, clients int, nodes ...string) *fakeEnv {
 	e := &fakeEnv{
-		t: t, began: time.Now(), timeout: 500 * time.Millisecond,
+		t: t, began: time.Now(),
 		nodes: map[string]*fakeNode{}, list: nodes, barriers: map[string]*barrier{},
 	}
 	for _, n := range nodes {
 		e.nodes[n] = &fakeNode{keys: map[string]fakeKey{}, scripts: 1}
 	}
 	for i := range clients {
-		c := &fakeClient{env: e, id: i}
+		c := &fakeClient{env: e, id: i, timeout: 500 * time.Millisecond}
 		c.locks = &locks.Client{Now: func() time.Time { return time.Now().Add(c.skew()) }}
 		e.clients = append(e.clients, c)
 	}
@@ -138,8 +137,27 @@ func (e *fakeEnv) raise(key string, drop bool) (testbed.Undo, error) {
 			close(b.lifted)
 			e.did("lift %s", key)
 		})
+		e.mu.Lock()
+		defer e.mu.Unlock()
 		return b.hits, nil
 	}, nil
+}
+
+// clean complains of what a finished Run left in the world.
+func (e *fakeEnv) clean(t *testing.T) {
+	t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.armed)+len(e.barriers) > 0 {
+		t.Errorf("left behind: %d points, barriers %v", len(e.armed), e.barriers)
+	}
+}
+
+// done says whether something was done to the world.
+func (e *fakeEnv) done(what string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Contains(e.faults, what)
 }
 
 // pass goes through a barrier, if there is one: false if it drops what comes.
@@ -272,9 +290,10 @@ func (e *fakeEnv) CrashClient(client int) error {
 
 // fakeClient is a client process.
 type fakeClient struct {
-	env   *fakeEnv
-	id    int
-	locks *locks.Client
+	env     *fakeEnv
+	id      int
+	locks   *locks.Client
+	timeout time.Duration
 
 	// Guarded by env.mu.
 	offset  time.Duration
@@ -339,7 +358,7 @@ func (c *fakeClient) do(node, name string, run func(*fakeNode) string) (string, 
 		at.When = testbed.Replied
 		c.env.reach(at, cmd)
 		return r, c.proceed()
-	case <-time.After(c.env.timeout):
+	case <-time.After(c.timeout):
 		return "", errors.Join(errTimeout, c.proceed())
 	}
 }

@@ -24,7 +24,7 @@ func lostReplyPlans(w World, r *rand.Rand) []Plan {
 	command := func(idea string, places []place) {
 		for _, p := range places {
 			a := w.action("lost-reply", idea, p, testbed.Before)
-			a.Direction, a.For = testbed.Downstream, w.brief()
+			a.Nodes, a.Direction, a.For = w.reach(p), testbed.Downstream, w.brief()
 			// What is left in Redis without an owner keeps others out for a lease.
 			moves = append(moves, move{Action: a, gap: w.TTL + w.TTL/10})
 		}
@@ -32,7 +32,7 @@ func lostReplyPlans(w World, r *rand.Rand) []Plan {
 	command("a renewal runs, its client is not told", w.renewals())
 	command("the lock is granted, its client is not told", w.first(stepAcquire))
 	command("an acquire's later command runs, its client is not told", w.between(stepAcquire))
-	command("the lock is released, its client is not told", w.last(stepRelease))
+	command("a release's last command runs, its client is not told", w.last(stepRelease))
 	if len(w.between(stepRelease)) > 0 {
 		command("a release's first command runs, its client is not told", w.first(stepRelease))
 	}

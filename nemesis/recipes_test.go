@@ -3,6 +3,7 @@ package nemesis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,7 +102,7 @@ var fakeRecipes = map[string]fakeRecipe{
 	},
 	"redlock": {
 		acquire: func(c *fakeClient, token string) (string, error) {
-			c.env.timeout = 20 * time.Millisecond
+			c.timeout = 20 * time.Millisecond
 			granted := 0
 			for _, node := range fiveNodes {
 				r, err := c.setNX(node, token, testTTL)
@@ -151,12 +152,10 @@ func takeover(c *fakeClient, _ string) (string, error) {
 
 // trial is what a run of a recipe under a plan showed.
 type trial struct {
-	ops    []history.Op
-	faults []string
-	// together is the largest number of clients that believed to hold the lock.
-	together int
-	// removed counts releases that took another's key.
-	idle time.Duration // the longest time at the end without any grant
+	ops      []history.Op
+	faults   []string
+	together int           // most clients that believed to hold the lock at one time
+	idle     time.Duration // at the end without any grant
 }
 
 // runTrial runs a recipe with three clients under the plan, in a bubble.
@@ -181,11 +180,12 @@ func runTrial(t *testing.T, w World, recipe fakeRecipe, p Plan) trial {
 		if e.Now() > w.Duration {
 			t.Errorf("Run returned at %v, want before %v", e.Now(), w.Duration)
 		}
-		if len(e.armed) != 0 || len(e.barriers) != 0 {
-			t.Errorf("left behind: %d points, barriers %v", len(e.armed), e.barriers)
-		}
+		e.clean(t)
 		<-ctx.Done()
-		out = trial{rec.Ops(), e.faults, b.most, w.Duration - b.granted}
+		synctest.Wait()
+		e.mu.Lock()
+		out = trial{rec.Ops(), slices.Clone(e.faults), b.most, w.Duration - b.granted}
+		e.mu.Unlock()
 		time.Sleep(5 * time.Second) // clients unwind
 	})
 	return out

@@ -24,7 +24,7 @@ func resetPlans(w World, r *rand.Rand) []Plan {
 	command := func(idea string, when testbed.When, places []place) {
 		for _, p := range places {
 			a := w.action("reset", idea, p, when)
-			a.For = w.TTL / 10
+			a.Nodes, a.For = w.reach(p), w.TTL/10
 			moves = append(moves, move{Action: a, gap: w.TTL})
 		}
 	}

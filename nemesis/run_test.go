@@ -76,9 +76,7 @@ func bubble(t *testing.T, p Plan, body func(context.Context, *fakeEnv, context.C
 		if err := Run(ctx, p, e, rec); !errors.Is(err, want) {
 			t.Errorf("Run = %v, want %v", err, want)
 		}
-		if len(e.armed)+len(e.barriers) > 0 {
-			t.Errorf("left behind: %d points, barriers %v", len(e.armed), e.barriers)
-		}
+		e.clean(t)
 		ops = rec.Ops()
 		time.Sleep(10 * time.Second)
 	})
@@ -148,7 +146,7 @@ func TestClientIsHeldAtThePointUntilTheFaultIsInForce(t *testing.T) {
 	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
 		time.Sleep(100 * time.Millisecond)
 		_ = e.clients[0].Step(ctx, stepHold)
-		if !slices.Contains(e.faults, "raise c0-n0 upstream") {
+		if !e.done("raise c0-n0 upstream") {
 			t.Error("the client went on before its link was cut")
 		}
 		_, _ = e.clients[0].get()
@@ -171,7 +169,7 @@ func TestUntilHoldsItsClientUntilTheFaultIsHealed(t *testing.T) {
 		go func() { _ = e.clients[0].Step(ctx, stepTouch) }()
 		time.Sleep(time.Second)
 		_ = e.clients[1].Step(ctx, stepHold)
-		if !slices.Contains(e.faults, "lift c0") {
+		if !e.done("lift c0") {
 			t.Error("the other client went on before the first was resumed")
 		}
 	}, nil)

@@ -163,6 +163,16 @@ func (w World) free(p place) *Trigger {
 	return w.step(stepRest)
 }
 
+// reach are the nodes whose links a fault at a command strikes: its own, or, if
+// it is the first of its step to the first of several, a majority of them. One
+// node alone would be outvoted.
+func (w World) reach(p place) []string {
+	if len(w.Nodes) > 1 && p.n == 1 && p.node == w.Nodes[0] {
+		return w.nodeSets()[0].nodes
+	}
+	return []string{p.node}
+}
+
 // action starts an action of a fault at a command.
 func (w World) action(fault, idea string, p place, when testbed.When) Action {
 	return Action{
