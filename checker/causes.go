@@ -1,6 +1,309 @@
 package checker
 
-import "github.com/lockstorm/lockstorm/history"
+import (
+	"cmp"
+	"fmt"
+	"slices"
 
-// classifyFindings gives findings of who held what when their causes.
-func classifyFindings(e history.Evidence, findings []Finding) []Finding { return findings }
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// classifyFindings tells why each unclassified finding came about, by what the
+// wire says of the keys of the two parties: how did what the first one's grant
+// put there end before the second's grant? A finding for which several causes
+// stand becomes several; one whose cause cannot be told stays unclassified.
+func classifyFindings(e history.Evidence, fs []Finding) []Finding {
+	l, err := newLedger(e)
+	if err != nil {
+		return fs
+	}
+	w := readWire(l)
+	var told []Finding
+	for _, f := range fs {
+		if f.Cause != "" && f.Cause != Unclassified {
+			told = append(told, f)
+			continue
+		}
+		reasons := w.explain(f)
+		if len(reasons) == 0 {
+			f.Cause = Unclassified
+			told = append(told, f)
+		}
+		for _, r := range reasons {
+			split := f
+			split.Cause = r.cause
+			split.Summary = f.Summary + ": " + r.why
+			split.Commands = w.indexOf(r.cmds...)
+			told = append(told, split)
+		}
+	}
+	return told
+}
+
+// reason is what let the second party in on one node.
+type reason struct {
+	cause Cause
+	why   string // in plain words
+	cmds  []int  // places of the telling commands
+}
+
+func because(cause Cause, cmds []int, format string, args ...any) reason {
+	return reason{cause: cause, why: fmt.Sprintf(format, args...), cmds: cmds}
+}
+
+// untold is the reason of what cannot be told apart.
+var untold = reason{cause: Unclassified}
+
+// explain gives the causes of a finding, each once.
+func (w *wire) explain(f Finding) []reason {
+	switch len(f.Clients) {
+	case 1:
+		if a := w.party(f, f.Clients[0]); len(a) > 0 {
+			return known([]reason{w.letIn(a[len(a)-1], nil)})
+		}
+		return nil
+	case 2:
+	default:
+		return nil
+	}
+	a, b := w.party(f, f.Clients[0]), w.party(f, f.Clients[1])
+	if len(a) == 0 || len(b) == 0 {
+		return nil
+	}
+	if earliest(a) > earliest(b) {
+		a, b = b, a
+	}
+	var reasons []reason
+	for _, y := range b {
+		if i := slices.IndexFunc(a, func(x *life) bool { return x.node == y.node }); i >= 0 {
+			x, y := a[i], y
+			if x.seq > y.seq {
+				x, y = y, x
+			}
+			reasons = append(reasons, w.letIn(x, y))
+		}
+	}
+	if len(reasons) == 0 {
+		return known([]reason{w.apart(a, b)})
+	}
+	// Nodes on which the first party had nothing were free anyway.
+	needed := max(1, w.Claims.Quorum-(len(b)-len(reasons)))
+	return known(sufficient(reasons, needed))
+}
+
+func earliest(lives []*life) int {
+	return slices.MinFunc(lives, func(a, b *life) int { return cmp.Compare(a.seq, b.seq) }).seq
+}
+
+// party is what the client's grant that the finding is about put on the nodes,
+// one life per node, in order of node. A re-entry that sent nothing rests on an
+// earlier acquire.
+func (w *wire) party(f Finding, client int) []*life {
+	last := -1
+	for _, i := range f.Ops {
+		op, ok := w.invocation[i]
+		if p, isAcquire := w.acquired(op); ok && isAcquire && p.Invoke.Client == client && len(w.byOp[op]) > 0 {
+			last = max(last, op)
+		}
+	}
+	if last < 0 {
+		last = w.latestBefore(f, client)
+	}
+	byNode := map[string]*life{}
+	for _, l := range w.byOp[last] {
+		if old := byNode[l.node]; old == nil || old.seq < l.seq {
+			byNode[l.node] = l
+		}
+	}
+	var lives []*life
+	for _, l := range byNode {
+		lives = append(lives, l)
+	}
+	slices.SortFunc(lives, func(a, b *life) int { return cmp.Compare(a.node, b.node) })
+	return lives
+}
+
+// latestBefore is the client's latest acquire of the finding's lock, known to
+// have succeeded by the finding's beginning, that put something on a node; -1
+// if there is none.
+func (w *wire) latestBefore(f Finding, client int) int {
+	last := -1
+	for _, h := range w.holds {
+		if h.Client != client || h.Lock != f.Lock || h.From > f.From {
+			continue
+		}
+		for _, ok := range append([]int{h.Acquire}, h.Again...) {
+			if op := w.invocation[ok]; len(w.byOp[op]) > 0 && w.pairs[op].Complete.Time <= f.From {
+				last = max(last, op)
+			}
+		}
+	}
+	return last
+}
+
+// sufficient keeps the causes that alone freed as many nodes as were needed;
+// if none did, all had their part.
+func sufficient(reasons []reason, needed int) []reason {
+	count := map[Cause]int{}
+	for _, r := range reasons {
+		count[r.cause]++
+	}
+	enough := slices.DeleteFunc(slices.Clone(reasons), func(r reason) bool {
+		return count[r.cause] < needed || r.cause == Unclassified
+	})
+	if len(enough) > 0 {
+		return enough
+	}
+	return reasons
+}
+
+// known drops what could not be told and joins reasons of one cause.
+func known(reasons []reason) []reason {
+	var joined []reason
+	for _, r := range reasons {
+		if r.cause == Unclassified {
+			continue
+		}
+		if i := slices.IndexFunc(joined, func(j reason) bool { return j.cause == r.cause }); i >= 0 {
+			joined[i].cmds = append(slices.Clone(joined[i].cmds), r.cmds...)
+			continue
+		}
+		joined = append(joined, r)
+	}
+	return joined
+}
+
+// apart: the two grants have no node in common.
+func (w *wire) apart(a, b []*life) reason {
+	first, second := a[0], b[0]
+	switch {
+	case w.Claims.Quorum <= 1 && first.end != nil && first.end.seq < second.seq:
+		return w.letIn(first, second) // and another node was promoted since
+	case w.Claims.Quorum <= 1 || !first.sure || !second.sure:
+		return untold
+	}
+	return because(Race, []int{first.cmd, second.cmd},
+		"c%d was granted it by %d nodes and c%d by %d others", first.client, len(a), second.client, len(b))
+}
+
+// letIn tells why second was granted on a node on which first had been. Without
+// a second it tells what ended first.
+func (w *wire) letIn(first, second *life) reason {
+	before := w.seq + 1
+	if second != nil {
+		before = second.seq
+	}
+	if !first.sure || second != nil && !second.sure {
+		return untold
+	}
+	end := first.end
+	if end != nil && end.seq > before {
+		end = nil
+	}
+	if o := first.over; o != nil && first.overSeq <= before && (end == nil || first.overSeq < end.seq) &&
+		o.client != first.client && w.wasGranted(o) {
+		return w.overwritten(first, o)
+	}
+	switch {
+	case end == nil:
+		return w.beside(first, second)
+	case !end.sure:
+		return untold
+	}
+	switch end.how {
+	case deleted:
+		return w.deletedBy(first, end)
+	case expired:
+		return w.expiredUnder(first, second)
+	case lost:
+		return w.lostBy(first, end)
+	}
+	return untold
+}
+
+func (w *wire) wasGranted(l *life) bool {
+	_, granted := w.grantedUntil(l)
+	return granted
+}
+
+// overwritten: another's grant took the place of the first's.
+//
+// In a read-write lock that keeps one record for all readers, it is the
+// protocol itself that forgets the first reader when it grants the second: no
+// command removes what is not its sender's, so that is a race and no foreign
+// delete.
+func (w *wire) overwritten(first, over *life) reason {
+	cmds := []int{first.cmd, over.cmd}
+	switch {
+	case compatible(first.mode, over.mode):
+		return because(Race, cmds, "c%d's own grant for reading at %s overwrote the only record of c%d's",
+			over.client, seconds(over.at.lo), first.client)
+	case w.Claims.ClientClock:
+		return w.takenOver(first, over.cmd)
+	}
+	return because(Race, cmds, "c%d's %s at %s overwrote %s, which c%d had set at %s",
+		over.client, w.name(over.cmd), seconds(over.at.lo), first.key, first.client, seconds(first.at.lo))
+}
+
+// beside: the second was granted while everything of the first still stood.
+func (w *wire) beside(first, second *life) reason {
+	switch {
+	case second == nil:
+		return untold
+	case w.Claims.ClientClock:
+		return w.takenOver(first, second.cmd)
+	}
+	return because(Race, []int{first.cmd, second.cmd},
+		"c%d's %s at %s was granted although %s, which c%d had set at %s, was still there",
+		second.client, w.name(second.cmd), seconds(second.at.lo), first.key, first.client, seconds(first.at.lo))
+}
+
+// deletedBy: a command removed what the first's grant had put there.
+//
+// Who sent it decides. The first party's own command of before this grant is a
+// ghost: late-command. So is a command of somebody's acquire that ran when
+// that attempt was over. An acquire that removes what it found is a takeover.
+// Whatever else came from another client, late or not, is a foreign delete.
+func (w *wire) deletedBy(first *life, end *ending) reason {
+	c := w.Commands[end.cmd]
+	cmds := []int{first.cmd, end.cmd}
+	name, at := w.name(end.cmd), seconds(end.at.lo)
+	_, isAcquire := w.acquired(c.Op)
+	_, hasOp := w.pairs[c.Op]
+	granted := w.pairs[first.ops[0]].Invoke
+	switch {
+	case c.Client == first.client && (hasOp && c.Op < granted.Index || !hasOp && c.Sent < granted.Time):
+		return because(LateCommand, cmds, "c%d's own %s, sent at %s for an earlier lease, arrived at %s and removed %s of the new one",
+			c.Client, name, seconds(c.Sent), at, first.key)
+	case c.Client == first.client:
+		return because(Race, cmds, "c%d's own %s at %s removed %s while it still counted on it", c.Client, name, at, first.key)
+	case isAcquire && !w.openAt(c.Op, end.at.lo):
+		return because(LateCommand, cmds, "c%d's %s, sent at %s in an attempt that was over, arrived at %s and removed %s of c%d",
+			c.Client, name, seconds(c.Sent), at, first.key, first.client)
+	case isAcquire && w.Claims.ClientClock:
+		return w.takenOver(first, end.cmd)
+	case hasOp && !w.openAt(c.Op, end.at.lo):
+		return because(ForeignDelete, cmds, "c%d's %s, sent at %s, arrived late at %s and removed %s, which was c%d's",
+			c.Client, name, seconds(c.Sent), at, first.key, first.client)
+	}
+	return because(ForeignDelete, cmds, "c%d's %s at %s removed %s, which was c%d's since %s",
+		c.Client, name, at, first.key, first.client, seconds(first.at.lo))
+}
+
+// lostBy: the node lost it.
+func (w *wire) lostBy(first *life, end *ending) reason {
+	cmds := []int{first.cmd}
+	for _, op := range w.Ops {
+		if op.Index != end.event {
+			continue
+		}
+		if op.F == history.FPromote {
+			return because(ServerLostKey, cmds, "%s, promoted at %s, did not have %s, which c%d had set at %s",
+				op.Node, seconds(op.Time), first.key, first.client, seconds(first.at.lo))
+		}
+		return because(ServerLostKey, cmds, "%s, restarted at %s, had lost %s, which c%d had set at %s",
+			op.Node, seconds(op.Time), first.key, first.client, seconds(first.at.lo))
+	}
+	return because(ServerLostKey, cmds, "%s had lost %s, which c%d had set at %s, though nothing deleted it and it was not due to expire",
+		first.node, first.key, first.client, seconds(first.at.lo))
+}

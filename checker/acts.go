@@ -1,0 +1,323 @@
+package checker
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// command walks over one command.
+func (w *wire) command(n *node, pos int) {
+	c := w.Commands[pos]
+	o := readCommand(c, w.scripts)
+	at := w.ran(pos)
+	if n.blurred[pos] {
+		o.sights = nil // of which state they tell, nobody knows
+	}
+	for i, key := range o.keys {
+		if slices.Contains(o.keys[:i], key) {
+			continue
+		}
+		k := n.keys[key]
+		if k == nil {
+			if len(o.acts) == 0 && !o.opaque {
+				continue // nothing was ever seen of it
+			}
+			k = &keyState{}
+			n.keys[key] = k
+		}
+		if o.opaque {
+			w.blindfold(k, key, pos, at)
+			continue
+		}
+		w.lapse(k, at, sightOf(o, key))
+		if len(k.carriers) > 0 {
+			w.meets = append(w.meets, meet{cmd: pos, at: at, seq: w.tick(), on: slices.Clone(k.carriers)})
+		}
+	}
+	if o.opaque {
+		return
+	}
+	for _, a := range o.acts {
+		x := doing{n: n, k: n.keys[a.key], pos: pos, c: c, at: at, a: a, sure: !o.possible && !n.blurred[pos]}
+		x.seen = sightOf(o, a.key) != nil
+		x.owned = slices.ContainsFunc(o.acts, func(b act) bool { return b.key == a.key && b.kind == history.EffectSet })
+		w.do(x)
+	}
+}
+
+func sightOf(o outcome, key string) *sight {
+	for i := range o.sights {
+		if o.sights[i].key == key {
+			return &o.sights[i]
+		}
+	}
+	return nil
+}
+
+// blindfold: a command ran of which nobody can say what it did to the key.
+func (w *wire) blindfold(k *keyState, key string, pos int, at when) {
+	if _, ok := w.blind[key]; !ok {
+		w.blind[key] = pos
+	}
+	w.finish(k, k.all(), ending{how: unclear, cmd: pos, event: -1, at: at})
+	*k = keyState{opaque: true}
+}
+
+// lapse brings the key's state up to the beginning of a command at that time:
+// it lets the key expire, and takes in what the command's reply told.
+func (w *wire) lapse(k *keyState, at when, s *sight) {
+	if len(k.carriers)+len(k.shadows) == 0 {
+		if s != nil {
+			k.opaque = s.present // if so, what is there came unseen
+		}
+		return
+	}
+	over := k.ttl && at.lo > k.expiry.hi
+	mayBeOver := k.ttl && at.hi >= k.expiry.lo
+	expiry := ending{how: expired, cmd: -1, event: -1, at: k.expiry, sure: true}
+	switch {
+	case over && (s == nil || !s.present):
+		w.clear(k, expiry)
+	case s == nil:
+	case s.present && over: // our clock or the node's is off: it lives still
+		k.expiry.hi = at.hi
+	case s.present:
+		w.confirm(k, s)
+	case mayBeOver:
+		w.clear(k, expiry)
+	case k.doubt != nil:
+		w.clear(k, *k.doubt)
+	default:
+		w.clear(k, ending{how: lost, cmd: -1, event: -1, at: when{k.last(), at.hi}, sure: true})
+	}
+}
+
+// confirm takes in that the key was there, and perhaps with which value.
+func (w *wire) confirm(k *keyState, s *sight) {
+	k.doubt = nil
+	if s.value == nil {
+		return
+	}
+	same := slices.ContainsFunc(k.carriers, func(l *life) bool {
+		return l.value == *s.value || slices.Contains(l.stamps, *s.value)
+	})
+	if !same {
+		return
+	}
+	for _, l := range k.carriers {
+		l.copied = false
+	}
+}
+
+// last is when the key was last known to be there.
+func (k *keyState) last() (t time.Duration) {
+	for _, l := range k.carriers {
+		t = max(t, l.at.lo)
+	}
+	return t
+}
+
+// clear ends everything that the key carried.
+func (w *wire) clear(k *keyState, e ending) {
+	w.finish(k, k.all(), e)
+	*k = keyState{}
+}
+
+func (w *wire) finish(k *keyState, lives []*life, e ending) {
+	e.seq = w.tick()
+	e.sure = e.sure && !k.opaque
+	for _, l := range lives {
+		if l.end == nil {
+			end := e
+			l.end = &end
+		}
+	}
+}
+
+// doing is one act on its way to a key.
+type doing struct {
+	n    *node
+	k    *keyState
+	pos  int
+	c    history.Command
+	at   when
+	a    act
+	sure bool
+	// seen: the reply told whether the key was there.
+	seen bool
+	// owned: the same command also sets the key.
+	owned bool
+}
+
+func (w *wire) do(x doing) {
+	switch x.a.kind {
+	case history.EffectSet:
+		w.set(x)
+	case history.EffectDelete:
+		w.remove(x)
+	case history.EffectExpire:
+		w.strike(x, x.k.carriers)
+		w.term(x)
+	case history.EffectPersist:
+		x.a.ttl, x.a.sometime = 0, false
+		w.term(x)
+	}
+}
+
+// field names the field of a hash that an act concerns. A script's own field is
+// the owner's, or in a read-write lock the one of its mode.
+func (w *wire) field(x doing) string {
+	if x.a.field != ownField {
+		return x.a.field
+	}
+	if w.Claims.ReadWrite {
+		return ownField + string(w.pairs[x.c.Op].Invoke.Mode)
+	}
+	return ownField
+}
+
+func (w *wire) set(x doing) {
+	field := w.field(x)
+	if !x.seen && len(x.k.carriers) > 0 {
+		w.presume(x)
+	}
+	if w.Claims.Reentrant && x.sure {
+		for _, l := range x.k.carriers {
+			if l.client == x.c.Client && l.field == field {
+				l.ops = append(l.ops, x.c.Op)
+				w.byOp[x.c.Op] = append(w.byOp[x.c.Op], l)
+				w.term(x)
+				return
+			}
+		}
+	}
+	l := &life{
+		node: x.n.name, key: x.a.key, field: field, client: x.c.Client, ops: []int{x.c.Op}, cmd: x.pos,
+		at: x.at, seq: w.tick(), value: x.a.value, stamps: x.a.stamps, sure: x.sure,
+	}
+	if p, ok := w.pairs[x.c.Op]; ok {
+		l.lock, l.mode = p.Invoke.Lock, p.Invoke.Mode
+	}
+	var kept []*life
+	for _, old := range x.k.carriers {
+		// One value cannot be told from another's equal one.
+		if !x.sure || old.field != field || old.client != l.client && old.value == l.value {
+			kept = append(kept, old)
+			continue
+		}
+		old.over, old.overSeq = l, l.seq
+		x.k.shadows = append(x.k.shadows, old)
+	}
+	empty := len(x.k.carriers)+len(x.k.shadows) == 0
+	x.k.carriers = append(kept, l)
+	if x.sure && field == "" {
+		x.k.opaque, x.k.doubt = false, nil
+	}
+	w.bear(l)
+	switch {
+	case x.a.keep && !empty: // its life goes on as it was
+		l.terms = append(l.terms, term{cmd: x.pos, client: x.c.Client, at: x.at, ttl: x.k.ttl, expiry: x.k.expiry, fair: x.k.fair})
+	default:
+		w.term(x)
+	}
+}
+
+// presume: a script granted a lock of whose key it is not sure whether it was
+// still there. Scripts look before they set, so it was not; only of a fellow
+// reader's they do not mind.
+func (w *wire) presume(x doing) {
+	mode := w.pairs[x.c.Op].Invoke.Mode
+	others := slices.ContainsFunc(x.k.carriers, func(l *life) bool {
+		return l.client != x.c.Client && !compatible(l.mode, mode)
+	})
+	switch {
+	case !others:
+	case x.k.doubt != nil:
+		w.clear(x.k, *x.k.doubt)
+	case x.k.ttl && x.at.hi >= x.k.expiry.lo:
+		w.clear(x.k, ending{how: expired, cmd: -1, event: -1, at: x.k.expiry, sure: true})
+	}
+}
+
+// remove deletes the key, or a field of it.
+func (w *wire) remove(x doing) {
+	struck := x.k.carriers
+	field := w.field(x)
+	if field != "" {
+		struck = slices.DeleteFunc(slices.Clone(x.k.carriers), func(l *life) bool { return !x.hits(l, field) })
+	}
+	w.strike(x, struck)
+	end := ending{how: deleted, cmd: x.pos, event: -1, at: x.at, sure: x.sure}
+	switch {
+	case !x.sure:
+		if len(struck) > 0 {
+			x.k.doubt = &end
+		}
+	case field == "" || len(struck) == len(x.k.carriers):
+		opaque := x.k.opaque && field != ""
+		w.clear(x.k, end)
+		x.k.opaque = opaque
+	case len(struck) > 0:
+		gone := func(l *life) bool { return slices.Contains(struck, l) }
+		ofField := func(l *life) bool { return l.field == struck[0].field }
+		w.finish(x.k, append(slices.Clone(struck), keep(x.k.shadows, ofField)...), end)
+		x.k.carriers = slices.DeleteFunc(x.k.carriers, gone)
+		x.k.shadows = slices.DeleteFunc(x.k.shadows, ofField)
+	}
+}
+
+// hits says whether a deletion of a field concerns what l put there. A script
+// that was handed the claim's own stamp deletes only what bears it.
+func (x doing) hits(l *life, field string) bool {
+	if x.a.field != ownField {
+		return l.field == field || slices.Contains(l.stamps, field)
+	}
+	if l.field != field {
+		return false
+	}
+	if len(l.stamps) == 0 || len(x.a.stamps) == 0 {
+		return l.client == x.c.Client
+	}
+	return slices.ContainsFunc(l.stamps, func(s string) bool { return slices.Contains(x.a.stamps, s) })
+}
+
+func keep(lives []*life, is func(*life) bool) []*life {
+	return slices.DeleteFunc(slices.Clone(lives), func(l *life) bool { return !is(l) })
+}
+
+// strike takes down what a DEL or EXPIRE hit.
+func (w *wire) strike(x doing, on []*life) {
+	if len(on) == 0 && !x.k.opaque {
+		return
+	}
+	w.strikes = append(w.strikes, strike{
+		cmd: x.pos, kind: x.a.kind, key: x.a.key, at: x.at, on: slices.Clone(on),
+		sure: x.sure && x.k.doubt == nil, owned: x.owned, blind: x.k.opaque,
+	})
+}
+
+// term gives the key a life, or none.
+func (w *wire) term(x doing) {
+	k := x.k
+	ttl := x.a.ttl > 0 || x.a.sometime
+	slack := expirySlack + x.a.ttl/1000
+	expiry := when{x.at.lo + x.a.ttl - slack, x.at.hi + x.a.ttl + slack}
+	if x.a.sometime {
+		expiry = when{x.at.lo, lifetime}
+	}
+	fair := expiry
+	switch {
+	case x.sure:
+	case k.ttl && ttl: // the one life or the other
+		expiry = when{min(expiry.lo, k.expiry.lo), max(expiry.hi, k.expiry.hi)}
+		fair = when{min(fair.lo, k.fair.lo), max(fair.hi, k.fair.hi)}
+	default:
+		ttl, expiry, fair = true, when{x.at.lo, lifetime}, when{x.at.lo, lifetime}
+	}
+	k.ttl, k.expiry, k.fair = ttl, expiry, fair
+	for _, l := range k.all() {
+		l.terms = append(l.terms, term{cmd: x.pos, client: x.c.Client, at: x.at, ttl: ttl, expiry: expiry, fair: fair})
+	}
+}

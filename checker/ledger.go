@@ -1,0 +1,190 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// ledger is the history, indexed for those who read the wire beside it.
+type ledger struct {
+	history.Evidence
+	pairs      map[int]history.Pair // by the index of the invocation
+	invocation map[int]int          // from the index of either entry of an operation
+	crashes    map[int]time.Duration
+	clocks     map[int]clock
+	holds      []Hold
+	holdOf     map[int]int // place in holds, by the index of an acquire's ok
+	spells     map[errand][]between
+	windows    []history.Pair // of the nemesis
+	end        time.Duration  // of all that was recorded
+}
+
+// errand is one client's business with one lock.
+type errand struct {
+	client int
+	lock   string
+}
+
+// newLedger returns an error if the history is impossible.
+func newLedger(e history.Evidence) (*ledger, error) {
+	holds, err := Holds(e)
+	if err != nil {
+		return nil, err
+	}
+	pairs, err := history.Pairs(e.Ops)
+	if err != nil {
+		return nil, err
+	}
+	l := &ledger{
+		Evidence: e, holds: holds, clocks: clocksOf(e.Ops),
+		pairs: map[int]history.Pair{}, invocation: map[int]int{}, crashes: map[int]time.Duration{},
+		holdOf: map[int]int{}, spells: map[errand][]between{},
+	}
+	for _, op := range e.Ops {
+		l.end = max(l.end, op.Time)
+		if _, again := l.crashes[op.Client]; op.F == history.FCrash && op.Process == history.Nemesis && !again {
+			l.crashes[op.Client] = op.Time
+		}
+	}
+	for _, c := range e.Commands {
+		l.end = max(l.end, sane(c.Sent), sane(c.Arrived), sane(c.Served), sane(c.Replied))
+	}
+	for i, h := range holds {
+		for _, ok := range append([]int{h.Acquire}, h.Again...) {
+			l.holdOf[ok] = i
+		}
+	}
+	for _, p := range pairs {
+		l.enter(p)
+	}
+	l.attend(pairs)
+	return l, nil
+}
+
+// sane clips a recorded time to what can be added to without overflow.
+func sane(d time.Duration) time.Duration { return min(max(d, 0), lifetime) }
+
+func (l *ledger) enter(p history.Pair) {
+	if p.Invoke.Process == history.Nemesis {
+		l.windows = append(l.windows, p)
+		return
+	}
+	l.pairs[p.Invoke.Index] = p
+	l.invocation[p.Invoke.Index] = p.Invoke.Index
+	if p.Complete != nil {
+		l.invocation[p.Complete.Index] = p.Invoke.Index
+	}
+}
+
+// attend works out when each client attended to each lock: while an operation
+// on it was open, and from a grant until the release was answered, whatever
+// the client believed meanwhile.
+func (l *ledger) attend(pairs []history.Pair) {
+	for _, p := range pairs {
+		if p.Invoke.Process == history.Nemesis {
+			continue
+		}
+		at := errand{p.Invoke.Client, p.Invoke.Lock}
+		l.spells[at] = append(l.spells[at], between{p.Invoke.Time, l.doneAt(p)})
+	}
+	for _, h := range l.holds {
+		at := errand{h.Client, h.Lock}
+		until := h.To
+		if h.ToWhy == ByDeadline || h.ToWhy == ByLost {
+			until = l.leaving(pairs, h)
+		}
+		l.spells[at] = append(l.spells[at], between{h.From, until})
+	}
+	for at, spells := range l.spells {
+		slices.SortFunc(spells, func(a, b between) int { return cmp.Compare(a.from, b.from) })
+		merged := spells[:0]
+		for _, s := range spells {
+			if last := len(merged) - 1; last >= 0 && s.from <= merged[last].to {
+				merged[last].to = max(merged[last].to, s.to)
+			} else {
+				merged = append(merged, s)
+			}
+		}
+		l.spells[at] = merged
+	}
+}
+
+// doneAt is when an operation was over; Never if it was not.
+func (l *ledger) doneAt(p history.Pair) time.Duration {
+	if p.Complete != nil {
+		return p.Complete.Time
+	}
+	return l.crashOf(p.Invoke.Client)
+}
+
+// leaving is when the client released what it had stopped believing in.
+func (l *ledger) leaving(pairs []history.Pair, h Hold) time.Duration {
+	i, _ := slices.BinarySearchFunc(pairs, h.Acquire, func(p history.Pair, ok int) int {
+		return cmp.Compare(p.Invoke.Index, ok)
+	})
+	for _, p := range pairs[i:] {
+		if p.Invoke.F == history.FRelease && p.Invoke.Client == h.Client && p.Invoke.Lock == h.Lock && p.Invoke.Time >= h.To {
+			return p.Invoke.Time
+		}
+	}
+	return l.crashOf(h.Client)
+}
+
+// crashOf is when the client stopped for ever; Never if it did not.
+func (l *ledger) crashOf(client int) time.Duration {
+	if at, crashed := l.crashes[client]; crashed {
+		return at
+	}
+	return Never
+}
+
+// attends says whether the client was alive and busy with the lock at t.
+func (l *ledger) attends(client int, lock string, t time.Duration) bool {
+	if t >= l.crashOf(client) {
+		return false
+	}
+	spells := l.spells[errand{client, lock}]
+	i, _ := slices.BinarySearchFunc(spells, t, func(s between, t time.Duration) int {
+		return cmp.Compare(s.to, t)
+	})
+	return i < len(spells) && spells[i].from <= t
+}
+
+// believes says whether some client other than except believed at t that it
+// held the lock in a mode that keeps mode out.
+func (l *ledger) believes(lock string, mode history.Mode, t time.Duration, except int) bool {
+	return slices.ContainsFunc(l.holds, func(h Hold) bool {
+		return h.Lock == lock && h.Client != except && h.From <= t && t < h.To && !compatible(h.Mode, mode)
+	})
+}
+
+// compatible: readers do not mind readers.
+func compatible(a, b history.Mode) bool { return a == history.Read && b == history.Read }
+
+// aheadAt is by how much the client's wall clock was ahead at t.
+func (l *ledger) aheadAt(client int, t time.Duration) time.Duration {
+	ahead := time.Duration(0)
+	for _, o := range l.clocks[client] {
+		if o.since <= t {
+			ahead = o.ahead
+		}
+	}
+	return ahead
+}
+
+// acquired says whether the operation of that invocation is an acquire, and
+// how it ended.
+func (l *ledger) acquired(op int) (p history.Pair, isAcquire bool) {
+	p, ok := l.pairs[op]
+	return p, ok && p.Invoke.F == history.FAcquire
+}
+
+// openAt says whether the operation of that invocation was still under way at
+// t. What belongs to no operation never is.
+func (l *ledger) openAt(op int, t time.Duration) bool {
+	p, ok := l.pairs[op]
+	return ok && p.Invoke.Time <= t && t <= l.doneAt(p)
+}

@@ -1,0 +1,231 @@
+package checker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// liveness decides whether waiting clients get in. Three things violate it:
+//
+//   - blocked for ever: a post-mortem shows a key without TTL and without a
+//     living owner, or one that renewals of nobody's hold keep alive, and a
+//     living client was kept out by it to the end;
+//   - blocked up to TTL: a key with a TTL that nobody living believed in (its
+//     owner crashed, never learnt of its grant, or failed to release) kept others
+//     out until it expired;
+//   - a key whose TTL outlasts the recovery time that the recipe claims.
+//
+// Counted from the latest of the healing of the last fault, the last crash and
+// the last arrival of a dead client's command, a client that was not let in
+// within the recovery time, plus a turn for every client, although no key
+// explains it, gives unknown; so does a run that was ended before it healed. A
+// recipe with a quorum promises nothing while a majority is out of reach: what
+// it could not do before the healing counts only where keys, and not the
+// network, stood in the way.
+func liveness(ctx context.Context, e history.Evidence) Verdict {
+	l, err := newLedger(e)
+	if err != nil {
+		return impossible(err)
+	}
+	w := readWire(l)
+	findings := w.orphans()
+	if ctx.Err() != nil {
+		return Verdict{Result: Unknown, Why: ctx.Err().Error()}
+	}
+	stuck, doubt := w.afterHealing(findings)
+	findings = append(findings, stuck...)
+	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
+	switch {
+	case len(findings) > maxFindings:
+		// What blocks for ever comes last and must not be cut off.
+		kept := slices.Clone(findings[:maxFindings-len(stuck)])
+		kept = slices.DeleteFunc(kept, func(f Finding) bool { return f.Forever })
+		return Verdict{Result: Violated, Findings: append(kept, stuck...),
+			Why: fmt.Sprintf("%d of %d findings are listed", len(kept)+len(stuck), len(findings))}
+	case len(findings) > 0:
+		return Verdict{Result: Violated, Findings: findings, Why: doubt}
+	case doubt != "":
+		return Verdict{Result: Unknown, Why: doubt}
+	}
+	return Verdict{Result: Held}
+}
+
+// wait is one living client's waiting for one lock after the healing.
+type wait struct {
+	client      int
+	lock        string
+	mode        history.Mode
+	from, until time.Duration // first attempt; grant, or end of the last attempt
+	in          bool
+	ops         []int // invocations
+}
+
+// afterHealing judges the liveness phase. What keys have already been blamed
+// for counts as explained.
+func (w *wire) afterHealing(orphans []Finding) (findings []Finding, doubt string) {
+	healed, ok := w.healedAt()
+	if !ok {
+		return nil, "the run ended before its faults were healed"
+	}
+	start := max(healed, w.lastOfTheDead())
+	bound := start + w.Claims.Recovery + w.margin(healed)
+	byLock := map[string][]wait{}
+	var locks []string
+	for _, x := range w.waits(healed) {
+		late := x.in && x.until > max(bound, x.from+bound-start)
+		if x.in && !late {
+			continue
+		}
+		if x.in && slices.ContainsFunc(orphans, func(f Finding) bool { return f.Lock == x.lock && f.To >= x.from }) {
+			continue
+		}
+		if x.in {
+			doubt = fmt.Sprintf("c%d was let into %s at %s only, after %s, and no key explains it", x.client, x.lock, seconds(x.until), seconds(bound))
+			continue
+		}
+		if byLock[x.lock] == nil {
+			locks = append(locks, x.lock)
+		}
+		byLock[x.lock] = append(byLock[x.lock], x)
+	}
+	slices.Sort(locks)
+	for _, lock := range locks {
+		found, why := w.stuck(lock, byLock[lock], start, bound)
+		findings = append(findings, found...)
+		if why != "" {
+			doubt = why
+		}
+	}
+	return findings, doubt
+}
+
+func (w *wire) healedAt() (time.Duration, bool) {
+	for _, op := range slices.Backward(w.Ops) {
+		if op.F == history.FHealed && op.Process == history.Nemesis {
+			return op.Time, true
+		}
+	}
+	return 0, false
+}
+
+// lastOfTheDead is the last crash, or the last arrival of a dead client's
+// command if that came later.
+func (w *wire) lastOfTheDead() time.Duration {
+	last := time.Duration(0)
+	for _, at := range w.crashes {
+		last = max(last, at)
+	}
+	for _, c := range w.Commands {
+		if at, dead := w.crashes[c.Client]; dead && c.Arrived > at {
+			last = max(last, sane(c.Arrived))
+		}
+	}
+	return last
+}
+
+// margin is a turn for every client: the longest hold, the longest gap between
+// two attempts and the longest round trip that the history shows.
+func (w *wire) margin(healed time.Duration) time.Duration {
+	var hold, retry, trip time.Duration
+	clients := map[int]bool{}
+	for _, h := range w.holds {
+		clients[h.Client] = true
+		if h.ToWhy == ByRelease {
+			hold = max(hold, h.To-h.From)
+		}
+	}
+	last := map[errand]time.Duration{}
+	for _, op := range w.Ops {
+		if op.F != history.FAcquire || op.Process == history.Nemesis {
+			continue
+		}
+		clients[op.Client] = true
+		at := errand{op.Client, op.Lock}
+		if before, ok := last[at]; ok && op.Type == history.Invoke {
+			retry = max(retry, op.Time-before)
+		}
+		delete(last, at)
+		if op.Type == history.Fail || op.Type == history.Info {
+			last[at] = op.Time
+		}
+	}
+	for _, c := range w.Commands {
+		if c.Sent >= healed && c.Replied > 0 {
+			trip = max(trip, sane(c.Replied)-sane(c.Sent))
+		}
+	}
+	return min(time.Duration(len(clients))*(hold+retry+trip), lifetime)
+}
+
+// waits lists who waited for what after the healing, living clients only.
+func (w *wire) waits(healed time.Duration) []wait {
+	type seat struct {
+		errand
+		mode history.Mode
+	}
+	byWho := map[seat]*wait{}
+	var order []seat
+	for _, op := range w.Ops {
+		p, ok := w.acquired(w.invocation[op.Index])
+		_, dead := w.crashes[op.Client]
+		if _, mine := w.invocation[op.Index]; !mine || !ok || dead || w.doneAt(p) < healed || op.Index != p.Invoke.Index {
+			continue
+		}
+		at := seat{errand{op.Client, op.Lock}, op.Mode}
+		x := byWho[at]
+		if x == nil {
+			x = &wait{client: op.Client, lock: op.Lock, mode: op.Mode, from: max(op.Time, healed)}
+			byWho[at] = x
+			order = append(order, at)
+		}
+		if x.in {
+			continue
+		}
+		x.ops = append(x.ops, op.Index)
+		x.until = min(w.doneAt(p), w.end)
+		x.in = p.Done() == history.OK
+	}
+	var all []wait
+	for _, at := range order {
+		all = append(all, *byWho[at])
+	}
+	return all
+}
+
+// stuck explains why clients never got into a lock, from the post-mortem.
+func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (findings []Finding, doubt string) {
+	left := w.leftovers(lock, start)
+	var who []string
+	f := Finding{Lock: lock, From: start, To: w.end}
+	for _, x := range waits {
+		who = append(who, fmt.Sprintf("c%d", x.client))
+		f.Clients = append(f.Clients, x.client)
+		f.From = max(f.From, x.from)
+		f.Ops = append(f.Ops, w.entries(x.ops[len(x.ops)-1])...)
+		for _, h := range w.holds {
+			if h.Lock == lock && h.Client != x.client && h.To > x.until && !compatible(h.Mode, x.mode) && left.at < h.To {
+				return nil, fmt.Sprintf("c%d was never let into %s, which c%d still believed it held", x.client, lock, h.Client)
+			}
+		}
+	}
+	slices.Sort(f.Clients)
+	f.Clients = slices.Compact(f.Clients)
+	f.Ops = indices(f.Ops...)
+	slices.Sort(who)
+	names := strings.Join(slices.Compact(who), ", ")
+	if !left.blocks {
+		return nil, fmt.Sprintf("%s never got into %s after %s, though no key that was left behind explains it", names, lock, seconds(start))
+	}
+	f.Cause, f.Forever, f.Commands = left.cause, left.forever, w.indexOf(left.cmds...)
+	if !left.forever && left.cause == OrphanedKey && left.at < bound {
+		return nil, fmt.Sprintf("%s did not get into %s before the run ended at %s; it had until %s", names, lock, seconds(left.at), seconds(bound))
+	}
+	f.Summary = fmt.Sprintf("%s never got into %s again: %s", names, lock, left.why)
+	return []Finding{f}, ""
+}

@@ -1,0 +1,346 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// orphan collects what the keys of one abandoned operation did to others.
+type orphan struct {
+	op    int
+	lives []*life
+	first meet // of those that were kept out
+	last  meet
+	kept  []int // clients
+	ops   []int
+	cmds  []int
+	// renewed: somebody without a hold prolonged it, and it kept others out in
+	// the time that was so gained.
+	renewed *term
+}
+
+// orphans finds the keys that nobody living believed in and that kept others
+// out until they expired or were taken over: "blocked up to TTL".
+//
+// An attempt counts if it found such a key on so many nodes that without them
+// it would have had its quorum, while no living client believed that it held
+// the lock. What its own client deleted in the end does not count, nor what
+// somebody else's DEL or a node's loss took away before it could expire.
+func (w *wire) orphans() []Finding {
+	byOp := map[int][]meet{}
+	var ops []int
+	for _, m := range w.meets {
+		op := w.Commands[m.cmd].Op
+		if _, isAcquire := w.acquired(op); !isAcquire {
+			continue
+		}
+		if byOp[op] == nil {
+			ops = append(ops, op)
+		}
+		byOp[op] = append(byOp[op], m)
+	}
+	slices.Sort(ops)
+	found := map[int]*orphan{}
+	var order []int
+	for _, op := range ops {
+		blockers := w.keptOutBy(op, byOp[op])
+		for _, b := range blockers {
+			o := found[b.of]
+			if o == nil {
+				o = &orphan{op: b.of, first: b.meet}
+				found[b.of] = o
+				order = append(order, b.of)
+			}
+			o.add(w, op, b)
+		}
+	}
+	var findings []Finding
+	for _, op := range order {
+		findings = append(findings, w.orphaned(found[op]))
+	}
+	return findings
+}
+
+// blocker is one orphan that an attempt met.
+type blocker struct {
+	of   int // the operation that left it
+	life *life
+	meet meet
+}
+
+// keptOutBy lists the orphans without which the attempt would have succeeded
+// there and then; none if it was not kept out, or not by orphans alone.
+func (w *wire) keptOutBy(op int, meets []meet) []blocker {
+	p := w.pairs[op]
+	var blockers []blocker
+	nodes, own := map[string]bool{}, map[string]bool{}
+	for _, l := range w.byOp[op] {
+		own[l.node] = true
+	}
+	for _, m := range meets {
+		// Of what it met on one node, the first tells; it may have been let in later.
+		node := w.Commands[m.cmd].Node
+		if nodes[node] || w.believes(p.Invoke.Lock, p.Invoke.Mode, m.at.lo, p.Invoke.Client) {
+			continue
+		}
+		var here []blocker
+		for _, l := range m.on {
+			if compatible(l.mode, p.Invoke.Mode) || slices.Contains(l.ops, op) {
+				continue
+			}
+			if !w.orphanAt(l, m) || !w.outlasted(l, op) {
+				here = nil
+				break
+			}
+			here = append(here, blocker{of: l.ops[len(l.ops)-1], life: l, meet: m})
+		}
+		if len(here) > 0 {
+			nodes[node] = true
+			blockers = append(blockers, here...)
+			delete(own, node)
+		}
+	}
+	if len(blockers) == 0 || len(nodes)+len(own) < max(1, w.Claims.Quorum) {
+		return nil
+	}
+	return blockers
+}
+
+// orphanAt says whether nobody attended to the claim when it was met.
+func (w *wire) orphanAt(l *life, m meet) bool {
+	if !l.sure || len(l.terms) == 0 {
+		return false
+	}
+	return !w.attends(l.client, l.lock, m.at.lo) && !w.attends(l.client, l.lock, m.at.hi)
+}
+
+// outlasted says whether the claim ended by its own life, or by a takeover of
+// what had become stale, or not at all; and whether the attempt was over, or
+// still without success, by then.
+func (w *wire) outlasted(l *life, op int) bool {
+	granted := w.pairs[op].Done() == history.OK
+	stale := w.Claims.ClientClock
+	last := l.terms[len(l.terms)-1]
+	switch {
+	case l.over != nil && l.over.client != l.client && stale:
+		return !slices.Contains(l.over.ops, op)
+	case l.end == nil:
+		return (last.ttl || stale) && !granted
+	case l.end.how == expired:
+		return true
+	case l.end.how == deleted:
+		c := w.Commands[l.end.cmd]
+		_, takeover := w.acquired(c.Op)
+		return stale && takeover && c.Client != l.client && c.Op != op
+	}
+	return false
+}
+
+func (o *orphan) add(w *wire, op int, b blocker) {
+	o.last = b.meet
+	client := w.pairs[op].Invoke.Client
+	if !slices.Contains(o.kept, client) {
+		o.kept = append(o.kept, client)
+		o.ops = append(o.ops, op)
+		o.cmds = append(o.cmds, b.meet.cmd)
+	}
+	if !slices.Contains(o.lives, b.life) {
+		o.lives = append(o.lives, b.life)
+	}
+	// The renewal without which the key would have been gone by now.
+	for i := len(b.life.terms) - 1; i > 0; i-- {
+		t, before := b.life.terms[i], b.life.terms[i-1]
+		if t.at.lo <= b.meet.at.lo && before.ttl && before.expiry.hi < b.meet.at.lo && w.unowned(t, b.life) {
+			o.renewed = &b.life.terms[i]
+		}
+	}
+}
+
+// unowned says whether whoever prolonged the claim had no business with it: it
+// was not its own, or nobody attended to it any more.
+func (w *wire) unowned(t term, l *life) bool {
+	return t.client != l.client || !w.attends(t.client, l.lock, t.at.lo) && !w.attends(t.client, l.lock, t.at.hi)
+}
+
+// orphaned tells of one orphan.
+func (w *wire) orphaned(o *orphan) Finding {
+	l := o.lives[0]
+	until, ended := o.last.at.hi, "was still there when the run ended"
+	for _, x := range o.lives {
+		switch {
+		case x.end != nil && x.end.how == expired:
+			until, ended = max(until, x.end.at.lo), "expired"
+		case x.over != nil || x.end != nil:
+			ended = "was taken over"
+		}
+	}
+	slices.Sort(o.kept)
+	names := make([]string, len(o.kept))
+	for i, c := range o.kept {
+		names[i] = fmt.Sprintf("c%d", c)
+	}
+	f := Finding{
+		Cause: OrphanedKey, Lock: l.lock, Clients: append([]int{l.client}, o.kept...), From: o.first.at.lo, To: within(w.Evidence, until),
+		Ops: indices(append(w.entries(o.op), w.entries(o.ops...)...)...), Commands: w.indexOf(append([]int{l.cmd}, o.cmds...)...),
+		Summary: fmt.Sprintf("%s kept %s out from %s on until it %s at %s, though nobody believed in it: %s",
+			l.key, strings.Join(names, ", "), seconds(o.first.at.lo), ended, seconds(until), w.abandoned(l)),
+	}
+	if o.renewed != nil {
+		f.Cause = ForeignRenewal
+		f.Commands = w.indexOf(append([]int{l.cmd, o.renewed.cmd}, o.cmds...)...)
+		f.Summary += fmt.Sprintf("; c%d, which did not hold it, went on prolonging it with %s, last at %s",
+			o.renewed.client, w.name(o.renewed.cmd), seconds(o.renewed.at.lo))
+	}
+	return f
+}
+
+// abandoned tells how a claim came to be nobody's.
+func (w *wire) abandoned(l *life) string {
+	op := l.ops[len(l.ops)-1]
+	p, isAcquire := w.acquired(op)
+	set := fmt.Sprintf("c%d's %s had set it at %s", l.client, w.name(l.cmd), seconds(l.at.lo))
+	crash, crashed := w.crashes[l.client]
+	switch {
+	case !isAcquire:
+		return set
+	case crashed && (p.Complete == nil || p.Complete.Type == history.OK):
+		return fmt.Sprintf("%s, and c%d crashed at %s", set, l.client, seconds(crash))
+	case p.Complete == nil:
+		return fmt.Sprintf("%s in an attempt that never ended", set)
+	case p.Complete.Type == history.OK:
+		return fmt.Sprintf("%s, and its release did not remove it", set)
+	case l.at.lo > p.Complete.Time:
+		return fmt.Sprintf("%s, after that attempt had ended at %s", set, seconds(p.Complete.Time))
+	}
+	return fmt.Sprintf("%s, in an attempt that ended %s at %s", set, outcomeWords[p.Complete.Type], seconds(p.Complete.Time))
+}
+
+var outcomeWords = map[history.Type]string{history.Info: "unknown", history.Fail: "without success"}
+
+// leftover is what a post-mortem found of a lock.
+type leftover struct {
+	blocks  bool // so many nodes that nobody gets in
+	forever bool
+	cause   Cause
+	why     string
+	cmds    []int
+	at      time.Duration // of the post-mortem
+}
+
+// leftovers reads the last post-mortem of every node.
+func (w *wire) leftovers(lock string, start time.Duration) leftover {
+	last := map[string]history.Op{}
+	for _, op := range w.Ops {
+		if op.F == history.FKeys && op.Process == history.Nemesis && op.Time >= start {
+			last[op.Node] = op
+		}
+	}
+	count := map[Cause]int{}
+	var found leftover
+	for _, op := range sortedByNode(last) {
+		l := w.leftOn(op, lock, start)
+		if l.blocks {
+			count[l.cause]++
+			count[""]++
+		}
+		if l.blocks && (!found.blocks || l.forever && !found.forever) {
+			found = l
+		}
+		found.at = max(found.at, op.Time)
+	}
+	need := max(1, len(last)-w.Claims.Quorum+1) // so many nodes leave no quorum
+	if w.Claims.Quorum <= 1 {
+		need = 1
+	}
+	found.blocks = count[""] >= need
+	return found
+}
+
+func sortedByNode(byNode map[string]history.Op) []history.Op {
+	var all []history.Op
+	for _, op := range byNode {
+		all = append(all, op)
+	}
+	slices.SortFunc(all, func(a, b history.Op) int { return cmp.Compare(a.Node, b.Node) })
+	return all
+}
+
+// leftOn reads the post-mortem of one node.
+func (w *wire) leftOn(op history.Op, lock string, start time.Duration) leftover {
+	for _, k := range op.Keys {
+		if k.Key != lock && !slices.Contains(w.holders[lock], k.Key) {
+			continue
+		}
+		l, owner := w.standing(op.Node, k.Key), ""
+		found := leftover{blocks: true, at: op.Time}
+		if l != nil {
+			owner, found.cmds = ": "+w.abandoned(l), []int{l.cmd}
+		}
+		switch renewal := w.lastUnowned(l, start, op.Time); {
+		case w.Claims.ClientClock && w.skewed():
+			found.cause = ClientClock
+			found.why = fmt.Sprintf("%s on %s holds a time of a wall clock that was wrong%s", k.Key, op.Node, owner)
+		case k.TTL < 0:
+			found.forever, found.cause = true, NoExpiry
+			found.why = fmt.Sprintf("%s on %s has no TTL and no living owner%s", k.Key, op.Node, owner)
+		case renewal != nil:
+			found.forever, found.cause = true, ForeignRenewal
+			found.cmds = append(found.cmds, renewal.cmd)
+			found.why = fmt.Sprintf("c%d, which does not hold it, keeps %s on %s alive with %s, last at %s%s",
+				renewal.client, k.Key, op.Node, w.name(renewal.cmd), seconds(renewal.at.lo), owner)
+		case w.Claims.ClientClock:
+			continue // it is not the key that keeps others out but the time in it
+		default:
+			found.cause = OrphanedKey
+			found.why = fmt.Sprintf("%s on %s has still %v to live at %s, longer than the recipe claims%s", k.Key, op.Node, k.TTL, seconds(op.Time), owner)
+		}
+		return found
+	}
+	return leftover{at: op.Time}
+}
+
+// standing is the claim that the key carried when the history ended.
+func (w *wire) standing(node, key string) *life {
+	for _, l := range slices.Backward(w.lives) {
+		if l.node == node && l.key == key && l.end == nil && l.over == nil {
+			return l
+		}
+	}
+	return nil
+}
+
+// lastUnowned is the last renewal by a client that did not hold the lock,
+// since start and so recent that it keeps the key alive; nil if there is none,
+// or only one: that may be the last.
+func (w *wire) lastUnowned(l *life, start, now time.Duration) *term {
+	if l == nil {
+		return nil
+	}
+	n := 0
+	var last *term
+	for i, t := range l.terms {
+		if i == 0 || t.at.lo < start || slices.Contains(l.ops, w.Commands[t.cmd].Op) || !w.unowned(t, l) {
+			continue
+		}
+		n++
+		last = &l.terms[i]
+	}
+	if n < 2 || last.ttl && last.expiry.hi < now {
+		return nil
+	}
+	return last
+}
+
+func (w *wire) skewed() bool {
+	for _, op := range w.Ops {
+		if op.F == history.FClock && op.Process == history.Nemesis && op.Offset != 0 {
+			return true
+		}
+	}
+	return false
+}
