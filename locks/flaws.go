@@ -51,7 +51,7 @@ var anyFault = []string{"none", "client-pause", "delay", "client-crash", "lost-r
 // gone, the grant's reply or the release got lost, or a request ran after its
 // sender had given up.
 var strandingFaults = []string{"client-crash", "lost-reply", "partition", "partition-requests", "partition-replies",
-	"delay", "reset", "node-pause", "failover"}
+	"delay", "reset", "node-pause", "node-restart", "failover"}
 
 // foreignDelete: a DEL that does not ask whose key it removes.
 func foreignDelete(why, source string, faults ...string) []Flaw {
