@@ -1,0 +1,107 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+)
+
+// sampleMatrix has 20 recipes and 14 faults with every verdict there is.
+func sampleMatrix() campaign.Matrix {
+	recipes := []string{
+		"exists-set", "getset", "lua-setnx-expire", "lua-setnx-expire-owner", "redisson", "redlock", "redlock-naive",
+		"reentrant-hash", "reentrant-hash-watchdog", "reentrant-local", "rw-hash", "rw-two-keys", "set-nx-ex",
+		"set-nx-ex-bounded-renewal", "set-nx-ex-get-del", "set-nx-px", "set-nx-px-watchdog", "setnx", "setnx-expire",
+		"setnx-takeover-del",
+	}
+	m := campaign.Matrix{Schema: campaign.Schema, Seed: 7, Testbed: "process", Command: "lockstorm run --testbed process", Store: "store/demo", Cells: []campaign.Cell{}}
+	for i, r := range recipes {
+		for j, f := range testGlossary.Faults {
+			m.Cells = append(m.Cells, sampleCell(r, f.Name, (i*5+j*3)%11))
+		}
+	}
+	trials := sampleTrials()
+	for i, c := range m.Cells {
+		for _, s := range trials {
+			if c.Lock == s.Trial.Spec.Lock && c.Fault == s.Trial.Spec.Fault {
+				m.Cells[i] = cellOfTrial(s.Trial)
+			}
+		}
+	}
+	m.Unexpected = []campaign.Surprise{{Lock: "set-nx-px", Fault: "none", Oracle: "exclusion", Cause: "unclassified", Dir: "trials/set-nx-px/none/mutex-0"}}
+	m.Missed = []campaign.Surprise{{Lock: "redlock", Fault: "node-restart, failover", Oracle: "exclusion", Cause: "server-lost-key"}}
+	return m
+}
+
+func sampleCell(lock, fault string, n int) campaign.Cell {
+	c := campaign.Cell{
+		Lock: lock, Fault: fault, Verdict: campaign.Holds, Causes: []string{}, Oracles: map[string]string{"exclusion": "holds", "liveness": "holds"},
+		Trials: 5, Exercised: 5, Seed: 7, Replay: fmt.Sprintf("lockstorm run --locks %s --faults %s --seed 7 --trials 1", lock, fault),
+	}
+	switch n {
+	case 6:
+		c.Verdict, c.Why, c.Trials, c.Exercised = campaign.NotSupported, "it cannot strike "+fault+" here", 0, 0
+	case 8:
+		c.Verdict, c.Exercised = campaign.NotExercised, 0
+	case 10:
+		c.Verdict, c.Why = campaign.Unknown, "the harness stood still for 0.3 s\nand more"
+	}
+	return c
+}
+
+func cellOfTrial(t campaign.Trial) campaign.Cell {
+	c := sampleCell(t.Spec.Lock, t.Spec.Fault, 0)
+	c.Verdict, c.Kind, c.Dir, c.Flaws, c.Violations = t.Outcome, t.Kind, t.Dir, t.Flaws, 2
+	for _, f := range t.Flaws {
+		c.Causes = append(c.Causes, f.Cause)
+		c.Forever = c.Forever || f.Forever
+		c.Oracles[f.Oracle] = string(checker.Violated)
+	}
+	if c.Kind == "" {
+		c.Flaws = []campaign.Flaw{{Oracle: "exclusion", Cause: "unclassified"}}
+	}
+	return c
+}
+
+func TestMatrixIsPlainTextInAPipe(t *testing.T) {
+	got := terminal(sampleMatrix(), testGlossary, false, 0)
+	golden(t, "matrix.txt", []byte(got))
+	if strings.Contains(got, "\x1b") {
+		t.Error("it has escape sequences")
+	}
+}
+
+func TestMatrixIsColouredOnATerminal(t *testing.T) {
+	got := terminal(sampleMatrix(), testGlossary, true, 80)
+	golden(t, "matrix-colour-80.txt", []byte(got))
+	if !strings.Contains(got, "\x1b[91;1mBUG\x1b[0m") {
+		t.Error("bugs are not red")
+	}
+}
+
+func TestMatrixFitsTheWidth(t *testing.T) {
+	for _, width := range []int{60, 80, 100, 125} {
+		table, _, _ := strings.Cut(terminal(sampleMatrix(), testGlossary, false, width), "\nNEW!")
+		for _, line := range strings.Split(table, "\n") {
+			if n := len([]rune(line)); n > width {
+				t.Errorf("at %d columns a line has %d: %s", width, n, line)
+			}
+		}
+	}
+}
+
+func TestNobodyIsCalledSafe(t *testing.T) {
+	var all bytes.Buffer
+	all.WriteString(terminal(sampleMatrix(), testGlossary, false, 0))
+	for _, s := range sampleTrials() {
+		f, _ := focusOn(s.Trial, s.Evidence)
+		all.Write(testGlossary.counterexample(s.Trial, s.Evidence, f, "store"))
+	}
+	if strings.Contains(strings.ToLower(all.String()), "safe") {
+		t.Error(`the word "safe" appears`)
+	}
+}

@@ -1,0 +1,307 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// longestList is how many entries a counterexample lists at most.
+const longestList = 60
+
+// counterexample tells a violated trial in Markdown: what happened, in plain
+// words; the verdicts; the operations and commands that matter, in order; how
+// to look again. dir is the campaign's directory, as command lines name it.
+func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, dir string) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s under %s: %s\n\n", t.Spec.Lock, t.Spec.Fault, trialWords(t))
+	fmt.Fprintf(&b, "%s\n\n", markdown(story(t, e, f)))
+	if text := g.declaredWords(t, f.Finding); text != "" {
+		fmt.Fprintf(&b, "> %s\n\n", markdown(text))
+	}
+	fmt.Fprintf(&b, "![Timeline](%s)\n\n", TimelineFile)
+	b.WriteString("## Verdicts\n\n| oracle | result | cause | found |\n|---|---|---|---|\n")
+	for _, v := range t.Verdicts {
+		verdictRows(&b, v)
+	}
+	b.WriteString("\n## What happened\n\n| seconds | who | what |\n|---:|---|---|\n")
+	entries, more := relevant(e, f)
+	for _, x := range entries {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", stamp(x.At), x.Who, markdownCell(x.What))
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "\n%d more in %s and %s.\n", more, campaign.HistoryFile, campaign.CommandsFile)
+	}
+	fmt.Fprintf(&b, "\n## Look again\n\n```\nlockstorm check %s\n```\n\n", shellWord(path.Join(dir, t.Dir)))
+	fmt.Fprintf(&b, "Seed %d, trial %d of %s with %s on testbed %s (%s); %d operations, %d commands. The whole history is in [%s](%s), porcupine's picture of it in [%s](%s).\n",
+		t.Spec.Seed, t.Spec.Trial, t.Spec.Lock, t.Spec.Workload, t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands,
+		campaign.HistoryFile, campaign.HistoryFile, PorcupineFile, PorcupineFile)
+	return []byte(b.String())
+}
+
+func verdictRows(b *strings.Builder, v checker.Verdict) {
+	if len(v.Findings) == 0 {
+		fmt.Fprintf(b, "| %s | %s | | %s |\n", v.Oracle, v.Result, markdownCell(v.Why))
+		return
+	}
+	for i, x := range v.Findings {
+		if i == 5 {
+			fmt.Fprintf(b, "| | | | and %d more |\n", len(v.Findings)-i)
+			return
+		}
+		fmt.Fprintf(b, "| %s | **%s** | %s | %s |\n", v.Oracle, v.Result, x.Cause, markdownCell(sentence(cmp.Or(x.Summary, "no details"))))
+	}
+}
+
+// trialWords are FAULTS.md's words for a trial's outcome.
+func trialWords(t campaign.Trial) string {
+	c := campaign.Cell{Verdict: t.Outcome, Kind: t.Kind, Exercised: 1, Trials: 1}
+	for _, f := range t.Flaws {
+		c.Forever = c.Forever || f.Forever
+	}
+	return c.Words()
+}
+
+// declaredWords say whether the recipe declares the finding, and what it says.
+func (g glossary) declaredWords(t campaign.Trial, f found) string {
+	if f.Kind == "" {
+		return fmt.Sprintf("The recipe declares no flaw that reads %q by %q: this was not expected.", f.Oracle, f.Cause)
+	}
+	what := "a bug: it breaks what its document claims, or what its own commands could have kept."
+	if f.Kind == locks.Limit {
+		what = "a limit: no unfenced lease of this topology can promise it."
+	}
+	text := "For this recipe that is " + what
+	if flaw, ok := g.declared(t, f); ok {
+		text += " " + sentence(flaw.Why)
+		if flaw.Source != "" {
+			text += " (" + flaw.Source + ")"
+		}
+	}
+	return text
+}
+
+// entry is one line of the list of what happened.
+type entry struct {
+	At   time.Duration
+	Who  string
+	What string
+}
+
+// relevant lists what the clients concerned, their commands and the nemesis
+// did around the finding, and how many entries were left out for brevity.
+// Attempts that were refused are left out unless the finding names them.
+func relevant(e history.Evidence, f focus) (entries []entry, more int) {
+	refused := map[int]bool{}
+	if pairs, err := history.Pairs(e.Ops); err == nil {
+		for _, p := range pairs {
+			if p.Complete != nil && p.Complete.Type == history.Fail && p.Complete.Reason == history.Busy &&
+				!slices.Contains(f.Finding.Ops, p.Invoke.Index) && !slices.Contains(f.Finding.Ops, p.Complete.Index) {
+				refused[p.Invoke.Index], refused[p.Complete.Index] = true, true
+			}
+		}
+	}
+	from, to := f.Start, max(f.Finding.To, f.Finding.From)+5*time.Millisecond
+	mine := func(client int) bool {
+		return len(f.Cast) == 0 || slices.Contains(f.Cast, client)
+	}
+	for _, op := range e.Ops {
+		switch {
+		case refused[op.Index] || op.Time > to:
+		case op.Process == history.Nemesis:
+			if text := nemesisEntry(op); text != "" {
+				entries = append(entries, entry{op.Time, "nemesis", text})
+			}
+		case op.Time < from || !mine(op.Client) || (f.Finding.Lock != "" && op.Lock != f.Finding.Lock && op.Lock != ""):
+		default:
+			entries = append(entries, entry{op.Time, "c" + strconv.Itoa(op.Client), opWords(op)})
+		}
+	}
+	for _, c := range e.Commands {
+		named := slices.Contains(f.Finding.Commands, c.Index)
+		if !named && (c.N == 0 && c.Phase != "" || refused[c.Op] || !mine(c.Client) || c.Sent > to || max(c.Sent, c.Served) < from) {
+			continue
+		}
+		entries = append(entries, entry{c.Sent, fmt.Sprintf("c%d → %s", c.Client, c.Node), commandWords(c, e.Claims.Scripts)})
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.At, b.At) })
+	if len(entries) > longestList {
+		more = len(entries) - longestList
+		entries = entries[more:] // the end is where the harm is
+	}
+	return entries, more
+}
+
+func nemesisEntry(op history.Op) string {
+	if w := op.Window; w != nil {
+		name := strings.TrimSpace(w.Fault + " " + w.Target)
+		if op.Type == history.Invoke {
+			return name + " begins"
+		}
+		text := fmt.Sprintf("%s ends; %d hit", name, w.Hits)
+		if w.Evidence != "" {
+			text += ": " + w.Evidence
+		}
+		return text
+	}
+	switch op.F {
+	case history.FHealed:
+		return "everything is healed"
+	case history.FKeys:
+		return "keys on " + op.Node + ": " + keysWords(op.Keys)
+	case history.FStall:
+		return "the harness itself stood still for " + length(op.Offset)
+	}
+	return eventWords(op)
+}
+
+func keysWords(keys []history.KeyState) string {
+	if len(keys) == 0 {
+		return "none"
+	}
+	var all []string
+	for _, k := range keys {
+		life := "lives " + length(k.TTL)
+		if k.TTL < 0 {
+			life = "never expires"
+		}
+		all = append(all, fmt.Sprintf("%s (%s, %s)", printable(k.Key), k.Type, life))
+	}
+	return strings.Join(all, ", ")
+}
+
+// opWords writes an operation as "acquire: ok".
+func opWords(op history.Op) string {
+	text := op.F
+	if op.Mode != "" {
+		text += " to " + string(op.Mode)
+	}
+	switch {
+	case op.F == history.FLost:
+		text = "learns that its lease ended"
+	case op.Type == history.Invoke:
+		text = "begins to " + text
+	case op.Type == history.OK:
+		text += ": done"
+	case op.Type == history.Fail:
+		text += ": refused"
+	default:
+		text += ": **outcome unknown**"
+	}
+	if op.Reason != "" && op.Reason != history.Unknown {
+		text += " (" + string(op.Reason) + ")"
+	}
+	if len(op.Value) > 0 && op.Type != history.Invoke {
+		text += fmt.Sprintf(", value %s", numbers(op.Value))
+	}
+	if op.Lease != nil && op.F == history.FAcquire && op.Type == history.OK && op.Lease.Deadline > 0 {
+		text += ", until " + instant(op.Lease.Deadline) + " by its clock"
+	}
+	if op.Error != "" && op.Reason == history.Unknown {
+		text += ": " + printable(op.Error)
+	}
+	return text
+}
+
+func numbers(values []int64) string {
+	var all []string
+	for _, v := range values {
+		all = append(all, strconv.FormatInt(v, 10))
+	}
+	return strings.Join(all, ", ")
+}
+
+// commandWords writes a command with its reply, and when it ran if that was late.
+func commandWords(c history.Command, scripts []history.Script) string {
+	words := make([]string, 0, len(c.Args))
+	name := scriptName(c, scripts)
+	for i, a := range c.Args {
+		word := shortArg(string(a))
+		if i == 1 && name != "" {
+			word = "<" + name + ">"
+		}
+		words = append(words, word)
+	}
+	text := "`" + strings.ReplaceAll(strings.Join(words, " "), "`", "'") + "`"
+	switch {
+	case c.Ran() && c.Reply != "":
+		text += " = `" + strings.ReplaceAll(shortArg(string(c.Reply)), "`", "'") + "`"
+	case c.Ran():
+		text += ", it ran"
+	case c.Arrived > 0:
+		text += ", it arrived, no answer was seen"
+	case c.Replied > 0:
+		text += " = `" + strings.ReplaceAll(shortArg(string(c.Reply)), "`", "'") + "`"
+	default:
+		text += ", it was not seen to arrive"
+	}
+	if c.Ran() && c.Served-c.Sent > 20*time.Millisecond {
+		text += ", **ran at " + instant(c.Served) + "**"
+	}
+	if c.Ran() && c.Replied == 0 {
+		text += ", the answer never reached the client"
+	}
+	return text
+}
+
+// shortArg makes one word of an argument: printable, and no longer than needed
+// to tell tokens apart.
+func shortArg(s string) string {
+	s = printable(s)
+	if r := []rune(s); len(r) > 24 {
+		s = string(r[:10]) + "…"
+	}
+	if s == "" {
+		return `""`
+	}
+	return s
+}
+
+// printable escapes what is not text.
+func printable(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
+		q := strconv.Quote(s)
+		return q[1 : len(q)-1]
+	}
+	return s
+}
+
+// stamp writes a time for a table: seconds with a tenth of a millisecond.
+func stamp(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 4, 64) }
+
+// markdown escapes what Markdown would take for markup; code in backticks stays.
+func markdown(s string) string {
+	parts := strings.Split(s, "`")
+	for i := 0; i < len(parts); i += 2 {
+		if i == len(parts)-1 && len(parts)%2 == 0 {
+			break // an unpaired backtick: the rest is no code
+		}
+		parts[i] = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", "&lt;", "[", `\[`, "|", `\|`, "#", `\#`).Replace(parts[i])
+	}
+	return strings.Join(parts, "`")
+}
+
+// markdownCell prepares text for a table's cell.
+func markdownCell(s string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace(s)
+}
+
+// shellWord quotes a word for a POSIX shell if it needs to be.
+func shellWord(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-+:=@,", r))
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,255 @@
+package reports
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// found is one finding of a violated oracle.
+type found struct {
+	Oracle string
+	Kind   locks.Kind // as the recipe declares it; empty: not declared
+	checker.Finding
+}
+
+// label names the finding in a picture.
+func (f found) label() string { return f.Oracle + ": " + string(f.Cause) }
+
+// oracleRank orders oracles by how directly a finding of theirs shows harm.
+var oracleRank = map[string]int{"exclusion": 1, "resource": 2, "reentrancy": 3, "ownership": 4, "fencing": 5, "liveness": 6}
+
+func rankOf(oracle string) int {
+	if r, ok := oracleRank[oracle]; ok {
+		return r
+	}
+	return len(oracleRank) + 1
+}
+
+// findings lists what the violated oracles of a trial found, the most telling
+// first, in the order in which the campaign ranks flaws: a blockage after
+// everything else, limits after bugs and what nobody declared; then by oracle
+// and time.
+func findings(t campaign.Trial) []found {
+	kind := map[[2]string]locks.Kind{}
+	for _, f := range t.Flaws {
+		kind[[2]string{f.Oracle, f.Cause}] = f.Kind
+	}
+	var all []found
+	for _, v := range t.Verdicts {
+		if v.Result != checker.Violated {
+			continue
+		}
+		for _, f := range v.Findings {
+			all = append(all, found{Oracle: v.Oracle, Kind: kind[[2]string{v.Oracle, string(f.Cause)}], Finding: f})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b found) int {
+		return cmp.Or(
+			cmp.Compare(flawRank(a), flawRank(b)),
+			cmp.Compare(rankOf(a.Oracle), rankOf(b.Oracle)),
+			cmp.Compare(a.From, b.From),
+			cmp.Compare(a.To, b.To),
+			cmp.Compare(a.Cause, b.Cause),
+		)
+	})
+	return all
+}
+
+func flawRank(f found) int {
+	rank := map[locks.Kind]int{locks.Bug: 0, "": 1, locks.Limit: 2}[f.Kind]
+	if f.Oracle == "liveness" {
+		rank += 3
+	}
+	return rank
+}
+
+// focus is the part of a trial that tells its most telling finding.
+type focus struct {
+	Finding  found
+	Others   []found // the remaining findings
+	From, To time.Duration
+	End      time.Duration // of the whole trial
+	Start    time.Duration // where the story begins: From without the margin
+	// Cast are the finding's clients and those whose commands changed keys of
+	// theirs meanwhile, in order.
+	Cast []int
+}
+
+// focusOn picks the finding to tell and the time around it; false if the trial
+// has no finding.
+func focusOn(t campaign.Trial, e history.Evidence) (focus, bool) {
+	all := findings(t)
+	if len(all) == 0 {
+		return focus{}, false
+	}
+	f := focus{Finding: all[0], Others: all[1:], End: endOf(e)}
+	from, to := f.Finding.From, max(f.Finding.From, f.Finding.To)
+	for _, i := range f.Finding.Ops {
+		if op, ok := opAt(e.Ops, i); ok {
+			from, to = min(from, invokedAt(e.Ops, op)), max(to, op.Time)
+		}
+	}
+	for _, i := range f.Finding.Commands {
+		if c, ok := commandAt(e.Commands, i); ok {
+			from, to = min(from, c.Sent), max(to, c.Sent, c.Served, c.Replied)
+		}
+	}
+	for _, h := range involved(e, f.Finding) {
+		from = min(from, acquiredAt(e.Ops, h))
+		to = max(to, min(h.To, f.Finding.To+(f.Finding.To-from)/2))
+	}
+	f.Cast, from = cast(e, f.Finding, from, to)
+	for _, w := range windows(e.Ops) {
+		// A window that ended just before is still part of the story.
+		if w.Hits > 0 && w.From < to && w.To > from-(to-from)/2 {
+			from = min(from, max(w.From, from-(to-from)))
+		}
+	}
+	f.Start = from
+	margin := max((to-from)/12, 2*time.Millisecond)
+	f.From, f.To = max(0, from-margin), min(f.End, to+margin)
+	if f.Finding.Forever {
+		f.To = f.End
+	}
+	if f.To-f.From > f.End*2/3 {
+		f.From, f.To = 0, f.End
+	}
+	return f, true
+}
+
+// cast lists everybody in the story that ends with x, and where it begins: with
+// the holds and the keys under which they acted.
+func cast(e history.Evidence, x found, from, to time.Duration) ([]int, time.Duration) {
+	all := slices.Clone(x.Clients)
+	events, spans := keyLife(e)
+	for _, s := range spans {
+		if x.Oracle == "liveness" && slices.Contains(x.Clients, s.Owner) && s.From <= x.From && s.To >= x.From {
+			from = min(from, s.From)
+		}
+	}
+	holds, err := checker.Holds(e)
+	if err != nil {
+		holds = nil
+	}
+	start := from
+	for _, v := range events {
+		if v.At < start || v.At > to || !v.foreign() || !slices.Contains(x.Clients, v.Owner) {
+			continue
+		}
+		all = append(all, v.Client)
+		for _, h := range slices.Backward(holds) {
+			if h.Client == v.Client && h.From <= v.At && (x.Lock == "" || h.Lock == x.Lock) {
+				from = min(from, acquiredAt(e.Ops, h))
+				break
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), from
+}
+
+// acquiredAt is when the acquire of a hold was invoked.
+func acquiredAt(ops []history.Op, h checker.Hold) time.Duration {
+	if op, ok := opAt(ops, h.Acquire); ok {
+		return invokedAt(ops, op)
+	}
+	return h.From
+}
+
+// involved are the believed holds of the finding's clients that touch its interval.
+func involved(e history.Evidence, f found) []checker.Hold {
+	all, err := checker.Holds(e)
+	if err != nil {
+		return nil
+	}
+	var out []checker.Hold
+	for _, h := range all {
+		if (f.Lock == "" || h.Lock == f.Lock) && slices.Contains(f.Clients, h.Client) && h.From <= f.To && h.To >= f.From {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// opAt returns the entry of that index.
+func opAt(ops []history.Op, index int) (history.Op, bool) {
+	i, ok := slices.BinarySearchFunc(ops, index, func(o history.Op, n int) int { return cmp.Compare(o.Index, n) })
+	if !ok {
+		return history.Op{}, false
+	}
+	return ops[i], true
+}
+
+// commandAt returns the command of that index.
+func commandAt(commands []history.Command, index int) (history.Command, bool) {
+	if index >= 0 && index < len(commands) && commands[index].Index == index {
+		return commands[index], true
+	}
+	for _, c := range commands {
+		if c.Index == index {
+			return c, true
+		}
+	}
+	return history.Command{}, false
+}
+
+// invokedAt is when the operation that op belongs to was invoked.
+func invokedAt(ops []history.Op, op history.Op) time.Duration {
+	if op.Type == history.Invoke {
+		return op.Time
+	}
+	i, _ := slices.BinarySearchFunc(ops, op.Index, func(o history.Op, n int) int { return cmp.Compare(o.Index, n) })
+	for i--; i >= 0; i-- {
+		if o := ops[i]; o.Process == op.Process && o.Type == history.Invoke {
+			return o.Time
+		}
+	}
+	return op.Time
+}
+
+// faultWindow is one window of the nemesis.
+type faultWindow struct {
+	Fault, Target, Planned, Evidence string
+	From, To                         time.Duration
+	Hits                             int
+	Open                             bool // never closed
+}
+
+// windows pairs the nemesis's windows, in order of their opening.
+func windows(ops []history.Op) []faultWindow {
+	type id struct {
+		fault string
+		n     int
+	}
+	var out []faultWindow
+	open := map[id]int{}
+	var end time.Duration
+	for _, op := range ops {
+		end = op.Time
+		if op.Process != history.Nemesis || op.Window == nil {
+			continue
+		}
+		w, k := op.Window, id{op.Window.Fault, op.Window.ID}
+		if op.Type == history.Invoke {
+			open[k] = len(out)
+			out = append(out, faultWindow{Fault: w.Fault, Target: w.Target, Planned: w.Planned, From: op.Time, Open: true})
+			continue
+		}
+		if i, ok := open[k]; ok {
+			out[i].To, out[i].Open, out[i].Hits, out[i].Evidence = op.Time, false, w.Hits, w.Evidence
+			delete(open, k)
+		}
+	}
+	for i := range out {
+		if out[i].Open {
+			out[i].To = end
+		}
+	}
+	return out
+}

@@ -1,0 +1,54 @@
+package reports
+
+import (
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+)
+
+// named is a name with what it stands for.
+type named struct {
+	Name, Doc string
+	Color     string // of a fault, "#rrggbb"
+}
+
+// glossary is what the registries say about the names in a result. Pages are
+// rendered from it and the results alone.
+type glossary struct {
+	Faults  []named
+	Oracles []named
+	Recipes []locks.Recipe // only their texts are used
+}
+
+// registries collects the glossary of everything that this program knows.
+func registries() glossary {
+	g := glossary{Recipes: locks.All()}
+	for _, f := range nemesis.All() {
+		g.Faults = append(g.Faults, named{Name: f.Name, Doc: f.Doc, Color: f.Color})
+	}
+	for _, o := range checker.Oracles() {
+		g.Oracles = append(g.Oracles, named{Name: o.Name, Doc: o.Doc})
+	}
+	return g
+}
+
+// faultColor is a fault's colour in pictures; grey for one that is not known
+// (any more).
+func (g glossary) faultColor(name string) string {
+	for _, f := range g.Faults {
+		if f.Name == name && f.Color != "" {
+			return f.Color
+		}
+	}
+	return "#8C959F"
+}
+
+// recipe returns what is known of a recipe.
+func (g glossary) recipe(id string) (locks.Recipe, bool) {
+	for _, r := range g.Recipes {
+		if r.ID == id {
+			return r, true
+		}
+	}
+	return locks.Recipe{}, false
+}

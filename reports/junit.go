@@ -1,0 +1,154 @@
+package reports
+
+import (
+	"encoding/xml"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/campaign"
+)
+
+// The elements of JUnit's XML, as CI systems read them.
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
+	Skipped  int          `xml:"skipped,attr"`
+	Time     string       `xml:"time,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Time     string      `xml:"time,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string        `xml:"classname,attr"`
+	Name    string        `xml:"name,attr"`
+	Time    string        `xml:"time,attr"`
+	Failure *junitMessage `xml:"failure,omitempty"`
+	Error   *junitMessage `xml:"error,omitempty"`
+	Skipped *junitMessage `xml:"skipped,omitempty"`
+	Out     string        `xml:"system-out,omitempty"`
+}
+
+type junitMessage struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",chardata"`
+}
+
+// junit writes a test case per cell. A violation that its recipe declares is no
+// failure: finding it is the job. What is not declared fails; with expect, what
+// is declared and was not found fails too. What could not be judged is an
+// error, what was not tested is skipped.
+func junit(r result) ([]byte, error) {
+	all := junitSuites{Name: "lockstorm"}
+	var total time.Duration
+	recipes, _ := axes(r.Matrix)
+	for _, recipe := range recipes {
+		s := junitSuite{Name: recipe}
+		var spent time.Duration
+		for _, c := range r.Matrix.Cells {
+			if c.Lock != recipe {
+				continue
+			}
+			took := elapsed(r.Trials, c)
+			spent += took
+			s.add(junitCell(c, r, took))
+		}
+		if r.Info.Config.Expect {
+			for _, m := range r.Matrix.Missed {
+				if m.Lock == recipe {
+					s.add(junitCase{Class: "lockstorm." + recipe, Name: fmt.Sprintf("declared flaw: %s by %s", m.Oracle, m.Cause), Time: "0.000",
+						Failure: &junitMessage{Message: "declared, but not found under " + m.Fault, Type: "missed"}})
+				}
+			}
+		}
+		s.Time = junitTime(spent)
+		total += spent
+		all.Suites = append(all.Suites, s)
+		all.Tests, all.Failures, all.Errors, all.Skipped = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors, all.Skipped+s.Skipped
+	}
+	all.Time = junitTime(total)
+	text, err := xml.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", JUnitFile, err)
+	}
+	return append([]byte(xml.Header), append(text, '\n')...), nil
+}
+
+func (s *junitSuite) add(c junitCase) {
+	s.Tests++
+	switch {
+	case c.Failure != nil:
+		s.Failures++
+	case c.Error != nil:
+		s.Errors++
+	case c.Skipped != nil:
+		s.Skipped++
+	}
+	s.Cases = append(s.Cases, c)
+}
+
+func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
+	out := junitCase{Class: "lockstorm." + c.Lock, Name: c.Fault, Time: junitTime(took)}
+	var lines []string
+	for _, u := range r.Matrix.Unexpected {
+		if u.Lock == c.Lock && u.Fault == c.Fault {
+			lines = append(lines, fmt.Sprintf("%s violated by %s, not declared", u.Oracle, u.Cause))
+		}
+	}
+	switch {
+	case len(lines) > 0:
+		out.Failure = &junitMessage{Message: c.Words() + ": " + strings.Join(lines, "; "), Type: "violated", Text: printableText(r.Details[c.Dir].Story)}
+	case c.Verdict == campaign.Unknown:
+		out.Error = &junitMessage{Message: "unknown", Type: "unknown", Text: printableText(c.Why)}
+	case c.Verdict == campaign.NotExercised || c.Verdict == campaign.NotSupported:
+		out.Skipped = &junitMessage{Message: strings.TrimSuffix(c.Words()+": "+firstLine(c.Why), ": ")}
+	}
+	text := c.Words()
+	if len(c.Causes) > 0 {
+		causes := slices.Clone(c.Causes)
+		text += " (" + strings.Join(causes, ", ") + ")"
+	}
+	if c.Replay != "" {
+		text += "\n" + c.Replay
+	}
+	out.Out = printableText(text)
+	return out
+}
+
+// printableText drops what XML 1.0 cannot carry.
+func printableText(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || r >= ' ' && r != 0xFFFE && r != 0xFFFF {
+			return r
+		}
+		return -1
+	}, s)
+}
+
+// elapsed sums the trials of a cell.
+func elapsed(trials []campaign.Trial, c campaign.Cell) time.Duration {
+	var sum time.Duration
+	for _, t := range trials {
+		if t.Spec.Lock == c.Lock && t.Spec.Fault == c.Fault {
+			sum += t.Elapsed
+		}
+	}
+	return sum
+}
+
+func junitTime(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }

@@ -1,0 +1,320 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+)
+
+var targetName = regexp.MustCompile(`\b[cn][0-9]+\b`)
+
+// aims says whether a window is aimed at the named client or node. A window
+// between a client and a node is aimed at the client.
+func (w faultWindow) aims(name string) bool {
+	named := targetName.FindAllString(w.Target, -1)
+	if strings.HasPrefix(name, "n") && slices.ContainsFunc(named, func(n string) bool { return n[0] == 'c' }) {
+		return false
+	}
+	return slices.Contains(named, name)
+}
+
+// faultLanes stacks the windows so that none covers another, in at most four lanes.
+func faultLanes(wins []faultWindow, ops []history.Op, f focus) []lane {
+	var bars []bar
+	for _, w := range wins {
+		if !overlaps(w.From, w.To, f.From, f.To) {
+			continue
+		}
+		label := w.Fault
+		if w.Target != "" {
+			label += " " + w.Target
+		}
+		if w.Hits == 0 && !w.Open {
+			label += " (hit nothing)"
+		}
+		bars = append(bars, bar{From: w.From, To: w.To, Style: barFault, Client: history.NoClient, Fault: w.Fault, Label: label})
+	}
+	lanes := stack(bars, faultLane, "faults", 4, (f.To-f.From)/6)
+	for _, op := range ops {
+		if op.F == history.FHealed && len(lanes) > 0 {
+			lanes[0].Marks = append(lanes[0].Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: "all healed"})
+			lanes[0] = lanes[0].within(f.From, f.To)
+		}
+	}
+	return lanes
+}
+
+// findingLanes stacks what the oracles found on the same lock.
+func findingLanes(f focus) []lane {
+	bars := []bar{{From: f.Finding.From, To: endOfFinding(f.Finding, f), Style: barFinding, Client: history.NoClient, Label: f.Finding.label()}}
+	seen := map[string]bool{fmt.Sprint(f.Finding.label(), f.Finding.From, f.Finding.To): true}
+	for _, o := range f.Others {
+		key := fmt.Sprint(o.label(), o.From, o.To)
+		if seen[key] || o.Lock != f.Finding.Lock || !overlaps(o.From, endOfFinding(o, f), f.From, f.To) {
+			continue
+		}
+		seen[key] = true
+		bars = append(bars, bar{From: o.From, To: endOfFinding(o, f), Style: barOther, Client: history.NoClient, Label: o.label()})
+	}
+	return stack(bars, findingLane, "found", 4, (f.To-f.From)/5)
+}
+
+func endOfFinding(x found, f focus) time.Duration {
+	if x.Forever {
+		return f.End
+	}
+	return max(x.From, x.To)
+}
+
+func overlaps(from, to, a, b time.Duration) bool { return from <= b && to >= a }
+
+// stack puts bars on as many lanes as are needed to keep room apart between
+// them, which their labels use, but on no more than most lanes.
+func stack(bars []bar, kind laneKind, label string, most int, room time.Duration) []lane {
+	slices.SortStableFunc(bars, func(a, b bar) int { return cmp.Compare(a.From, b.From) })
+	var lanes []lane
+	var ends []time.Duration
+	for _, b := range bars {
+		i := slices.IndexFunc(ends, func(end time.Duration) bool { return end <= b.From })
+		if i < 0 && len(lanes) < most {
+			lanes, ends = append(lanes, lane{Kind: kind}), append(ends, 0)
+			i = len(lanes) - 1
+		}
+		if i < 0 {
+			continue // the findings are listed in the text; the picture stays legible
+		}
+		lanes[i].Bars = append(lanes[i].Bars, b)
+		ends[i] = max(b.To, b.From+room)
+	}
+	if len(lanes) > 0 {
+		lanes[0].Label = label
+	}
+	return lanes
+}
+
+// newClientLane shows what one client did and believed.
+func newClientLane(client int, e history.Evidence, wins []faultWindow, f focus) lane {
+	name := "c" + strconv.Itoa(client)
+	l := lane{Kind: clientLane, Label: name, Shades: shades(wins, name)}
+	lock := f.Finding.Lock
+	pairs, err := history.Pairs(e.Ops)
+	if err != nil {
+		pairs = nil // a history that does not pair is judged unknown and has no timeline of operations
+	}
+	end := crashOf(client, e.Ops, endOf(e))
+	for _, p := range pairs {
+		if p.Invoke.Client != client || p.Invoke.Process == history.Nemesis || (lock != "" && p.Invoke.Lock != lock) {
+			continue
+		}
+		l.operation(p, end)
+	}
+	holds, err := checker.Holds(e)
+	if err != nil {
+		holds = nil
+	}
+	for _, h := range holds {
+		if h.Client == client && (lock == "" || h.Lock == lock) {
+			l.Bars = append(l.Bars, holdBar(h))
+		}
+	}
+	for _, op := range e.Ops {
+		if op.Client != client {
+			continue
+		}
+		switch op.F {
+		case history.FLost:
+			l.Marks = append(l.Marks, mark{At: op.Time, Shape: markLost, Client: client, Label: "told: lost"})
+		case history.FCrash:
+			l.Marks = append(l.Marks, mark{At: op.Time, Shape: markCrash, Client: client, Label: "crash"})
+			l.Dead = op.Time
+		case history.FClock:
+			l.Marks = append(l.Marks, mark{At: op.Time, Shape: markEvent, Client: client, Label: fmt.Sprintf("clock %+.4g s", op.Offset.Seconds())})
+		}
+	}
+	return l.within(f.From, f.To)
+}
+
+// crashOf is when the client stopped for ever; end if it did not.
+func crashOf(client int, ops []history.Op, end time.Duration) time.Duration {
+	for _, op := range ops {
+		if op.F == history.FCrash && op.Client == client {
+			return op.Time
+		}
+	}
+	return end
+}
+
+func holdBar(h checker.Hold) bar {
+	b := bar{From: h.From, To: h.To, Style: barHold, Client: h.Client, Label: "holds"}
+	switch h.Mode {
+	case history.Read:
+		b.Style, b.Label = barRead, "reads"
+	case history.Write:
+		b.Label = "writes"
+	}
+	return b
+}
+
+// operation adds what an operation looks like; holds come from the checker.
+func (l *lane) operation(p history.Pair, end time.Duration) {
+	c := p.Invoke.Client
+	b := bar{From: p.Invoke.Time, To: end, Style: barUnknown, Client: c, Label: p.Invoke.F + " ?"}
+	if p.Complete != nil {
+		b.To = p.Complete.Time
+		switch p.Complete.Type {
+		case history.OK:
+			b.Style, b.Label = barAttempt, ""
+		case history.Fail:
+			b.Style, b.Label = barBusy, ""
+		}
+	}
+	switch p.Invoke.F {
+	case history.FRead, history.FWrite:
+		if b.Style == barAttempt {
+			shape := markRead
+			if p.Invoke.F == history.FWrite {
+				shape = markWrite
+			}
+			l.Marks = append(l.Marks, mark{At: b.To, Shape: shape, Client: c})
+		}
+	default:
+		l.Bars = append(l.Bars, b)
+	}
+}
+
+func shades(wins []faultWindow, name string) []shade {
+	var out []shade
+	for _, w := range wins {
+		if w.aims(name) {
+			out = append(out, shade{From: w.From, To: w.To, Fault: w.Fault})
+		}
+	}
+	return out
+}
+
+// nodeLanes shows the life of the keys, a lane per node and key.
+func nodeLanes(e history.Evidence, wins []faultWindow, f focus) []lane {
+	events, spans := keyLife(e)
+	index := map[keyName]int{}
+	var lanes []lane
+	keys := shownKeys(e, spans, events, f)
+	perNode := map[string]int{}
+	for _, n := range keys {
+		perNode[n.node]++
+	}
+	for _, n := range keys {
+		index[n] = len(lanes)
+		label := n.node
+		if perNode[n.node] > 1 {
+			label += " " + n.key
+		}
+		lanes = append(lanes, lane{Kind: nodeLane, Label: label, Shades: shades(wins, n.node)})
+	}
+	for _, s := range spans {
+		i, ok := index[keyName{s.Node, s.Key}]
+		if !ok {
+			continue
+		}
+		b := bar{From: s.From, To: s.To, Style: barKey, Client: s.Owner, Label: fmt.Sprintf("c%d's key", s.Owner)}
+		if s.Forever {
+			b.Style = barKeyEver
+			b.Label += ", no expiry"
+		}
+		lanes[i].Bars = append(lanes[i].Bars, b)
+	}
+	for _, x := range events {
+		if i, ok := index[keyName{x.Node, x.Key}]; ok {
+			lanes[i].Marks = append(lanes[i].Marks, keyMark(x))
+		}
+	}
+	for _, op := range e.Ops {
+		for i := range lanes {
+			if node, _, _ := strings.Cut(lanes[i].Label, " "); node != op.Node {
+				continue
+			}
+			lanes[i].nodeEvent(op)
+		}
+	}
+	_, gone := nodeDowns(e.Ops)
+	for i := range lanes {
+		node, _, _ := strings.Cut(lanes[i].Label, " ")
+		lanes[i].Dead = gone[node]
+		lanes[i] = lanes[i].within(f.From, f.To)
+	}
+	return lanes
+}
+
+func (l *lane) nodeEvent(op history.Op) {
+	switch op.F {
+	case history.FNodeDown:
+		l.Marks = append(l.Marks, mark{At: op.Time, Shape: markCrash, Client: history.NoClient, Label: "killed"})
+	case history.FNodeUp:
+		l.Marks = append(l.Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: "back"})
+	case history.FPromote:
+		l.Marks = append(l.Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: "promoted"})
+	case history.FNodeClock:
+		l.Marks = append(l.Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: fmt.Sprintf("clock %+.4g s", op.Offset.Seconds())})
+	}
+}
+
+func keyMark(x keyEvent) mark {
+	m := mark{At: x.At, Client: x.Client, Foreign: x.foreign()}
+	switch x.Kind {
+	case keySet:
+		m.Shape = markSet
+	case keyRenewed, keyPersist:
+		m.Shape = markRenewed
+	case keyDeleted:
+		m.Shape = markDeleted
+	case keyExpired:
+		m.Shape = markExpired
+	case keyLost:
+		m.Shape = markGone
+		m.Label = "lost"
+	}
+	return m
+}
+
+// shownKeys picks the keys that belong to the finding's lock: those that were
+// touched under its operations; all of them if that leaves none.
+func shownKeys(e history.Evidence, spans []keySpan, events []keyEvent, f focus) []keyName {
+	lockOf := map[int]string{}
+	for _, op := range e.Ops {
+		lockOf[op.Index] = op.Lock
+	}
+	mine, all := map[keyName]bool{}, map[keyName]bool{}
+	for _, s := range spans {
+		all[keyName{s.Node, s.Key}] = true
+	}
+	for _, x := range events {
+		c, ok := commandAt(e.Commands, x.Command)
+		if ok && c.Op >= 0 && lockOf[c.Op] == f.Finding.Lock {
+			mine[keyName{x.Node, x.Key}] = true
+		}
+	}
+	if len(mine) == 0 {
+		mine = all
+	}
+	keys := make([]keyName, 0, len(mine))
+	for n := range mine {
+		keys = append(keys, n)
+	}
+	slices.SortFunc(keys, func(a, b keyName) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.key, b.key)) })
+	return keys
+}
+
+// within cuts a lane to what is shown.
+func (l lane) within(from, to time.Duration) lane {
+	l.Bars = slices.DeleteFunc(l.Bars, func(b bar) bool { return !overlaps(b.From, b.To, from, to) })
+	l.Marks = slices.DeleteFunc(l.Marks, func(m mark) bool { return m.At < from || m.At > to })
+	l.Shades = slices.DeleteFunc(l.Shades, func(s shade) bool { return !overlaps(s.From, s.To, from, to) })
+	return l
+}
+

@@ -1,0 +1,66 @@
+package reports
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// latency sums up how long one recipe's successful acquires took while nothing
+// was disturbed: one attempt each, without the waiting for others.
+type latency struct {
+	Lock   string        `json:"lock"`
+	N      int           `json:"n"`
+	Min    time.Duration `json:"min"`
+	Median time.Duration `json:"median"`
+	P90    time.Duration `json:"p90"`
+	P99    time.Duration `json:"p99"`
+	Max    time.Duration `json:"max"`
+}
+
+// acquireTimes are the lengths of a history's successful acquires.
+func acquireTimes(e history.Evidence) []time.Duration {
+	pairs, err := history.Pairs(e.Ops)
+	if err != nil {
+		return nil
+	}
+	var out []time.Duration
+	for _, p := range pairs {
+		if p.Invoke.F == history.FAcquire && p.Complete != nil && p.Complete.Type == history.OK {
+			out = append(out, p.Complete.Time-p.Invoke.Time)
+		}
+	}
+	return out
+}
+
+// summarize makes the latencies of every lock with samples, sorted by name.
+func summarize(samples map[string][]time.Duration) []latency {
+	var out []latency
+	for lock, times := range samples {
+		if len(times) == 0 {
+			continue
+		}
+		sorted := slices.Sorted(slices.Values(times))
+		at := func(q float64) time.Duration { return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))] }
+		out = append(out, latency{
+			Lock: lock, N: len(sorted), Min: sorted[0], Median: at(0.5), P90: at(0.9), P99: at(0.99), Max: sorted[len(sorted)-1],
+		})
+	}
+	slices.SortFunc(out, func(a, b latency) int { return cmp.Compare(a.Lock, b.Lock) })
+	return out
+}
+
+// merge adds to what is stored the locks that it lacks. What is stored wins: it
+// saw the trials whose histories were not kept.
+func merge(stored, now []latency) []latency {
+	out := slices.Clone(stored)
+	for _, l := range now {
+		if !slices.ContainsFunc(stored, func(n latency) bool { return n.Lock == l.Lock }) {
+			out = append(out, l)
+		}
+	}
+	slices.SortFunc(out, func(a, b latency) int { return cmp.Compare(a.Lock, b.Lock) })
+	return out
+}

@@ -1,0 +1,156 @@
+package reports
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// markdownReport writes a campaign in GitHub's Markdown.
+func markdownReport(r result, plots []plotView) []byte {
+	v := newView(r)
+	v.Plots = plots
+	var b strings.Builder
+	b.WriteString("# Lockstorm report\n\n")
+	fmt.Fprintf(&b, "```\n%s\n```\n\n", v.Command)
+	facts := append([]fact{{"seed", v.Seed}, {"testbed", v.Testbed}}, v.Setup...)
+	if v.Started != "" {
+		facts = append(facts, fact{"started", v.Started})
+	}
+	writeFacts(&b, append(facts, v.Versions...))
+	fmt.Fprintf(&b, "%d trials, %d with a violation.", v.TrialCount, v.ViolationCount)
+	if v.Interrupted {
+		b.WriteString(" **The campaign was stopped before its last trial.**")
+	}
+	b.WriteString("\n\n")
+	markdownMatrix(&b, v)
+	markdownDifferences(&b, v)
+	markdownDetails(&b, v)
+	markdownWords(&b, v)
+	for _, p := range v.Plots {
+		fmt.Fprintf(&b, "![%s](%s/%s)\n\n", p.Title, PlotsDir, p.File)
+	}
+	return []byte(strings.TrimRight(b.String(), "\n") + "\n")
+}
+
+func writeFacts(b *strings.Builder, facts []fact) {
+	for i, f := range facts {
+		if i > 0 {
+			b.WriteString(" · ")
+		}
+		b.WriteString(f.Label + " " + markdown(f.Value))
+	}
+	b.WriteString("\n\n")
+}
+
+func markdownMatrix(b *strings.Builder, v view) {
+	b.WriteString("## Matrix\n\n| recipe |")
+	for _, f := range v.Faults {
+		b.WriteString(" " + f.Name + " |")
+	}
+	b.WriteString("\n|---|" + strings.Repeat(":-:|", len(v.Faults)) + "\n")
+	for _, row := range v.Rows {
+		fmt.Fprintf(b, "| `%s` |", row.Recipe)
+		for _, c := range row.Cells {
+			text := c.Word
+			switch c.Class {
+			case "new":
+				text = fmt.Sprintf("[**%s!** %s](#%s)", strings.ToUpper(strings.TrimSuffix(c.Word, "!")), c.Count, c.Anchor)
+			case "bug", "block":
+				text = fmt.Sprintf("[**%s** %s](#%s)", strings.ToUpper(c.Word), c.Count, c.Anchor)
+			case "limit", "ttl":
+				text = fmt.Sprintf("[%s %s](#%s)", c.Word, c.Count, c.Anchor)
+			}
+			b.WriteString(" " + text + " |")
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n")
+	for _, t := range v.Tally {
+		fmt.Fprintf(b, "- %s: %d cells\n", t.Words, t.Count)
+	}
+	b.WriteString("\n")
+}
+
+// markdownDifferences lists what differs from what recipes declare, and what
+// was not tested.
+func markdownDifferences(b *strings.Builder, v view) {
+	if len(v.Unexpected) > 0 {
+		b.WriteString("## Not declared\n\nViolations that their recipes do not declare:\n\n")
+		for _, u := range v.Unexpected {
+			fmt.Fprintf(b, "- `%s` under %s: %s by %s", u.Lock, u.Fault, u.Oracle, u.Cause)
+			if u.Dir != "" {
+				fmt.Fprintf(b, " ([trial](%s))", path.Join(u.Dir, CounterexampleFile))
+			}
+			b.WriteString("\n")
+		}
+		b.WriteString("\n")
+	}
+	if len(v.Missed) > 0 {
+		b.WriteString("## Declared, not found\n\n")
+		for _, m := range v.Missed {
+			fmt.Fprintf(b, "- `%s`: %s by %s, looked for under %s\n", m.Lock, m.Oracle, m.Cause, m.Fault)
+		}
+		b.WriteString("\n")
+	}
+	lists := []struct {
+		title string
+		lines []string
+	}{{"Unknown", v.Unknown}, {"Fault not exercised", v.NotExercised}, {"Not supported", v.NotSupported}}
+	for _, l := range lists {
+		if len(l.lines) == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "## %s\n\n", l.title)
+		for _, line := range l.lines {
+			fmt.Fprintf(b, "- %s\n", markdown(line))
+		}
+		b.WriteString("\n")
+	}
+	if len(v.Failed) > 0 {
+		b.WriteString("## Trials that the harness could not finish\n\n")
+		for _, f := range v.Failed {
+			fmt.Fprintf(b, "- %s: %s\n", f.Label, markdown(f.Value))
+		}
+		b.WriteString("\n")
+	}
+}
+
+func markdownDetails(b *strings.Builder, v view) {
+	if len(v.Details) == 0 {
+		return
+	}
+	b.WriteString("## Violations\n\n")
+	for _, r := range v.Details {
+		for _, c := range r.Cells {
+			fmt.Fprintf(b, "<a id=\"%s\"></a>\n\n### %s under %s: %s\n\n", c.Anchor, c.Lock, c.Fault, c.Words)
+			var flaws []string
+			for _, f := range c.Flaws {
+				flaws = append(flaws, fmt.Sprintf("%s by %s (%s)", f.Oracle, f.Cause, f.Kind))
+			}
+			fmt.Fprintf(b, "In %s: %s.\n\n", c.Share, strings.Join(flaws, ", "))
+			if c.Story != "" {
+				fmt.Fprintf(b, "%s\n\n> %s\n\n", markdown(c.Story), markdown(c.Declared))
+				fmt.Fprintf(b, "![Timeline](%s)\n\n[counterexample](%s) · [porcupine](%s)\n\n",
+					path.Join(c.Dir, TimelineFile), path.Join(c.Dir, CounterexampleFile), path.Join(c.Dir, PorcupineFile))
+			}
+			fmt.Fprintf(b, "```\n%s\n", c.Replay)
+			if c.Check != "" {
+				fmt.Fprintf(b, "%s\n", c.Check)
+			}
+			b.WriteString("```\n\n")
+		}
+	}
+}
+
+func markdownWords(b *strings.Builder, v view) {
+	b.WriteString("## What the words mean\n\n| verdict | meaning |\n|---|---|\n")
+	for _, w := range v.Words {
+		fmt.Fprintf(b, "| %s | %s |\n", w.Word, markdownCell(w.Meaning))
+	}
+	b.WriteString("\n| fault | what it does |\n|---|---|\n")
+	for _, f := range v.Faults {
+		fmt.Fprintf(b, "| %s | %s |\n", f.Name, markdownCell(f.Doc))
+	}
+	b.WriteString("\n")
+}

@@ -1,0 +1,109 @@
+package reports
+
+import (
+	"bytes"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/campaign"
+)
+
+// sampleResult is a whole campaign, hand-made.
+func sampleResult(t *testing.T) result {
+	t.Helper()
+	r := result{
+		Info: campaign.Info{
+			Config:   campaign.Config{Clients: 3, Keys: 1, TTL: time.Second, Hold: 100 * time.Millisecond, Duration: 3 * time.Second, Trials: 5, Expect: true},
+			Versions: campaign.Versions{Lockstorm: "v0.1.0", Go: "go1.26", Redis: "7.0.15"},
+			Started:  time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		},
+		Matrix: sampleMatrix(), Details: map[string]detail{}, Glossary: testGlossary,
+	}
+	samples := map[string][]time.Duration{}
+	for _, s := range sampleTrials() {
+		d, err := testGlossary.detail(s.Trial, s.Evidence)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Details[s.Trial.Dir] = d
+		r.Trials = append(r.Trials, s.Trial)
+		samples[s.Trial.Spec.Lock] = append(samples[s.Trial.Spec.Lock], acquireTimes(s.Evidence)...)
+	}
+	r.Latency = summarize(samples)
+	return r
+}
+
+func TestPagesOfACampaign(t *testing.T) {
+	r := sampleResult(t)
+	plots, err := drawPlots(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range plots {
+		golden(t, "plots/"+p.File, p.Picture)
+		wellFormed(t, p.Picture)
+	}
+	golden(t, "report.md", markdownReport(r, plots))
+	suites, err := junit(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "junit.xml", suites)
+	wellFormed(t, suites)
+	html, err := htmlReport(r, plots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "report.html", html)
+	wellFormed(t, bytes.Replace(html, []byte("<!DOCTYPE html>"), nil, 1))
+}
+
+func TestPageNeedsNothingElse(t *testing.T) {
+	html, err := htmlReport(sampleResult(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := regexp.MustCompile(`(src|href)="(https?:)?//[^"]*"|@import|url\(`).Find(html); m != nil {
+		t.Errorf("the page loads %s", m)
+	}
+}
+
+func TestRenderingIsAPureFunction(t *testing.T) {
+	render := func() []byte {
+		r := sampleResult(t)
+		plots, err := drawPlots(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		html, err := htmlReport(r, plots)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(html, markdownReport(r, plots)...)
+	}
+	first := render()
+	for range 3 {
+		if !bytes.Equal(first, render()) {
+			t.Fatal("the same campaign gave different bytes")
+		}
+	}
+}
+
+func TestHostileNamesStayText(t *testing.T) {
+	r := sampleResult(t)
+	r.Matrix.Command = `lockstorm run --locks '<script>alert(1)</script>'`
+	for i := range r.Matrix.Cells {
+		r.Matrix.Cells[i].Why = `<img src=x onerror=alert(1)> | cut`
+	}
+	html, err := htmlReport(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wellFormed(t, bytes.Replace(html, []byte("<!DOCTYPE html>"), nil, 1))
+	for _, bad := range []string{"<script", "<img"} {
+		if bytes.Contains(html, []byte(bad)) {
+			t.Errorf("the page has %s", bad)
+		}
+	}
+}

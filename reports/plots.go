@@ -1,0 +1,260 @@
+package reports
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/lockstorm/lockstorm/campaign"
+)
+
+// campaignPlot is a picture of a whole campaign. Draw returns nil if there is
+// nothing to show.
+type campaignPlot struct {
+	File, Title string
+	Draw        func(r result) ([]byte, error)
+}
+
+// campaignPlots are all of them, in the order of the report.
+var campaignPlots = []campaignPlot{
+	{"violations.svg", "Share of violated trials", plotViolations},
+	{"verdicts.svg", "Verdicts of each recipe", plotVerdicts},
+	{"acquire.svg", "Time of an acquire, undisturbed", plotLatency},
+}
+
+// drawPlots draws every plot that has something to show.
+func drawPlots(r result) ([]plotView, error) {
+	var out []plotView
+	for _, p := range campaignPlots {
+		picture, err := p.Draw(r)
+		if err != nil {
+			return nil, fmt.Errorf("plot %s: %w", p.File, err)
+		}
+		if picture != nil {
+			out = append(out, plotView{p.File, p.Title, picture})
+		}
+	}
+	return out, nil
+}
+
+const (
+	plotWidth = 560
+	plotRow   = 15
+)
+
+// chart is a gonum plot with a row per name from top to bottom, a title, and
+// one plotter.
+func chart(title, axis string, names []string, bottom, height vg.Length, x func(*plot.Plot), paint func(n pen, x, y func(float64) vg.Length)) ([]byte, error) {
+	return svg(plotWidth, height, title, func(c draw.Canvas) {
+		c.SetColor(paper)
+		c.Fill(c.Rectangle.Path())
+		n := pen{c}
+		n.text(bold(textStyle(12, ink, draw.XLeft, draw.YTop)), c.Min.X+10, c.Max.Y-8, title)
+		g := plot.New()
+		g.BackgroundColor = nil
+		g.Y.Min, g.Y.Max = -float64(len(names))+0.5, 0.5
+		g.Y.LineStyle.Width, g.Y.Tick.Length = 0, 0
+		g.X.Padding, g.Y.Padding = 2, 4
+		g.X.Label.Text = axis
+		g.X.Label.TextStyle = textStyle(fontLabel, muted, draw.XCenter, draw.YBottom)
+		g.X.Tick.Label = textStyle(fontLabel, ink, draw.XCenter, draw.YTop)
+		g.X.LineStyle, g.X.Tick.LineStyle = line(muted, 0.6), line(muted, 0.6)
+		g.Y.Tick.Label = textStyle(fontLabel, ink, draw.XRight, draw.YCenter)
+		var ticks []plot.Tick
+		for i, name := range names {
+			ticks = append(ticks, plot.Tick{Value: -float64(i), Label: name})
+		}
+		g.Y.Tick.Marker = plot.ConstantTicks(ticks)
+		x(g)
+		g.Add(painting(func(c draw.Canvas, g *plot.Plot) {
+			tx, ty := g.Transforms(&c)
+			paint(pen{c}, tx, ty)
+		}))
+		g.Draw(draw.Crop(c, 8, -14, bottom, -30))
+	})
+}
+
+// painting is a function as a gonum plotter.
+type painting func(draw.Canvas, *plot.Plot)
+
+// Plot implements plot.Plotter.
+func (p painting) Plot(c draw.Canvas, g *plot.Plot) { p(c, g) }
+
+// plotViolations is a heat map: recipes down, faults across, the share of
+// violated trials.
+func plotViolations(r result) ([]byte, error) {
+	recipes, faults := axes(r.Matrix)
+	if len(r.Matrix.Cells) == 0 {
+		return nil, nil
+	}
+	height := vg.Length(len(recipes)*plotRow + 130)
+	title := "Violated trials of each cell, in percent"
+	return chart(title, "", recipes, 0, height, func(g *plot.Plot) {
+		g.X.Min, g.X.Max = -0.5, float64(len(faults))-0.5
+		var ticks []plot.Tick
+		for i, f := range faults {
+			ticks = append(ticks, plot.Tick{Value: float64(i), Label: f})
+		}
+		g.X.Tick.Marker = plot.ConstantTicks(ticks)
+		g.X.Tick.Length, g.X.LineStyle.Width = 0, 0
+		g.X.Tick.Label.Rotation = math.Pi / 3
+		g.X.Tick.Label.XAlign, g.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
+	}, func(n pen, x, y func(float64) vg.Length) {
+		for i, recipe := range recipes {
+			for j, fault := range faults {
+				c, ok := cellOf(r.Matrix, recipe, fault)
+				x0, x1 := x(float64(j)-0.5)+0.7, x(float64(j)+0.5)-0.7
+				y0, y1 := y(-float64(i)-0.5)+0.7, y(-float64(i)+0.5)-0.7
+				if ok {
+					heat(n, c, x0, y0, x1, y1)
+				}
+			}
+		}
+	})
+}
+
+// heat paints one cell of the heat map; hatched if it says nothing.
+func heat(n pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
+	n.fill(wash, x0, y0, x1, y1)
+	switch {
+	case c.Verdict == campaign.NotSupported:
+		return
+	case c.Verdict == campaign.NotExercised || c.Verdict == campaign.Unknown || c.Trials == 0:
+		n.hatch(line(rule, 0.7), 4, x0, y0, x1, y1)
+		return
+	}
+	share := float64(c.Violations) / float64(c.Trials)
+	col := alarm
+	if c.Verdict == campaign.Blocked {
+		col = clientInks[3]
+	}
+	sty := textStyle(fontSmall, ink, draw.XCenter, draw.YCenter)
+	if share > 0 {
+		n.fill(alpha(col, 0.2+0.8*share), x0, y0, x1, y1)
+		if share > 0.5 {
+			sty.Color = onInk
+		}
+	}
+	n.text(sty, (x0+x1)/2, (y0+y1)/2+1, strconv.Itoa(int(math.Round(100*share))))
+}
+
+// verdictInks colour the verdicts in plots.
+var verdictInks = []struct {
+	class, label string
+	ink          color.NRGBA
+}{
+	{"new", "undeclared", rgb(0x6E0015)},
+	{"bug", "bug", alarm},
+	{"limit", "limit", rgb(0xF2B53C)},
+	{"block", "blocked for ever", rgb(0x7B2D8B)},
+	{"ttl", "blocked up to TTL", rgb(0x79BFDB)},
+	{"unknown", "unknown", rgb(0x9AA4AE)},
+	{"holds", "no violation", rgb(0x7CC49A)},
+}
+
+// plotVerdicts stacks how many faults ended in which verdict, per recipe.
+func plotVerdicts(r result) ([]byte, error) {
+	recipes, faults := axes(r.Matrix)
+	if len(r.Matrix.Cells) == 0 {
+		return nil, nil
+	}
+	height := vg.Length(len(recipes)*plotRow + 100)
+	var used []string
+	for _, c := range r.Matrix.Cells {
+		used = append(used, classOf(c))
+	}
+	return chart("Faults by verdict", "faults", recipes, 22, height, func(g *plot.Plot) {
+		g.X.Min, g.X.Max = 0, float64(len(faults))
+		g.X.Tick.Marker = plot.TickerFunc(wholeTicks)
+	}, func(n pen, x, y func(float64) vg.Length) {
+		for i, recipe := range recipes {
+			from := 0
+			for _, v := range verdictInks {
+				count := 0
+				for _, c := range r.Matrix.Cells {
+					if c.Lock == recipe && classOf(c) == v.class {
+						count++
+					}
+				}
+				n.fill(v.ink, x(float64(from)), y(-float64(i))-4.5, x(float64(from+count))-0.6, y(-float64(i))+4.5)
+				from += count
+			}
+		}
+		sty := textStyle(fontSmall, muted, draw.XLeft, draw.YCenter)
+		at := vg.Length(12)
+		for _, v := range verdictInks {
+			if slices.Contains(used, v.class) {
+				n.fill(v.ink, at, 8, at+9, 17)
+				n.text(sty, at+12, 13.5, v.label)
+				at += sty.Width(v.label) + 24
+			}
+		}
+	})
+}
+
+func wholeTicks(from, to float64) []plot.Tick {
+	step := max(1, roundStep((to-from)/10))
+	var ticks []plot.Tick
+	for v := 0.0; v <= to; v += step {
+		ticks = append(ticks, plot.Tick{Value: v, Label: strconv.Itoa(int(v))})
+	}
+	return ticks
+}
+
+// plotLatency shows the acquires' median, 90th and 99th percentile on a
+// logarithmic scale.
+func plotLatency(r result) ([]byte, error) {
+	if len(r.Latency) == 0 {
+		return nil, nil
+	}
+	var names []string
+	lo, hi := math.Inf(1), 0.0
+	for _, l := range r.Latency {
+		names = append(names, l.Lock)
+		lo, hi = min(lo, log(l.Min)), max(hi, log(l.P99))
+	}
+	lo, hi = math.Floor(lo*4)/4, math.Ceil(hi*4)/4
+	if hi <= lo {
+		hi = lo + 1
+	}
+	height := vg.Length(len(names)*plotRow + 88)
+	return chart("Acquire without faults: least to 99th percentile; the bar is median to 90th", "", names, 4, height, func(g *plot.Plot) {
+		g.X.Min, g.X.Max = lo, hi
+		g.X.Tick.Marker = plot.TickerFunc(logTicks)
+	}, func(n pen, x, y func(float64) vg.Length) {
+		for _, t := range logTicks(lo, hi) {
+			n.lines(line(rule, 0.4), vg.Point{X: x(t.Value), Y: y(0.5)}, vg.Point{X: x(t.Value), Y: y(-float64(len(names)) + 0.5)})
+		}
+		for i, l := range r.Latency {
+			mid := y(-float64(i))
+			n.lines(line(muted, 0.8), vg.Point{X: x(log(l.Min)), Y: mid}, vg.Point{X: x(log(l.P99)), Y: mid})
+			n.fill(alpha(clientInks[0], 0.45), x(log(l.Median)), mid-4, max(x(log(l.P90)), x(log(l.Median))+1), mid+4)
+			n.fill(clientInks[0], x(log(l.Median))-1, mid-5, x(log(l.Median))+1, mid+5)
+		}
+	})
+}
+
+// log is the decimal logarithm of a length in microseconds.
+func log(d time.Duration) float64 { return math.Log10(max(0.1, float64(d.Nanoseconds())/1000)) }
+
+// logTicks labels 1, 2 and 5 of each power of ten of microseconds.
+func logTicks(from, to float64) []plot.Tick {
+	var ticks []plot.Tick
+	for power := math.Floor(from); power <= to; power++ {
+		for _, m := range []float64{1, 2, 5} {
+			if v := power + math.Log10(m); v >= from && v <= to {
+				us := m * math.Pow(10, power)
+				ticks = append(ticks, plot.Tick{Value: v, Label: strings.Replace(length(time.Duration(us*1000)), " ", "\u00a0", 1)})
+			}
+		}
+	}
+	return ticks
+}

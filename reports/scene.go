@@ -1,0 +1,209 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// scene is a timeline as data: what is drawn on which lane, and when.
+type scene struct {
+	Title, Subtitle string
+	From, To        time.Duration
+	Lanes           []lane // from top to bottom
+	// Harm is the interval of the finding that is told, over all lanes.
+	Harm      sceneSpan
+	HarmLabel string
+}
+
+// sceneSpan is an interval; Forever: it does not end.
+type sceneSpan struct {
+	From, To time.Duration
+	Forever  bool
+}
+
+// laneKind decides a lane's height and how its bars look.
+type laneKind int
+
+const (
+	faultLane laneKind = iota
+	findingLane
+	clientLane
+	nodeLane
+)
+
+// lane is one row of the timeline.
+type lane struct {
+	Kind   laneKind
+	Label  string
+	Bars   []bar
+	Marks  []mark
+	Shades []shade
+	// Dead is from when on nothing happens here any more; 0 = it lives.
+	Dead time.Duration
+}
+
+// shade colours a lane's background while a fault is aimed at it.
+type shade struct {
+	From, To time.Duration
+	Fault    string
+}
+
+// barStyle is how a bar looks.
+type barStyle int
+
+const (
+	barHold    barStyle = iota // a believed hold
+	barRead                    // a believed hold of a reader
+	barAttempt                 // an operation under way
+	barBusy                    // an attempt that was refused
+	barUnknown                 // an operation that may or may not have happened
+	barKey                     // a key carrying a client's claim
+	barKeyEver                 // the same, without an expiry
+	barFault
+	barFinding
+	barOther // a finding other than the one that is told
+)
+
+// bar is an interval on a lane.
+type bar struct {
+	From, To time.Duration
+	Style    barStyle
+	Client   int // whose colour; history.NoClient for none
+	Fault    string
+	Label    string
+}
+
+// markShape is how an instant looks.
+type markShape int
+
+const (
+	markRead markShape = iota
+	markWrite
+	markLost
+	markCrash
+	markSet
+	markRenewed
+	markDeleted
+	markExpired
+	markGone // lost by the node
+	markEvent
+)
+
+// mark is an instant on a lane.
+type mark struct {
+	At     time.Duration
+	Shape  markShape
+	Client int
+	// Foreign: the command changed what carried another client's claim.
+	Foreign bool
+	Label   string
+}
+
+// newScene lays a trial out around its most telling finding.
+func newScene(t campaign.Trial, e history.Evidence, f focus) scene {
+	s := scene{
+		Title:     sceneTitle(t),
+		Subtitle:  sceneSubtitle(f),
+		From:      f.From,
+		To:        f.To,
+		Harm:      sceneSpan{From: f.Finding.From, To: max(f.Finding.From, f.Finding.To), Forever: f.Finding.Forever},
+		HarmLabel: harmLabel(f.Finding, involved(e, f.Finding)),
+	}
+	wins := windows(e.Ops)
+	s.Lanes = append(s.Lanes, faultLanes(wins, e.Ops, f)...)
+	s.Lanes = append(s.Lanes, findingLanes(f)...)
+	for _, c := range clients(e) {
+		s.Lanes = append(s.Lanes, newClientLane(c, e, wins, f))
+	}
+	s.Lanes = append(s.Lanes, nodeLanes(e, wins, f)...)
+	return s
+}
+
+func sceneTitle(t campaign.Trial) string {
+	return fmt.Sprintf("%s under %s", t.Spec.Lock, t.Spec.Fault)
+}
+
+func sceneSubtitle(f focus) string {
+	text := fmt.Sprintf("%s, cause %s", f.Finding.Oracle, f.Finding.Cause)
+	if f.From > 0 || f.To < f.End {
+		text += fmt.Sprintf(" · shown: %s to %s of a trial of %s", instant(f.From), instant(f.To), length(f.End))
+	}
+	return text
+}
+
+// harmLabel says in a few words what the marked interval is.
+func harmLabel(f found, holds []checker.Hold) string {
+	took := f.To - f.From
+	mixed := slices.ContainsFunc(holds, func(h checker.Hold) bool { return h.Mode == history.Read }) &&
+		slices.ContainsFunc(holds, func(h checker.Hold) bool { return h.Mode == history.Write })
+	switch {
+	case f.Forever:
+		return "blocked for ever"
+	case f.Oracle == "liveness":
+		return "blocked for " + length(took)
+	case took <= 0:
+		return f.Oracle + " violated"
+	case f.Oracle == "exclusion" && mixed:
+		return "a writer beside a reader for " + length(took)
+	case f.Oracle == "exclusion":
+		return "two holders for " + length(took)
+	}
+	return f.Oracle + " violated"
+}
+
+// clients lists the clients of the evidence, in order.
+func clients(e history.Evidence) []int {
+	seen := map[int]bool{}
+	for _, op := range e.Ops {
+		if op.Client >= 0 {
+			seen[op.Client] = true
+		}
+	}
+	for _, c := range e.Commands {
+		if c.Client >= 0 {
+			seen[c.Client] = true
+		}
+	}
+	all := make([]int, 0, len(seen))
+	for c := range seen {
+		all = append(all, c)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// length writes a length of time as people read it: "1.105 s", "92 ms".
+func length(d time.Duration) string {
+	trim := func(x float64, decimals int) string {
+		text := strconv.FormatFloat(x, 'f', decimals, 64)
+		if strings.Contains(text, ".") {
+			text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+		}
+		return text
+	}
+	switch abs := d.Abs(); {
+	case abs == 0:
+		return "0 s"
+	case abs < 10*time.Microsecond:
+		return strconv.FormatInt(d.Nanoseconds(), 10) + " ns"
+	case abs < time.Millisecond:
+		return trim(float64(d.Nanoseconds())/1e6, 3) + " ms"
+	case abs < time.Second:
+		return trim(float64(d.Nanoseconds())/1e6, 1) + " ms"
+	}
+	return trim(d.Seconds(), 3) + " s"
+}
+
+// instant writes a time since the trial's start: seconds with three decimals,
+// and a fourth if it says something.
+func instant(d time.Duration) string {
+	text := strconv.FormatFloat(d.Seconds(), 'f', 4, 64)
+	return strings.TrimSuffix(text, "0") + " s"
+}

@@ -1,0 +1,204 @@
+package reports
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// ms is a time in a hand-made trial.
+func ms(x float64) time.Duration { return time.Duration(x * float64(time.Millisecond)) }
+
+// tape is a hand-made trial: entries and commands in any order of writing.
+type tape struct {
+	ops      []history.Op
+	commands []history.Command
+	claims   history.Claims
+	seq      int64
+	windows  int
+	process  map[int]history.Process
+}
+
+func newTape() *tape {
+	return &tape{
+		claims:  history.Claims{Lock: "set-nx-px", Quorum: 1, TTL: time.Second, KeyTTL: time.Second, Recovery: time.Second},
+		process: map[int]history.Process{},
+	}
+}
+
+func (t *tape) proc(client int) history.Process {
+	if p, ok := t.process[client]; ok {
+		return p
+	}
+	return history.Process(client)
+}
+
+// op adds an operation that ends with typ at done; done < 0 leaves it open.
+func (t *tape) op(client int, f string, start, done float64, typ history.Type, change func(*history.Op)) {
+	op := history.Op{Time: ms(start), Process: t.proc(client), Client: client, Type: history.Invoke, F: f, Lock: "orders"}
+	if change != nil {
+		change(&op)
+	}
+	invoke := op
+	invoke.Value, invoke.Seq, invoke.Error, invoke.Reason = nil, 0, "", ""
+	t.ops = append(t.ops, invoke)
+	if done >= 0 {
+		op.Time, op.Type = ms(done), typ
+		t.ops = append(t.ops, op)
+	}
+	if typ == history.Info {
+		t.process[client] = t.proc(client) + 3
+	}
+}
+
+func (t *tape) acquire(client int, start, done float64) {
+	t.op(client, history.FAcquire, start, done, history.OK, func(o *history.Op) {
+		o.Lease = &history.Lease{Token: "token-" + string(rune('a'+client))}
+	})
+}
+
+func (t *tape) acquireMode(client int, mode history.Mode, start, done float64) {
+	t.op(client, history.FAcquire, start, done, history.OK, func(o *history.Op) { o.Mode = mode })
+}
+
+func (t *tape) busy(client int, start, done float64) {
+	t.op(client, history.FAcquire, start, done, history.Fail, func(o *history.Op) { o.Reason = history.Busy })
+}
+
+func (t *tape) unknown(client int, f string, start, done float64) {
+	t.op(client, f, start, done, history.Info, func(o *history.Op) {
+		o.Reason, o.Error = history.Unknown, "read tcp 127.0.0.1:4711: i/o timeout"
+	})
+}
+
+func (t *tape) release(client int, start, done float64, typ history.Type) {
+	t.op(client, history.FRelease, start, done, typ, func(o *history.Op) {
+		if typ == history.Fail {
+			o.Reason = history.NotHeld
+		}
+	})
+}
+
+func (t *tape) releaseMode(client int, mode history.Mode, start, done float64) {
+	t.op(client, history.FRelease, start, done, history.OK, func(o *history.Op) { o.Mode = mode })
+}
+
+func (t *tape) touch(client int, f string, at float64, value ...int64) {
+	t.seq++
+	seq := t.seq
+	t.op(client, f, at, at+1, history.OK, func(o *history.Op) { o.Value, o.Seq = value, seq })
+}
+
+// window adds a fault from start to end; end < 0 leaves it open.
+func (t *tape) window(fault, target string, start, end float64, hits int, evidence string) {
+	t.windows++
+	op := history.Op{Process: history.Nemesis, Client: history.NoClient, F: fault}
+	open, done := op, op
+	open.Time, open.Type = ms(start), history.Invoke
+	open.Window = &history.Window{Fault: fault, ID: t.windows, Target: target, Planned: "at " + instant(ms(start))}
+	t.ops = append(t.ops, open)
+	if end >= 0 {
+		done.Time, done.Type = ms(end), history.Info
+		done.Window = &history.Window{Fault: fault, ID: t.windows, Target: target, Hits: hits, Evidence: evidence}
+		t.ops = append(t.ops, done)
+	}
+}
+
+// event adds an event of the nemesis.
+func (t *tape) event(f string, at float64, change func(*history.Op)) {
+	op := history.Op{Time: ms(at), Process: history.Nemesis, Client: history.NoClient, Type: history.Info, F: f}
+	if change != nil {
+		change(&op)
+	}
+	t.ops = append(t.ops, op)
+}
+
+func (t *tape) crash(client int, at float64) {
+	t.event(history.FCrash, at, func(o *history.Op) { o.Client = client })
+}
+
+// command adds a command that took two milliseconds, answered with reply;
+// "" leaves the answer unseen.
+func (t *tape) command(client int, node string, sent float64, reply, text string) *history.Command {
+	c := history.Command{Client: client, Node: node, Conn: 1, Op: -1, Sent: ms(sent), Arrived: ms(sent + 0.6), Served: ms(sent + 1), Replied: ms(sent + 1.8), Reply: history.Bytes(reply)}
+	for _, f := range strings.Fields(text) {
+		c.Args = append(c.Args, history.Bytes(f))
+	}
+	t.commands = append(t.commands, c)
+	return &t.commands[len(t.commands)-1]
+}
+
+// evidence numbers everything in order of time.
+func (t *tape) evidence() history.Evidence {
+	slices.SortStableFunc(t.ops, func(a, b history.Op) int { return cmp.Compare(a.Time, b.Time) })
+	for i := range t.ops {
+		t.ops[i].Index = i
+	}
+	slices.SortStableFunc(t.commands, func(a, b history.Command) int { return cmp.Compare(a.Sent, b.Sent) })
+	pairs, err := history.Pairs(t.ops)
+	if err != nil {
+		panic("impossible hand-made history: " + err.Error())
+	}
+	for i := range t.commands {
+		c := &t.commands[i]
+		c.Index, c.Exec = i, i+1
+		for _, p := range pairs {
+			if p.Invoke.Client == c.Client && p.Invoke.Time <= c.Sent && (p.Complete == nil || c.Sent <= p.Complete.Time) {
+				c.Op = p.Invoke.Index
+			}
+		}
+	}
+	return history.Evidence{Ops: t.ops, Commands: t.commands, Claims: t.claims}
+}
+
+// sampleTrial is a hand-made trial with its evidence.
+type sampleTrial struct {
+	Name  string
+	Trial campaign.Trial
+	history.Evidence
+}
+
+// finding completes a hand-made finding with the indices of what its clients
+// did in its interval, as the checker would give them.
+func finding(e history.Evidence, cause checker.Cause, from, to float64, summary string, clients ...int) checker.Finding {
+	f := checker.Finding{Cause: cause, Summary: summary, Lock: "orders", Clients: clients, From: ms(from), To: ms(to)}
+	for _, op := range e.Ops {
+		if slices.Contains(clients, op.Client) && op.F == history.FAcquire && op.Type == history.OK && op.Time <= f.To {
+			f.Ops = append(f.Ops, op.Index)
+		}
+	}
+	return f
+}
+
+func violated(oracle string, fs ...checker.Finding) checker.Verdict {
+	return checker.Verdict{Oracle: oracle, Result: checker.Violated, Findings: fs}
+}
+
+// trial wraps verdicts into the trial of a cell.
+func (t *tape) trial(lock, fault string, kind locks.Kind, e history.Evidence, verdicts ...checker.Verdict) campaign.Trial {
+	out := campaign.Trial{
+		Spec: campaign.Spec{
+			Lock: lock, Workload: "mutex", Fault: fault, Testbed: "process", Topology: "single", Seed: 7,
+			Options: workloads.Options{Clients: 3, Keys: 1, TTL: time.Second, Hold: 100 * time.Millisecond, Duration: 3 * time.Second, Seed: 7},
+		},
+		Outcome: campaign.Violated, Kind: kind, Verdicts: verdicts,
+		Hits: 1, Ops: len(e.Ops), Commands: len(e.Commands), Hash: history.Hash(e.Ops, e.Commands),
+		Dir: "trials/" + lock + "/" + fault + "/mutex-0", Elapsed: 3 * time.Second,
+	}
+	for _, v := range verdicts {
+		for _, f := range v.Findings {
+			out.Flaws = append(out.Flaws, campaign.Flaw{Oracle: v.Oracle, Cause: string(f.Cause), Kind: kind, Forever: f.Forever})
+			if v.Oracle == "liveness" && len(verdicts) == 1 {
+				out.Outcome = campaign.Blocked
+			}
+		}
+	}
+	return out
+}

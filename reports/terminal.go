@@ -1,0 +1,324 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// Matrix writes the matrix as text: recipes down, faults across, the worst
+// verdict in each cell, then what the words mean, then the cells that could not
+// be judged. With color it uses ANSI escapes. On a terminal it is as wide as
+// fits, in several parts if it must be.
+func Matrix(w io.Writer, m campaign.Matrix, color bool) error {
+	width := 0
+	if f, ok := w.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
+			width = n
+		}
+	}
+	_, err := io.WriteString(w, terminal(m, registries(), color, width))
+	return err
+}
+
+// symbol is a cell as the terminal shows it.
+type symbol struct {
+	Text  string
+	Color text.Colors
+}
+
+// cellSymbol is short enough for twenty columns beside each other.
+func cellSymbol(c campaign.Cell) symbol {
+	switch c.Verdict {
+	case campaign.Violated:
+		switch c.Kind {
+		case locks.Bug:
+			return symbol{"BUG", text.Colors{text.FgHiRed, text.Bold}}
+		case locks.Limit:
+			return symbol{"limit", text.Colors{text.FgYellow}}
+		}
+		return symbol{"NEW!", text.Colors{text.FgHiWhite, text.BgRed, text.Bold}}
+	case campaign.Blocked:
+		s := symbol{"ttl", text.Colors{text.FgCyan}}
+		if c.Forever {
+			s = symbol{"BLOCK", text.Colors{text.FgHiMagenta, text.Bold}}
+		}
+		if c.Kind == "" {
+			s.Text, s.Color = s.Text+"!", text.Colors{text.FgHiWhite, text.BgRed, text.Bold}
+		}
+		return s
+	case campaign.NotExercised:
+		return symbol{"–", text.Colors{text.Faint}}
+	case campaign.NotSupported:
+		return symbol{"n/s", text.Colors{text.Faint}}
+	case campaign.Holds:
+		return symbol{fmt.Sprintf("0/%d", c.Exercised), text.Colors{text.FgGreen}}
+	}
+	return symbol{"?", text.Colors{text.FgHiYellow, text.ReverseVideo}}
+}
+
+// legendOf explains the symbols that a matrix uses, worst first.
+func legendOf(cells []campaign.Cell) []string {
+	words := []struct{ symbol, meaning string }{
+		{"NEW!", "violated, and its recipe declares no such flaw"},
+		{"BUG", "violated: the recipe breaks its own word"},
+		{"limit", "violated: no unfenced lease can promise it"},
+		{"BLOCK", "blocked for ever"},
+		{"BLOCK!", "blocked for ever, undeclared"},
+		{"ttl", "blocked up to the lease time"},
+		{"ttl!", "the same, undeclared"},
+		{"?", "unknown"},
+		{"–", "the fault hit nothing"},
+		{"n/s", "not supported"},
+		{"0/", "0/n: no violation in n trials (95 % bound: at most 3/n of them)"},
+	}
+	used := map[string]bool{}
+	for _, c := range cells {
+		s := cellSymbol(c).Text
+		if strings.HasPrefix(s, "0/") {
+			s = "0/"
+		}
+		used[s] = true
+	}
+	var out []string
+	for _, w := range words {
+		switch {
+		case !used[w.symbol]:
+		case w.symbol == "0/":
+			out = append(out, w.meaning)
+		default:
+			out = append(out, w.symbol+" "+w.meaning)
+		}
+	}
+	return out
+}
+
+// terminal renders the matrix; width 0 is unlimited.
+func terminal(m campaign.Matrix, g glossary, color bool, width int) string {
+	paint := func(c text.Colors, s string) string {
+		if !color {
+			return s
+		}
+		return c.EscapeSeq() + s + text.Reset.EscapeSeq()
+	}
+	recipes, faults := axes(m)
+	var b strings.Builder
+	for _, part := range columns(recipes, faults, width) {
+		b.WriteString(grid(m, recipes, part, paint))
+		b.WriteString("\n")
+	}
+	if len(m.Cells) == 0 {
+		return "no cells: nothing was run\n"
+	}
+	wrap(&b, "", legendOf(m.Cells), width)
+	b.WriteString("\n")
+	b.WriteString(faultLegend(faults, g))
+	b.WriteString(unjudged(m))
+	return b.String()
+}
+
+// axes are the recipes and faults of a matrix, in its order.
+func axes(m campaign.Matrix) (recipes, faults []string) {
+	for _, c := range m.Cells {
+		if !slices.Contains(recipes, c.Lock) {
+			recipes = append(recipes, c.Lock)
+		}
+		if !slices.Contains(faults, c.Fault) {
+			faults = append(faults, c.Fault)
+		}
+	}
+	return recipes, faults
+}
+
+// columnWidth is the least that one fault takes, with its gap.
+const columnWidth = 7
+
+// columns divides the faults into parts that fit the width.
+func columns(recipes, faults []string, width int) [][]string {
+	stub := len("recipe") + 1
+	for _, r := range recipes {
+		stub = max(stub, len(r)+1)
+	}
+	var parts [][]string
+	used := 0
+	for _, f := range faults {
+		need := columnWidth
+		for _, line := range strings.Split(heading(f), "\n") {
+			need = max(need, len(line)+1)
+		}
+		if len(parts) == 0 || width > 0 && used+need > width {
+			parts, used = append(parts, nil), stub
+		}
+		parts[len(parts)-1] = append(parts[len(parts)-1], f)
+		used += need
+	}
+	return parts
+}
+
+func grid(m campaign.Matrix, recipes, faults []string, paint func(text.Colors, string) string) string {
+	t := table.NewWriter()
+	style := table.StyleDefault
+	style.Box.PaddingLeft, style.Box.PaddingRight, style.Box.MiddleVertical = " ", "", ""
+	style.Box.MiddleHorizontal, style.Box.MiddleSeparator = "─", "─"
+	style.Box.LeftSeparator, style.Box.RightSeparator = "", ""
+	style.Options = table.Options{SeparateHeader: true}
+	style.Format = table.FormatOptions{}
+	style.Color = table.ColorOptions{}
+	t.SetStyle(style)
+	configs := []table.ColumnConfig{{Number: 1, Align: text.AlignLeft, AlignHeader: text.AlignLeft, VAlignHeader: text.VAlignBottom}}
+	header := table.Row{"recipe"}
+	for i, f := range faults {
+		header = append(header, heading(f))
+		configs = append(configs, table.ColumnConfig{
+			Number: i + 2, Align: text.AlignCenter, AlignHeader: text.AlignCenter,
+			VAlignHeader: text.VAlignBottom, WidthMin: columnWidth - 1,
+		})
+	}
+	t.SetColumnConfigs(configs)
+	t.AppendHeader(header)
+	for _, r := range recipes {
+		row := table.Row{r}
+		for _, f := range faults {
+			text := ""
+			if c, ok := cellOf(m, r, f); ok {
+				s := cellSymbol(c)
+				text = paint(s.Color, s.Text)
+			}
+			row = append(row, text)
+		}
+		t.AppendRow(row)
+	}
+	lines := strings.Split(t.Render(), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func cellOf(m campaign.Matrix, lock, fault string) (campaign.Cell, bool) {
+	i := slices.IndexFunc(m.Cells, func(c campaign.Cell) bool { return c.Lock == lock && c.Fault == fault })
+	if i < 0 {
+		return campaign.Cell{}, false
+	}
+	return m.Cells[i], true
+}
+
+// heading breaks a fault's name into lines of at most six letters.
+func heading(fault string) string {
+	var lines []string
+	for _, word := range strings.Split(fault, "-") {
+		for len(word) > columnWidth-1 {
+			if len(word) == columnWidth {
+				break // "restart" stands one letter out rather than broken
+			}
+			lines = append(lines, word[:columnWidth-2]+"-")
+			word = word[columnWidth-2:]
+		}
+		lines = append(lines, word)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// wrap writes entries, separated by dots, in lines of at most width columns.
+func wrap(b *strings.Builder, indent string, entries []string, width int) {
+	if width <= 0 {
+		width = 120
+	}
+	line := indent
+	for i, e := range entries {
+		if i > 0 && len([]rune(line))+3+len([]rune(e)) > width {
+			b.WriteString(line + "\n")
+			line = indent
+		} else if i > 0 {
+			line += " · "
+		}
+		line += e
+	}
+	b.WriteString(line + "\n")
+}
+
+// faultLegend says what the faults do.
+func faultLegend(faults []string, g glossary) string {
+	var b strings.Builder
+	widest := 0
+	for _, f := range faults {
+		widest = max(widest, len(f))
+	}
+	for _, f := range faults {
+		for _, t := range g.Faults {
+			if t.Name == f {
+				fmt.Fprintf(&b, "%-*s  %s\n", widest, f, t.Doc)
+			}
+		}
+	}
+	return b.String()
+}
+
+// unjudged lists the cells that say nothing about their recipe, with the reason.
+func unjudged(m campaign.Matrix) string {
+	var b strings.Builder
+	groups := []struct {
+		verdict campaign.Outcome
+		title   string
+	}{
+		{campaign.Unknown, "unknown"},
+		{campaign.NotExercised, "fault not exercised"},
+		{campaign.NotSupported, "not supported"},
+	}
+	for _, g := range groups {
+		for _, r := range reasons(m, g.verdict) {
+			fmt.Fprintf(&b, "%s: %s\n", g.title, r)
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\n" + b.String()
+}
+
+// reasons groups the cells of a verdict by why, then by fault: "failover:
+// exists-set, setnx (why)".
+func reasons(m campaign.Matrix, verdict campaign.Outcome) []string {
+	type group struct{ fault, why string }
+	var order []group
+	recipes := map[group][]string{}
+	for _, c := range m.Cells {
+		if c.Verdict != verdict {
+			continue
+		}
+		g := group{c.Fault, c.Why}
+		if _, ok := recipes[g]; !ok {
+			order = append(order, g)
+		}
+		recipes[g] = append(recipes[g], c.Lock)
+	}
+	all, faults := axes(m)
+	slices.SortStableFunc(order, func(a, b group) int { return slices.Index(faults, a.fault) - slices.Index(faults, b.fault) })
+	var out []string
+	for _, g := range order {
+		who := strings.Join(recipes[g], ", ")
+		if len(recipes[g]) == len(all) && len(all) > 1 {
+			who = "all recipes"
+		}
+		line := g.fault + ": " + who
+		if why := firstLine(g.why); why != "" {
+			line += " (" + why + ")"
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}

@@ -1,0 +1,34 @@
+package reports
+
+import (
+	"testing"
+)
+
+func TestTimelineOfEveryCause(t *testing.T) {
+	for _, s := range sampleTrials() {
+		t.Run(s.Name, func(t *testing.T) {
+			f, ok := focusOn(s.Trial, s.Evidence)
+			if !ok {
+				t.Fatal("no finding to focus on")
+			}
+			got, err := timeline(newScene(s.Trial, s.Evidence, f), testGlossary.faultColor)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, "timeline/"+s.Name+".svg", got)
+			wellFormed(t, got)
+		})
+	}
+}
+
+func TestCounterexampleOfEveryCause(t *testing.T) {
+	for _, s := range sampleTrials() {
+		t.Run(s.Name, func(t *testing.T) {
+			f, ok := focusOn(s.Trial, s.Evidence)
+			if !ok {
+				t.Fatal("no finding to focus on")
+			}
+			golden(t, "counterexample/"+s.Name+".md", testGlossary.counterexample(s.Trial, s.Evidence, f, "store/demo"))
+		})
+	}
+}

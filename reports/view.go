@@ -1,0 +1,272 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// result is all that the campaign's pages are made of.
+type result struct {
+	Info   campaign.Info
+	Matrix campaign.Matrix
+	Trials []campaign.Trial
+	// Details of the kept violated trials, by Trial.Dir.
+	Details  map[string]detail
+	Latency  []latency
+	Glossary glossary
+}
+
+// detail is what a page tells of one violated trial.
+type detail struct {
+	Story    string
+	Declared string
+	Timeline []byte // SVG
+}
+
+// view is a campaign as report.html and report.md show it.
+type view struct {
+	Command, Store, Testbed, Seed, Started string
+	Versions, Setup                        []fact
+	Tally                                  []tally
+	TrialCount, ViolationCount             int
+	Faults                                 []named
+	Rows                                   []viewRow
+	Words                                  []wordText
+	Oracles                                []named
+	Details                                []recipeDetails
+	Unexpected, Missed                     []campaign.Surprise
+	Expect                                 bool
+	Failed                                 []fact
+	Unknown, NotExercised, NotSupported    []string
+	Interrupted                            bool
+	Plots                                  []plotView
+}
+
+// fact is a labelled value.
+type fact struct{ Label, Value string }
+
+// tally counts the cells of one verdict.
+type tally struct {
+	Class, Words string
+	Count        int
+}
+
+type viewRow struct {
+	Recipe, Document, Summary string
+	Cells                     []viewCell
+}
+
+// viewCell is one cell of the matrix; Class is empty where nothing was planned.
+type viewCell struct {
+	Class, Word, Count, Title, Anchor string
+}
+
+// recipeDetails are the violated cells of one recipe.
+type recipeDetails struct {
+	Recipe, Document, Summary string
+	Cells                     []cellDetail
+}
+
+// cellDetail is one violated cell.
+type cellDetail struct {
+	Anchor, Lock, Fault, Class, Words string
+	Flaws                             []flawView
+	Share                             string // "3 of 5 trials"
+	Story, Declared                   string
+	Timeline                          []byte
+	Dir, Replay, Check                string
+}
+
+// flawView is one (oracle, cause) of a cell.
+type flawView struct {
+	Oracle, Cause, Title, Kind string
+}
+
+type plotView struct {
+	File, Title string
+	Picture     []byte
+}
+
+// wordText explains a verdict word.
+type wordText struct {
+	Class, Word, Meaning string
+}
+
+// verdictWords explains every verdict, worst first.
+var verdictWords = []wordText{
+	{"new", "violated: undeclared", "An oracle was violated in a way that the recipe does not declare as a flaw. Somebody should look."},
+	{"bug", "violated: bug", "The recipe breaks what its document or library claims, or what its own commands could have kept."},
+	{"limit", "violated: limit", "No unfenced lease of this topology can promise it; the paragraph names the assumption that broke in that trial."},
+	{"block", "blocked for ever", "Nobody would ever have got in again: a key without an expiry and without a living owner, or a renewal that outlives its owner. A post-mortem of the nodes shows it."},
+	{"ttl", "blocked up to TTL", "Others had to wait until an orphaned key expired: the price of a lease."},
+	{"unknown", "unknown", "An oracle could not tell, or no trial finished. Never counted as a pass."},
+	{"idle", "fault not exercised", "The fault hit nothing in any trial, so nothing was tested."},
+	{"unsupported", "not supported", "Testbed or topology cannot do it."},
+	{"holds", "no violation in n trials", "Nothing was violated in n trials whose fault demonstrably hit something. That is no proof: with 95 % confidence, at most 3/n of such trials would show a violation."},
+}
+
+// newView arranges a result for reading.
+func newView(r result) view {
+	recipes, faults := axes(r.Matrix)
+	v := view{
+		Command: r.Matrix.Command, Store: r.Matrix.Store, Testbed: r.Matrix.Testbed,
+		Seed: strconv.FormatUint(r.Matrix.Seed, 10), Expect: r.Info.Config.Expect,
+		Unexpected: r.Matrix.Unexpected, Missed: r.Matrix.Missed, Interrupted: r.Matrix.Interrupted,
+		Unknown:      reasons(r.Matrix, campaign.Unknown),
+		NotExercised: reasons(r.Matrix, campaign.NotExercised),
+		NotSupported: reasons(r.Matrix, campaign.NotSupported),
+		Oracles:      r.Glossary.Oracles,
+	}
+	if !r.Info.Started.IsZero() {
+		v.Started = r.Info.Started.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	v.Versions, v.Setup = versionFacts(r.Info.Versions), setupFacts(r.Info.Config)
+	for _, f := range faults {
+		v.Faults = append(v.Faults, r.Glossary.fault(f))
+	}
+	for _, t := range r.Trials {
+		if t.Violation() {
+			v.ViolationCount++
+		}
+	}
+	v.TrialCount = len(r.Trials)
+	used := map[string]int{}
+	for _, recipe := range recipes {
+		row := viewRow{Recipe: recipe}
+		if known, ok := r.Glossary.recipe(recipe); ok {
+			row.Document, row.Summary = known.Document, known.Summary
+		}
+		details := recipeDetails{Recipe: row.Recipe, Document: row.Document, Summary: row.Summary}
+		for _, fault := range faults {
+			c, ok := cellOf(r.Matrix, recipe, fault)
+			if !ok {
+				row.Cells = append(row.Cells, viewCell{})
+				continue
+			}
+			cell := newViewCell(c)
+			used[cell.Class]++
+			row.Cells = append(row.Cells, cell)
+			if cell.Anchor != "" {
+				details.Cells = append(details.Cells, newCellDetail(c, cell, r))
+			}
+		}
+		v.Rows = append(v.Rows, row)
+		if len(details.Cells) > 0 {
+			v.Details = append(v.Details, details)
+		}
+	}
+	for _, w := range verdictWords {
+		if n := used[w.Class]; n > 0 {
+			v.Words = append(v.Words, w)
+			v.Tally = append(v.Tally, tally{w.Class, w.Word, n})
+		}
+	}
+	for _, t := range r.Matrix.Failed {
+		v.Failed = append(v.Failed, fact{fmt.Sprintf("%s under %s, %s, trial %d", t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Trial), firstLine(t.Err)})
+	}
+	return v
+}
+
+// fault returns what is known of a fault.
+func (g glossary) fault(name string) named {
+	for _, f := range g.Faults {
+		if f.Name == name {
+			return f
+		}
+	}
+	return named{Name: name}
+}
+
+func versionFacts(v campaign.Versions) []fact {
+	var out []fact
+	for _, f := range []fact{{"lockstorm", v.Lockstorm}, {"Go", v.Go}, {"Redis", v.Redis}} {
+		if f.Value != "" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func setupFacts(c campaign.Config) []fact {
+	var out []fact
+	add := func(label, value string, show bool) {
+		if show {
+			out = append(out, fact{label, value})
+		}
+	}
+	add("clients", strconv.Itoa(c.Clients), c.Clients > 0)
+	add("keys", strconv.Itoa(c.Keys), c.Keys > 0)
+	add("TTL", length(c.TTL), c.TTL > 0)
+	add("hold", length(c.Hold), c.Hold > 0)
+	add("disturbed for", length(c.Duration), c.Duration > 0)
+	add("trials per cell and workload", strconv.Itoa(c.Trials), c.Trials > 0)
+	add("topology", string(c.Topology), c.Topology != "")
+	add("clients", "trusting: they ignore deadlines and lost leases", c.Trusting)
+	return out
+}
+
+// classOf is the verdict's class in the page's style sheet.
+func classOf(c campaign.Cell) string {
+	switch {
+	case (c.Verdict == campaign.Violated || c.Verdict == campaign.Blocked) && c.Kind == "":
+		return "new"
+	case c.Verdict == campaign.Violated && c.Kind == locks.Bug:
+		return "bug"
+	case c.Verdict == campaign.Violated:
+		return "limit"
+	case c.Verdict == campaign.Blocked && c.Forever:
+		return "block"
+	case c.Verdict == campaign.Blocked:
+		return "ttl"
+	case c.Verdict == campaign.NotExercised:
+		return "idle"
+	case c.Verdict == campaign.NotSupported:
+		return "unsupported"
+	case c.Verdict == campaign.Holds:
+		return "holds"
+	}
+	return "unknown"
+}
+
+func newViewCell(c campaign.Cell) viewCell {
+	v := viewCell{Class: classOf(c), Word: strings.ToLower(strings.TrimSuffix(cellSymbol(c).Text, "!")), Title: c.Words()}
+	switch c.Verdict {
+	case campaign.Violated, campaign.Blocked:
+		v.Count = fmt.Sprintf("%d/%d", c.Violations, c.Trials)
+		v.Title += ": " + strings.Join(c.Causes, ", ")
+		v.Anchor = anchor(c.Lock, c.Fault)
+	case campaign.Holds:
+		v.Title += fmt.Sprintf(" (95 %%: at most %.0f %% of trials)", 100*c.Bound())
+	default:
+		if c.Why != "" {
+			v.Title += ": " + firstLine(c.Why)
+		}
+	}
+	return v
+}
+
+func anchor(lock, fault string) string { return lock + "--" + fault }
+
+func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
+	d := cellDetail{
+		Anchor: v.Anchor, Lock: c.Lock, Fault: c.Fault, Class: v.Class, Words: c.Words(),
+		Share: fmt.Sprintf("%d of %d trials", c.Violations, c.Trials), Dir: c.Dir, Replay: c.Replay,
+	}
+	if c.Dir != "" {
+		d.Check = "lockstorm check " + shellWord(path.Join(r.Matrix.Store, c.Dir))
+		x := r.Details[c.Dir]
+		d.Story, d.Declared, d.Timeline = x.Story, x.Declared, x.Timeline
+	}
+	for _, f := range c.Flaws {
+		d.Flaws = append(d.Flaws, flawView{f.Oracle, f.Cause, explain(f.Cause).Title, cmp.Or(string(f.Kind), "undeclared")})
+	}
+	slices.SortStableFunc(d.Flaws, func(a, b flawView) int { return cmp.Compare(rankOf(a.Oracle), rankOf(b.Oracle)) })
+	return d
+}

@@ -1,0 +1,379 @@
+package reports
+
+import (
+	"cmp"
+	"crypto/sha1"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// keyEvent is one thing that happened to a key on a node.
+type keyEvent struct {
+	At     time.Duration
+	Node   string
+	Key    string
+	Client int // whose command it was; history.NoClient for the node's own doing
+	Kind   keyEventKind
+	TTL    time.Duration // the life that was set; 0 = none
+	Owner  int           // whose claim the key carried just before; history.NoClient if none
+	// Command is the index of the command, -1 for the node's own doing.
+	Command int
+}
+
+// foreign says whether a client's command changed what carried another's claim.
+func (x keyEvent) foreign() bool { return x.Client >= 0 && x.Owner >= 0 && x.Client != x.Owner }
+
+// keyEventKind is what happened.
+type keyEventKind string
+
+const (
+	keySet     keyEventKind = "set"
+	keyRenewed keyEventKind = "renewed"
+	keyPersist keyEventKind = "persisted"
+	keyDeleted keyEventKind = "deleted"
+	keyExpired keyEventKind = "expired"
+	keyLost    keyEventKind = "lost"
+)
+
+// keySpan is a time during which a key on a node carried one client's claim.
+type keySpan struct {
+	Node, Key string
+	Owner     int
+	From, To  time.Duration
+	End       keyEventKind // "" = it outlived the trial; keySet = the next claim replaced it
+	Forever   bool         // it had no TTL when it ended
+}
+
+// effect is what one command did to one key.
+type effect struct {
+	kind  history.EffectKind
+	key   string
+	field bool
+	ttl   time.Duration
+}
+
+// keyLife reads what happened to every key of every node from the commands
+// that ran there, in the order in which the nodes answered, and from the nemesis's
+// events. Expiries are computed from the lives that commands set: nobody sends
+// them.
+func keyLife(e history.Evidence) ([]keyEvent, []keySpan) {
+	l := keyLog{open: map[keyName]*keyState{}, end: endOf(e)}
+	type entry struct {
+		at  time.Duration
+		cmd *history.Command
+		op  *history.Op
+	}
+	var entries []entry
+	for i := range e.Commands {
+		if e.Commands[i].Ran() {
+			entries = append(entries, entry{at: e.Commands[i].Served, cmd: &e.Commands[i]})
+		}
+	}
+	for i := range e.Ops {
+		if op := &e.Ops[i]; op.Process == history.Nemesis && (op.F == history.FNodeUp || op.F == history.FNodeDown) {
+			entries = append(entries, entry{at: op.Time, op: op})
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
+	down, gone := nodeDowns(e.Ops)
+	for _, x := range entries {
+		l.expire(x.at)
+		switch {
+		case x.cmd != nil:
+			for _, f := range effects(*x.cmd, e.Claims.Scripts) {
+				l.apply(*x.cmd, f)
+			}
+		case x.op.F == history.FNodeUp && x.op.Error != "":
+			l.lose(x.op.Node, down[x.op.Index])
+		case x.op.F == history.FNodeDown && gone[x.op.Node] == x.op.Time:
+			l.lose(x.op.Node, x.op.Time)
+		}
+	}
+	l.expire(l.end)
+	l.finish()
+	return l.events, l.spans
+}
+
+// endOf is the time of the evidence's last entry.
+func endOf(e history.Evidence) time.Duration {
+	var end time.Duration
+	if n := len(e.Ops); n > 0 {
+		end = e.Ops[n-1].Time
+	}
+	for _, c := range e.Commands {
+		end = max(end, c.Sent, c.Served, c.Replied)
+	}
+	return end
+}
+
+// nodeDowns maps the index of each node-up event to the time its node went
+// down, and each node that never came back to when it went.
+func nodeDowns(ops []history.Op) (downs map[int]time.Duration, gone map[string]time.Duration) {
+	downs, gone = map[int]time.Duration{}, map[string]time.Duration{}
+	for _, op := range ops {
+		switch op.F {
+		case history.FNodeDown:
+			gone[op.Node] = op.Time
+		case history.FNodeUp:
+			at, ok := gone[op.Node]
+			if !ok {
+				at = op.Time
+			}
+			downs[op.Index] = at
+			delete(gone, op.Node)
+		}
+	}
+	return downs, gone
+}
+
+type keyName struct{ node, key string }
+
+type keyState struct {
+	since    time.Duration
+	owner    int          // who set it last
+	fields   map[int]bool // owners with a field of their own, for hashes
+	deadline time.Duration
+}
+
+type keyLog struct {
+	open   map[keyName]*keyState
+	events []keyEvent
+	spans  []keySpan
+	end    time.Duration
+}
+
+// names lists the keys that live now, sorted.
+func (l *keyLog) names() []keyName {
+	all := make([]keyName, 0, len(l.open))
+	for n := range l.open {
+		all = append(all, n)
+	}
+	slices.SortFunc(all, func(a, b keyName) int {
+		return cmp.Or(cmp.Compare(l.open[a].deadline, l.open[b].deadline), cmp.Compare(a.node, b.node), cmp.Compare(a.key, b.key))
+	})
+	return all
+}
+
+func (l *keyLog) expire(now time.Duration) {
+	for _, n := range l.names() {
+		if s := l.open[n]; s.deadline > 0 && s.deadline < now {
+			l.event(n, s.deadline, history.NoClient, keyExpired, 0, -1)
+			l.close(n, s.deadline, keyExpired)
+		}
+	}
+}
+
+func (l *keyLog) lose(node string, at time.Duration) {
+	for _, n := range l.names() {
+		if n.node == node {
+			l.event(n, at, history.NoClient, keyLost, 0, -1)
+			l.close(n, at, keyLost)
+		}
+	}
+}
+
+func (l *keyLog) event(n keyName, at time.Duration, client int, kind keyEventKind, ttl time.Duration, command int) {
+	owner := history.NoClient
+	if s := l.open[n]; s != nil {
+		owner = s.owner
+	}
+	l.events = append(l.events, keyEvent{At: at, Node: n.node, Key: n.key, Client: client, Kind: kind, TTL: ttl, Owner: owner, Command: command})
+}
+
+func (l *keyLog) close(n keyName, at time.Duration, why keyEventKind) {
+	s := l.open[n]
+	if s == nil {
+		return
+	}
+	l.spans = append(l.spans, keySpan{Node: n.node, Key: n.key, Owner: s.owner, From: s.since, To: max(at, s.since), End: why, Forever: s.deadline == 0})
+	delete(l.open, n)
+}
+
+func (l *keyLog) apply(c history.Command, f effect) {
+	n := keyName{c.Node, f.key}
+	s := l.open[n]
+	switch f.kind {
+	case history.EffectSet:
+		l.event(n, c.Served, c.Client, keySet, f.ttl, c.Index)
+		fields := map[int]bool{}
+		deadline := time.Duration(0)
+		if f.field && s != nil {
+			fields, deadline = s.fields, s.deadline
+		}
+		if s != nil && s.owner == c.Client && f.field {
+			s.fields[c.Client] = true
+			break
+		}
+		l.close(n, c.Served, keySet)
+		fields[c.Client] = true
+		s = &keyState{since: c.Served, owner: c.Client, fields: fields, deadline: deadline}
+		if f.ttl > 0 {
+			s.deadline = c.Served + f.ttl
+		}
+		l.open[n] = s
+	case history.EffectExpire:
+		l.event(n, c.Served, c.Client, keyRenewed, f.ttl, c.Index)
+		if s != nil {
+			s.deadline = c.Served + f.ttl
+		}
+	case history.EffectPersist:
+		l.event(n, c.Served, c.Client, keyPersist, 0, c.Index)
+		if s != nil {
+			s.deadline = 0
+		}
+	case history.EffectDelete:
+		l.event(n, c.Served, c.Client, keyDeleted, 0, c.Index)
+		if f.field && s != nil {
+			delete(s.fields, c.Client)
+			if len(s.fields) > 0 {
+				break
+			}
+		}
+		l.close(n, c.Served, keyDeleted)
+	}
+}
+
+func (l *keyLog) finish() {
+	for _, n := range l.names() {
+		l.close(n, l.end, "")
+	}
+	slices.SortStableFunc(l.events, func(a, b keyEvent) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(l.spans, func(a, b keySpan) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Key, b.Key), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	})
+}
+
+// effects says what a command that ran did to keys, as far as its reply tells.
+func effects(c history.Command, scripts []history.Script) []effect {
+	if len(c.Args) < 2 {
+		return nil
+	}
+	name := strings.ToUpper(string(c.Args[0]))
+	if name == "EVAL" || name == "EVALSHA" {
+		return scriptEffects(name, c, scripts)
+	}
+	key, reply := string(c.Args[1]), string(c.Reply)
+	if strings.HasPrefix(reply, "ERR") {
+		return nil
+	}
+	arg := func(i int, unit time.Duration) time.Duration { return duration(c.Args, i, unit) }
+	changed := reply != "nil" && reply != "0"
+	switch name {
+	case "SET":
+		if changed {
+			return []effect{{kind: history.EffectSet, key: key, ttl: setTTL(c.Args)}}
+		}
+	case "SETNX", "GETSET":
+		if changed || name == "GETSET" {
+			return []effect{{kind: history.EffectSet, key: key}}
+		}
+	case "SETEX":
+		return []effect{{kind: history.EffectSet, key: key, ttl: arg(2, time.Second)}}
+	case "PSETEX":
+		return []effect{{kind: history.EffectSet, key: key, ttl: arg(2, time.Millisecond)}}
+	case "EXPIRE":
+		if changed {
+			return []effect{{kind: history.EffectExpire, key: key, ttl: arg(2, time.Second)}}
+		}
+	case "PEXPIRE":
+		if changed {
+			return []effect{{kind: history.EffectExpire, key: key, ttl: arg(2, time.Millisecond)}}
+		}
+	case "PERSIST":
+		if changed {
+			return []effect{{kind: history.EffectPersist, key: key}}
+		}
+	case "DEL", "UNLINK", "GETDEL":
+		if changed {
+			return []effect{{kind: history.EffectDelete, key: key}}
+		}
+	}
+	return nil
+}
+
+// setTTL is the life that a SET gives its key.
+func setTTL(args []history.Bytes) time.Duration {
+	for i := 3; i+1 < len(args); i++ {
+		switch strings.ToUpper(string(args[i])) {
+		case "EX":
+			return duration(args, i+1, time.Second)
+		case "PX":
+			return duration(args, i+1, time.Millisecond)
+		}
+	}
+	return 0
+}
+
+func duration(args []history.Bytes, i int, unit time.Duration) time.Duration {
+	if i >= len(args) {
+		return 0
+	}
+	n, err := strconv.ParseInt(string(args[i]), 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return time.Duration(n) * unit
+}
+
+// scriptEffects reads the recipe's declaration of the script that was called.
+func scriptEffects(name string, c history.Command, scripts []history.Script) []effect {
+	if len(c.Args) < 3 {
+		return nil
+	}
+	sum := strings.ToLower(string(c.Args[1]))
+	if name == "EVAL" {
+		h := sha1.Sum([]byte(c.Args[1]))
+		sum = hex.EncodeToString(h[:])
+	}
+	i := slices.IndexFunc(scripts, func(s history.Script) bool { return s.SHA1 == sum })
+	n, err := strconv.Atoi(string(c.Args[2]))
+	if i < 0 || err != nil || n < 0 || 3+n > len(c.Args) || strings.HasPrefix(string(c.Reply), "ERR") || strings.HasPrefix(string(c.Reply), "NOSCRIPT") {
+		return nil
+	}
+	declared, ok := scripts[i].Effects[string(c.Reply)]
+	if !ok {
+		declared = scripts[i].Effects["*"]
+	}
+	keys, argv := c.Args[3:3+n], c.Args[3+n:]
+	var out []effect
+	for _, d := range declared {
+		if d.Key < 0 || d.Key >= len(keys) {
+			continue
+		}
+		f := effect{kind: d.Kind, key: string(keys[d.Key]), field: d.Field}
+		if d.TTLArg > 0 {
+			f.ttl = duration(argv, d.TTLArg-1, d.TTLUnit)
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// scriptName is the declared name of the script that a command called, "" for
+// any other command.
+func scriptName(c history.Command, scripts []history.Script) string {
+	if len(c.Args) < 2 {
+		return ""
+	}
+	sum := string(c.Args[1])
+	switch strings.ToUpper(string(c.Args[0])) {
+	case "EVAL":
+		h := sha1.Sum([]byte(sum))
+		sum = hex.EncodeToString(h[:])
+	case "EVALSHA":
+		sum = strings.ToLower(sum)
+	default:
+		return ""
+	}
+	for _, s := range scripts {
+		if s.SHA1 == sum {
+			return s.Name
+		}
+	}
+	return ""
+}
