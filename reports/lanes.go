@@ -317,4 +317,3 @@ func (l lane) within(from, to time.Duration) lane {
 	l.Shades = slices.DeleteFunc(l.Shades, func(s shade) bool { return !overlaps(s.From, s.To, from, to) })
 	return l
 }
-
