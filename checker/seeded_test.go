@@ -1,0 +1,209 @@
+package checker
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// A bug is a mistake that one of the two checkers could make: it misreads the
+// evidence in one respect.
+type bug struct {
+	name    string
+	claims  history.Claims
+	misread func(history.Evidence) history.Evidence
+	text    string // a history on which it shows
+}
+
+// each returns a copy of e with every entry changed by change, or left out.
+func each(e history.Evidence, change func(*history.Op) (keep bool)) history.Evidence {
+	var ops []history.Op
+	for _, op := range e.Ops {
+		if op.Lease != nil {
+			l := *op.Lease
+			op.Lease = &l
+		}
+		if change(&op) {
+			ops = append(ops, op)
+		}
+	}
+	e.Ops = ops
+	return e
+}
+
+var bugs = []bug{
+	{"ignores deadlines", history.Claims{}, func(e history.Evidence) history.Evidence {
+		return each(e, func(op *history.Op) bool {
+			if op.Lease != nil {
+				op.Lease.Deadline = 0
+			}
+			return true
+		})
+	}, `
+		c0 acquire 1-2 ok deadline=5
+		c1 acquire 6-7 ok
+		c0 release 8-9 ok`},
+	{"takes every clock for a good one", history.Claims{}, func(e history.Evidence) history.Evidence {
+		return each(e, func(op *history.Op) bool { return op.F != history.FClock })
+	}, `
+		nemesis clock c0 0 offset=-50
+		c0 acquire 1-2 ok deadline=5
+		c1 acquire 6-7 ok
+		c0 release 80-81 ok`},
+	{"does not see crashes", history.Claims{}, func(e history.Evidence) history.Evidence {
+		return each(e, func(op *history.Op) bool { return op.F != history.FCrash })
+	}, `
+		c0 acquire 1-2 ok
+		nemesis crash c0 4
+		c1 acquire 6-7 ok`},
+	{"does not see losses", history.Claims{}, func(e history.Evidence) history.Evidence {
+		return each(e, func(op *history.Op) bool { return op.F != history.FLost })
+	}, `
+		c0 acquire 1-2 ok
+		c0 lost 4
+		c1 acquire 6-7 ok`},
+	{"believes in acquires of unknown outcome", history.Claims{}, func(e history.Evidence) history.Evidence {
+		return each(e, func(op *history.Op) bool {
+			if op.F == history.FAcquire && op.Type == history.Info {
+				op.Type = history.OK
+			}
+			return true
+		})
+	}, `
+		c0 acquire 1-2 info
+		c1 acquire 6-7 ok`},
+	{"lets readers disturb each other", history.Claims{ReadWrite: true}, func(e history.Evidence) history.Evidence {
+		return each(e, func(op *history.Op) bool {
+			op.Mode = ""
+			return true
+		})
+	}, `
+		c0 acquire 1-2 ok mode=read
+		c1 acquire 1-3 ok mode=read`},
+	{"frees a reentrant lock at its first release", history.Claims{Reentrant: true}, func(e history.Evidence) history.Evidence {
+		open := map[int]bool{}
+		return each(e, func(op *history.Op) bool {
+			if op.F == history.FAcquire && op.Type == history.OK {
+				if open[op.Client] {
+					op.Type = history.Fail
+				}
+				open[op.Client] = true
+			}
+			return true
+		})
+	}, `
+		c0 acquire 1-2 ok
+		c0 acquire 3-4 ok
+		c0 release 5-6 ok
+		c1 acquire 6-7 ok
+		c0 release 8-9 ok`},
+	{"holds on until the release is answered", history.Claims{}, func(e history.Evidence) history.Evidence {
+		ends := map[history.Process]int{}
+		e = each(e, func(*history.Op) bool { return true })
+		for i := len(e.Ops) - 1; i >= 0; i-- {
+			op := &e.Ops[i]
+			if op.F == history.FRelease && op.Type != history.Invoke {
+				ends[op.Process] = i
+			} else if at, ok := ends[op.Process]; ok && op.F == history.FRelease {
+				late := *op
+				late.Time = e.Ops[at].Time
+				e.Ops = slices.Insert(e.Ops, at, late)
+				e.Ops = slices.Delete(e.Ops, i, i+1)
+				delete(ends, op.Process)
+			}
+		}
+		for i := range e.Ops {
+			e.Ops[i].Index = i
+		}
+		return e
+	}, `
+		c0 acquire 1-2 ok
+		c0 release 5-9 ok
+		c1 acquire 6-7 ok`},
+}
+
+// A mistake in either checker, and in it alone, must come out as ErrDisagree.
+func TestABugInEitherCheckerIsCaughtByTheOther(t *testing.T) {
+	ctx := context.Background()
+	for _, b := range bugs {
+		e := history.Evidence{Ops: timeline(t, b.text), Claims: b.claims}
+		wrongSweep := func(e history.Evidence) (overlaps, error) { return sweepHolds(b.misread(e)) }
+		wrongPorcupine := func(ctx context.Context, e history.Evidence) (map[string]porcupine.CheckResult, error) {
+			return linearize(ctx, b.misread(e))
+		}
+		if _, err := exclusion(ctx, e); err != nil {
+			t.Errorf("%s: without the bug: %v", b.name, err)
+		}
+		checkCaught(t, e, "a sweep that "+b.name, wrongSweep, linearize)
+		checkCaught(t, e, "a porcupine that "+b.name, sweepHolds, wrongPorcupine)
+	}
+	touching := history.Evidence{Ops: timeline(t, `
+		c0 acquire 1-2 ok
+		c0 release 5-6 ok
+		c1 acquire 3-5 ok`)}
+	checkCaught(t, touching, "a sweep that takes touching for overlap", func(e history.Evidence) (overlaps, error) {
+		holds, err := Holds(e)
+		for i := range holds {
+			holds[i].To++
+		}
+		return sweep(holds), err
+	}, linearize)
+	overlapping := history.Evidence{Ops: timeline(t, `
+		c0 acquire 1-2 ok
+		c1 acquire 3-4 ok
+		c0 release 5-6 ok
+		c1 release 7-8 ok`)}
+	careless := ownedModel
+	careless.Step = func(s, _, _ any) (bool, any) { return true, s }
+	checkCaught(t, overlapping, "a model that allows everything", sweepHolds,
+		func(ctx context.Context, e history.Evidence) (map[string]porcupine.CheckResult, error) {
+			byLock, err := spans(e)
+			return map[string]porcupine.CheckResult{"L": linearizeOn(ctx, time.Now().Add(time.Minute), careless, byLock["L"])}, err
+		})
+}
+
+// checkCaught runs the whole of Judge's way with two checkers, one of them wrong.
+func checkCaught(t *testing.T, e history.Evidence, what string,
+	first func(history.Evidence) (overlaps, error),
+	second func(context.Context, history.Evidence) (map[string]porcupine.CheckResult, error),
+) {
+	t.Helper()
+	verdicts, err := judge(context.Background(), e, []oracle{{"exclusion", "", func(ctx context.Context, e history.Evidence) (Verdict, error) {
+		return exclusionBy(ctx, e, first, second)
+	}}})
+	if !errors.Is(err, ErrDisagree) {
+		t.Errorf("%s: got %v, want %v", what, err, ErrDisagree)
+	}
+	if len(verdicts) != 1 || verdicts[0].Result != Unknown {
+		t.Errorf("%s: got %+v, want unknown", what, verdicts)
+	}
+}
+
+// The random histories must be rich enough to show each of these bugs.
+func TestRandomHistoriesShowEverySeededBug(t *testing.T) {
+	for _, b := range bugs {
+		caught := false
+		for seed := uint64(0); seed < randomHistories && !caught; seed++ {
+			e := randomEvidence(seed)
+			right, err := sweepHolds(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			results, err := linearize(context.Background(), b.misread(e))
+			if err != nil {
+				continue
+			}
+			_, err = compare(right.locks, results)
+			caught = err != nil
+		}
+		if !caught {
+			t.Errorf("a porcupine that %s passes on all random histories", b.name)
+		}
+	}
+}

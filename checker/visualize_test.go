@@ -1,0 +1,62 @@
+package checker
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+func TestVisualizeShowsHoldsAndFaults(t *testing.T) {
+	e := history.Evidence{Ops: timeline(t, `
+		c0 acquire 1-2 ok lock=<b>
+		nemesis window client-pause 5-30
+		c1 acquire 10-11 ok lock=<b>
+		nemesis clock c1 12 offset=7
+		nemesis healed 12
+		c0 release 31-32 ok lock=<b>
+		nemesis crash c1 40
+		nemesis window delay 41-`)}
+	var page bytes.Buffer
+	if err := Visualize(&page, e); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"c0 acquires", "c0 releases", "c1 acquires", "held by c0", "client-pause", "it was never healed",
+		"clock c1 by 7ms, healed", "crash c1", "believes it holds", "from 0.011s to 0.040s (crash or loss)"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(page.String(), "<b>") {
+		t.Error("a lock's name became markup")
+	}
+}
+
+func TestVisualizeDrawsAnyHistory(t *testing.T) {
+	var long strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&long, "c%d acquire %d-%d ok\nc%d release %d-%d ok\n", i%3, 10*i, 10*i+1, i%3, 10*i+5, 10*i+6)
+	}
+	long.WriteString("c3 acquire 9002-9003 ok\n")
+	histories := map[string]history.Evidence{
+		"an empty one": {},
+		"a long one":   {Ops: timeline(t, long.String())},
+	}
+	for seed := range uint64(60) {
+		histories[fmt.Sprint("random ", seed)] = randomEvidence(seed)
+	}
+	for name, e := range histories {
+		var page bytes.Buffer
+		if err := Visualize(&page, e); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if page.Len() > 2_000_000 || !strings.Contains(page.String(), "</html>") {
+			t.Errorf("%s: %d bytes", name, page.Len())
+		}
+		if name == "a long one" && !strings.Contains(page.String(), "c3 acquires") {
+			t.Errorf("%s: does not show where it went wrong", name)
+		}
+	}
+}
