@@ -55,7 +55,7 @@ func exclusionBy(ctx context.Context, e history.Evidence,
 	}
 	v := conclude(e, findings, true)
 	if found.total > len(found.list) && v.Result == Violated {
-		v.Why = fmt.Sprintf("%d overlaps in all; %s", found.total, v.Why)
+		v.Why = sentences(fmt.Sprintf("there are %d overlaps", found.total), v.Why)
 	}
 	if len(undecided) > 0 && v.Result != Violated {
 		return Verdict{Result: Unknown, Why: "porcupine came to no answer in time for " + strings.Join(undecided, ", ")}, nil
@@ -105,7 +105,7 @@ func conclude(e history.Evidence, findings []Finding, overlaps bool) Verdict {
 		return Verdict{Result: Unknown, Why: why}
 	}
 	if len(kept) > maxFindings {
-		why = fmt.Sprintf("the first %d of %d findings are listed", maxFindings, len(kept))
+		why = sentences(why, fmt.Sprintf("the first %d of %d findings are listed", maxFindings, len(kept)))
 		kept = kept[:maxFindings]
 	}
 	return Verdict{Result: Violated, Findings: classifyFindings(e, kept), Why: why}
@@ -157,6 +157,11 @@ func seconds(d time.Duration) string {
 		return fmt.Sprintf("%.3fs", d.Seconds())
 	}
 	return fmt.Sprintf("%.6fs", d.Seconds())
+}
+
+// sentences joins what there is to say.
+func sentences(all ...string) string {
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 }
 
 // within clips an instant to the history's last entry.

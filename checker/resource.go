@@ -63,75 +63,92 @@ func resource(ctx context.Context, e history.Evidence) Verdict {
 	return conclude(e, findings, false)
 }
 
+// seat is where a critical section happens: one owner, one lock, one mode.
+type seat struct {
+	client int
+	lock   string
+	mode   history.Mode
+}
+
+// watch follows a history and collects touches and critical sections.
+type watch struct {
+	claims   history.Claims
+	depth    map[seat]int
+	inside   map[seat]*section
+	byLock   map[string][]touch
+	sections []*section
+}
+
 // touches reads the reads and writes out of a history: per lock in order of
 // Seq, and per critical section, in order of acquisition.
 func touches(e history.Evidence, pairs []history.Pair) (map[string][]touch, []*section) {
-	type seat struct {
-		client int
-		lock   string
-		mode   history.Mode
-	}
-	depth := map[seat]int{}
-	inside := map[seat]*section{}
-	byIndex := map[int]history.Pair{}
+	invoked := map[int]history.Op{} // by index of the completion
 	for _, p := range pairs {
-		byIndex[p.Invoke.Index] = p
 		if p.Complete != nil {
-			byIndex[p.Complete.Index] = p
+			invoked[p.Complete.Index] = p.Invoke
 		}
 	}
-	byLock := map[string][]touch{}
-	var sections []*section
+	w := watch{claims: e.Claims, depth: map[seat]int{}, inside: map[seat]*section{}, byLock: map[string][]touch{}}
 	for _, op := range e.Ops {
-		if p, ok := byIndex[op.Index]; ok { // the invocation says whose and which
-			op.Client, op.Lock, op.Mode = p.Invoke.Client, p.Invoke.Lock, p.Invoke.Mode
+		began := op.Time
+		if i, ok := invoked[op.Index]; ok { // the invocation says whose and which
+			op.Client, op.Lock, op.Mode, began = i.Client, i.Lock, i.Mode, i.Time
 		}
-		at := seat{client: op.Client, lock: op.Lock}
-		if e.Claims.ReadWrite {
-			at.mode = op.Mode
-		}
-		switch {
-		case op.Process == history.Nemesis && op.F == history.FCrash && op.Window == nil:
-			for _, s := range inside {
-				if s.client == op.Client {
-					s.over = min(s.over, op.Time)
-				}
-			}
-		case op.F == history.FLost:
-			if s := inside[at]; s != nil {
-				s.over = min(s.over, op.Time)
-			}
-		case op.Process == history.Nemesis:
-		case op.F == history.FAcquire && op.Type == history.OK:
-			depth[at]++
-			// Only a reentrant lock is acquired again inside; any other acquire
-			// begins anew, even if the last one was never released.
-			if depth[at] == 1 || !e.Claims.Reentrant {
-				depth[at] = 1
-				inside[at] = &section{lock: at.lock, mode: at.mode, client: at.client, acquire: op.Index, over: Never}
-				sections = append(sections, inside[at])
-			}
-		case op.F == history.FRelease && op.Type == history.Invoke && depth[at] > 0:
-			if depth[at]--; depth[at] == 0 {
-				inside[at].over = min(inside[at].over, op.Time)
-				delete(inside, at)
-			}
-		case (op.F == history.FRead || op.F == history.FWrite) && op.Type == history.OK && op.Seq > 0:
-			t := touch{op: op, began: byIndex[op.Index].Invoke.Time, section: inside[at]}
-			byLock[op.Lock] = append(byLock[op.Lock], t)
-			if t.section != nil {
-				t.section.touches = append(t.section.touches, t)
-			}
-		}
+		w.entry(op, began)
 	}
 	bySeq := func(a, b touch) int { return cmp.Compare(a.op.Seq, b.op.Seq) }
-	for _, ts := range byLock {
+	for _, ts := range w.byLock {
 		slices.SortStableFunc(ts, bySeq)
 	}
-	for _, s := range sections {
+	for _, s := range w.sections {
 		slices.SortStableFunc(s.touches, bySeq)
 	}
-	return byLock, sections
+	return w.byLock, w.sections
+}
+
+func (w *watch) entry(op history.Op, began time.Duration) {
+	at := seat{client: op.Client, lock: op.Lock}
+	if w.claims.ReadWrite {
+		at.mode = op.Mode
+	}
+	switch {
+	case op.Process == history.Nemesis && op.F == history.FCrash && op.Window == nil:
+		for _, s := range w.inside {
+			if s.client == op.Client {
+				s.over = min(s.over, op.Time)
+			}
+		}
+	case op.F == history.FLost:
+		if s := w.inside[at]; s != nil {
+			s.over = min(s.over, op.Time)
+		}
+	case op.Process == history.Nemesis:
+	case op.F == history.FAcquire && op.Type == history.OK:
+		w.enter(at, op)
+	case op.F == history.FRelease && op.Type == history.Invoke && w.depth[at] > 0:
+		if w.depth[at]--; w.depth[at] == 0 {
+			w.inside[at].over = min(w.inside[at].over, op.Time)
+			delete(w.inside, at)
+		}
+	case (op.F == history.FRead || op.F == history.FWrite) && op.Type == history.OK && op.Seq > 0:
+		t := touch{op: op, began: began, section: w.inside[at]}
+		w.byLock[op.Lock] = append(w.byLock[op.Lock], t)
+		if t.section != nil {
+			t.section.touches = append(t.section.touches, t)
+		}
+	}
+}
+
+// enter begins a critical section. Only a reentrant lock is acquired again
+// inside; any other acquire begins anew, even if the last one was never released.
+func (w *watch) enter(at seat, op history.Op) {
+	if w.claims.Reentrant && w.depth[at] > 0 {
+		w.depth[at]++
+		return
+	}
+	w.depth[at] = 1
+	w.inside[at] = &section{lock: at.lock, mode: at.mode, client: at.client, acquire: op.Index, over: Never}
+	w.sections = append(w.sections, w.inside[at])
 }
 
 // intruders returns, for every other owner that touched the resource between
