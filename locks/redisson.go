@@ -46,16 +46,9 @@ func init() {
 			return claims
 		},
 		Flaws: redissonFlaws,
-		New: func(c *Client) (Maker, error) {
-			owner, err := ownerID(c)
-			if err != nil {
-				return nil, err
-			}
-			renewals := &redissonRenewals{byKey: map[string]*redissonRenewal{}}
-			return onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-				return &redisson{node: c.Nodes[0], key: key, owner: owner, ttl: ttl, process: c.Context, renewals: renewals}, nil
-			})(c)
-		},
+		New: withState(newRedissonRenewals, func(c *Client, r *redissonRenewals, key string, ttl time.Duration) (Lock, error) {
+			return &redisson{node: c.Nodes[0], key: key, owner: r.owner, ttl: ttl, process: c.Context, renewals: r}, nil
+		}),
 	})
 }
 
@@ -63,7 +56,7 @@ var redissonFlaws = flaws(
 	renewalFailed(Limit,
 		"A watchdog that gets no answer for the better part of a lease gives up while its holder works on.",
 		"Redisson, RedissonBaseLock: the renewal's failure is logged", unreachableFaults...),
-	leaseOutlived(), serverLostKey(), countedTwice("D3"),
+	leaseOutlived(), serverLostKey(), ownerFlaws("D3"),
 )
 
 // redissonEnter enters if the lock is free or the owner's: nil, else the
@@ -93,7 +86,7 @@ end
 redis.call("DEL", KEYS[1])
 redis.call("PUBLISH", KEYS[2], 0)
 return 1`, map[string][]history.Effect{
-	"0": {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Millisecond}},
+	"0": {{Kind: history.EffectExpire, TTLArg: 2, TTLUnit: time.Millisecond}},
 	"1": {{Kind: history.EffectDelete}},
 })
 
@@ -209,11 +202,18 @@ func (l *redisson) renewOnce(ctx context.Context) (bool, error) {
 }
 
 // redissonRenewals are what the library calls its expiration renewal map: per
-// lock of one client process, the entries that the owner knows of and the
-// watchdog that they share.
+// lock of one owner, the entries that it knows of and the watchdog that they
+// share.
 type redissonRenewals struct {
+	owner string
+
 	mu    sync.Mutex
 	byKey map[string]*redissonRenewal
+}
+
+func newRedissonRenewals(c *Client) (*redissonRenewals, error) {
+	owner, err := ownerID(c)
+	return &redissonRenewals{owner: owner, byKey: map[string]*redissonRenewal{}}, err
 }
 
 type redissonRenewal struct {

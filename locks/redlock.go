@@ -36,7 +36,6 @@ func init() {
 		Claims: func(ttl time.Duration, nodes int) history.Claims {
 			claims := oneNodeClaims("redlock", ttl, wholeMilliseconds(ttl), compareAndDelete)
 			claims.Quorum = nodes/2 + 1
-			claims.ClientClock = true
 			return claims
 		},
 		Flaws: redlockFlaws,

@@ -36,25 +36,25 @@ func init() {
 			return claims
 		},
 		Flaws: reentrantHashFlaws,
-		New: func(c *Client) (Maker, error) {
-			owner, err := ownerID(c)
-			if err != nil {
-				return nil, err
-			}
-			return onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-				return &reentrantHash{node: c.Nodes[0], key: key, owner: owner, ttl: ttl}, nil
-			})(c)
-		},
+		New: withState(ownerID, func(c *Client, owner string, key string, ttl time.Duration) (Lock, error) {
+			return &reentrantHash{node: c.Nodes[0], key: key, owner: owner, ttl: ttl}, nil
+		}),
 	})
 }
 
-var reentrantHashFlaws = flaws(leaseOutlived(), serverLostKey(), countedTwice("D2"))
+var reentrantHashFlaws = flaws(leaseOutlived(), serverLostKey(), ownerFlaws("D2"))
 
-// countedTwice is orphanedKey of a lock whose key counts entries.
-func countedTwice(document string) []Flaw {
-	return under(strandingFaults, "orphaned-key", Limit,
-		"A crashed holder's key keeps others out until it expires, and so does an entry that was counted twice (its reply was lost) or a release that never arrived.",
-		document+": nothing tells a new entry from a repeated one", "liveness")
+// ownerFlaws are those of a lock whose key counts the entries of an owner, who
+// is the same from lease to lease.
+func ownerFlaws(document string) []Flaw {
+	return flaws(
+		under([]string{"delay", "node-pause"}, "late-command", Bug,
+			"A release that arrives after its client gave up and entered anew finds the owner's own field and ends the next lease.",
+			document+": the owner's id is the same for every lease", "exclusion", "resource"),
+		under(strandingFaults, "orphaned-key", Limit,
+			"A crashed holder's key keeps others out until it expires, and so does an entry that was counted twice (its reply was lost) or a release that never arrived.",
+			document+": nothing tells a new entry from a repeated one", "liveness"),
+	)
 }
 
 // ownerID names a client process for the life of its Maker: all handles of it

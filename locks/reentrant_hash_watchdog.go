@@ -36,20 +36,13 @@ func init() {
 			return claims
 		},
 		Flaws: reentrantHashWatchdogFlaws,
-		New: func(c *Client) (Maker, error) {
-			owner, err := ownerID(c)
-			if err != nil {
-				return nil, err
-			}
-			timers := &hashTimers{byKey: map[string]*watchdog{}}
-			return onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-				return &reentrantHashWatchdog{
-					reentrantHash: &reentrantHash{node: c.Nodes[0], key: key, owner: owner, ttl: ttl},
-					process:       c.Context,
-					timers:        timers,
-				}, nil
-			})(c)
-		},
+		New: withState(newHashTimers, func(c *Client, t *hashTimers, key string, ttl time.Duration) (Lock, error) {
+			return &reentrantHashWatchdog{
+				reentrantHash: &reentrantHash{node: c.Nodes[0], key: key, owner: t.owner, ttl: ttl},
+				process:       c.Context,
+				timers:        t,
+			}, nil
+		}),
 	})
 }
 
@@ -57,13 +50,23 @@ var reentrantHashWatchdogFlaws = flaws(
 	renewalFailed(Limit,
 		"A timer that reaches no node for a whole lease loses the lock while its holder works on.",
 		"D2, automatic renewal 1.0", unreachableFaults...),
-	leaseOutlived(), serverLostKey(), countedTwice("D2"),
+	under(unreachableFaults, "foreign-renewal", Bug,
+		"A field that its owner no longer counts on, entered twice for a lost reply or not left for a lost release, is renewed for as long as the process lives.",
+		"D2, automatic renewal 1.0: only the field's absence ends the timer", "liveness"),
+	leaseOutlived(), serverLostKey(), ownerFlaws("D2"),
 )
 
-// hashTimers are the running watchdogs of one client process, one per lock.
+// hashTimers are the running watchdogs of one owner, one per lock.
 type hashTimers struct {
+	owner string
+
 	mu    sync.Mutex
 	byKey map[string]*watchdog
+}
+
+func newHashTimers(c *Client) (*hashTimers, error) {
+	owner, err := ownerID(c)
+	return &hashTimers{owner: owner, byKey: map[string]*watchdog{}}, err
 }
 
 // hashRenew prolongs the owner's hold: 1, or 0 if it has none.

@@ -16,12 +16,11 @@ import (
 // ErrNotHeld if the last release finds no key or another's token; ErrRefused for
 // a release without an entry.
 type reentrantLocal struct {
-	client  *Client
-	key     string
-	ttl     time.Duration
-	holds   *localHolds
-	renewal *boundedRenewal
-	renews  bool
+	client *Client
+	key    string
+	ttl    time.Duration
+	holds  *localHolds
+	renews bool
 }
 
 func init() {
@@ -36,13 +35,9 @@ func init() {
 			return claims
 		},
 		Flaws: reentrantLocalFlaws,
-		New: func(c *Client) (Maker, error) {
-			holds := &localHolds{byKey: map[string]localHold{}}
-			renewal := &boundedRenewal{client: c}
-			return onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-				return &reentrantLocal{client: c, key: key, ttl: ttl, holds: holds, renewal: renewal}, nil
-			})(c)
-		},
+		New: withState(newLocalHolds, func(c *Client, h *localHolds, key string, ttl time.Duration) (Lock, error) {
+			return &reentrantLocal{client: c, key: key, ttl: ttl, holds: h}, nil
+		}),
 	})
 }
 
@@ -58,8 +53,14 @@ var reentrantLocalFlaws = flaws(
 
 // localHolds counts the entries of one owner, the client process, per key.
 type localHolds struct {
+	renewal *boundedRenewal
+
 	mu    sync.Mutex
 	byKey map[string]localHold
+}
+
+func newLocalHolds(c *Client) (*localHolds, error) {
+	return &localHolds{renewal: &boundedRenewal{client: c}, byKey: map[string]localHold{}}, nil
 }
 
 type localHold struct {
@@ -82,7 +83,7 @@ func (l *reentrantLocal) TryLock(ctx context.Context) (Lease, error) {
 	}
 	l.holds.enter(l.key, token)
 	if l.renews {
-		l.renewal.start(l.key, token, l.ttl)
+		l.holds.renewal.start(l.key, token, l.ttl)
 	}
 	return lease, nil
 }
@@ -99,7 +100,7 @@ func (l *reentrantLocal) Unlock(ctx context.Context, lease Lease) error {
 		return nil
 	}
 	if l.renews {
-		l.renewal.stop()
+		l.holds.renewal.stop()
 	}
 	return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
 }

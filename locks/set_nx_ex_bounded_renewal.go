@@ -2,6 +2,7 @@ package locks
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -35,19 +36,16 @@ func init() {
 			return claims
 		},
 		Flaws: setNXEXBoundedRenewalFlaws,
-		New: func(c *Client) (Maker, error) {
-			renewal := &boundedRenewal{client: c}
-			return onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-				return &setNXEXBoundedRenewal{client: c, key: key, ttl: ttl, renewal: renewal}, nil
-			})(c)
-		},
+		New: withState(newBoundedRenewal, func(c *Client, r *boundedRenewal, key string, ttl time.Duration) (Lock, error) {
+			return &setNXEXBoundedRenewal{client: c, key: key, ttl: ttl, renewal: r}, nil
+		}),
 	})
 }
 
 var setNXEXBoundedRenewalFlaws = flaws(
 	renewalFailed(Bug,
 		"A renewal every whole lease races the key's expiry and loses about every second time; the release of any other lock ends it, and so does the fourth.",
-		"D3, renewal thread: it sleeps the whole lease", append([]string{"none"}, unreachableFaults...)...),
+		"D3, renewal thread: it sleeps the whole lease", slices.Concat([]string{"none"}, unreachableFaults)...),
 	leaseOutlived(), serverLostKey(), orphanedKey(),
 )
 
@@ -99,6 +97,8 @@ type boundedRenewal struct {
 	// lowers it, for all keys.
 	open atomic.Bool
 }
+
+func newBoundedRenewal(c *Client) (*boundedRenewal, error) { return &boundedRenewal{client: c}, nil }
 
 // start renews key from now on, until four times, the flag or the client's end.
 func (r *boundedRenewal) start(key, token string, ttl time.Duration) {

@@ -44,7 +44,7 @@ func init() {
 
 var setNXPXWatchdogFlaws = flaws(
 	// Even without a fault: between the release and the watchdog's stop.
-	under([]string{"client-pause", "delay", "node-pause", "node-restart", "failover", "none"}, "foreign-renewal", Bug,
+	under([]string{"client-pause", "lost-reply", "delay", "node-restart", "failover", "node-pause", "none"}, "foreign-renewal", Bug,
 		"The plain EXPIRE does not ask whose key it is: once the key was lost, or arriving late, it prolongs another's lock.",
 		"D0: the watchdog; the release beside it compares", "ownership"),
 	renewalFailed(Bug,

@@ -27,6 +27,24 @@ func onOneNode(lock func(c *Client, key string, ttl time.Duration) (Lock, error)
 	}
 }
 
+// withState is onOneNode for recipes that keep state per client process, across
+// keys: what state returns, drawn once for each Maker.
+func withState[S any](
+	state func(*Client) (S, error), lock func(c *Client, state S, key string, ttl time.Duration) (Lock, error),
+) func(*Client) (Maker, error) {
+	return func(c *Client) (Maker, error) {
+		var s S
+		maker, err := onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) { return lock(c, s, key, ttl) })(c)
+		if err != nil {
+			return nil, err
+		}
+		if s, err = state(c); err != nil {
+			return nil, err
+		}
+		return maker, nil
+	}
+}
+
 // oneNodeClaims is what most recipes on one node promise: the lease time ttl,
 // rounded by the recipe to keyTTL, after which others get in again.
 func oneNodeClaims(id string, ttl, keyTTL time.Duration, scripts ...*script) history.Claims {
