@@ -165,11 +165,12 @@ var handshakes = map[string]bool{
 // Counts says whether a command is one of the recipe's own and so has a number
 // in its step: handshakes, PING and subscriptions have none.
 func Counts(args []history.Bytes) bool {
-	name := commandName(args)
+	name := CommandName(args)
 	return !handshakes[name] && !subscriptions[name]
 }
 
-func commandName(args []history.Bytes) string {
+// CommandName is a command's name in upper case, "" if there are no arguments.
+func CommandName(args []history.Bytes) string {
 	if len(args) == 0 {
 		return ""
 	}
@@ -194,7 +195,7 @@ type awaited struct {
 // connection, from 1.
 func (r *Replies) Sent(args []history.Bytes) int {
 	r.sent++
-	a := awaited{number: r.sent, name: commandName(args), left: 1}
+	a := awaited{number: r.sent, name: CommandName(args), left: 1}
 	if subscriptions[a.name] {
 		r.subscribed = true
 		a.left = max(1, len(args)-1)

@@ -1,0 +1,160 @@
+package process
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// aof follows the growth of a node's append-only file, to know at a kill how much
+// of it a power loss would have left: with appendfsync everysec the last second
+// is not on the disk. A kill alone loses nothing, because the kernel keeps what
+// was written.
+//
+// Redis writes to the file before it answers, so whoever looks after an answer
+// sees the command in it, whole.
+type aof struct {
+	mu     sync.Mutex
+	path   string   // the file that grows; "" if there is none
+	sizes  []growth // in order of time, the first from the start
+	killed time.Duration
+}
+
+// growth is the file's size at a time.
+type growth struct {
+	at   time.Duration
+	size int64
+}
+
+// unsynced is how much time a power loss takes away under everysec.
+const unsynced = time.Second
+
+// begin finds the file after a start.
+func (a *aof) begin(dir string, now time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.path, a.sizes = growingFile(dir), nil
+	a.look(now)
+}
+
+// answered notes the file's size after an answer.
+func (a *aof) answered(now time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.look(now)
+}
+
+func (a *aof) look(now time.Duration) {
+	if a.path == "" {
+		return
+	}
+	info, err := os.Stat(a.path)
+	if err != nil {
+		return
+	}
+	if n := len(a.sizes); n == 0 || a.sizes[n-1].size != info.Size() {
+		a.sizes = append(a.sizes, growth{now, info.Size()})
+	}
+}
+
+// end notes when the node was killed.
+func (a *aof) end(now time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.killed = now
+}
+
+// cut truncates the file to what was on the disk and says what went.
+func (a *aof) cut(dir string) (lost string, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	const nothing = "no write: none was made in the last second"
+	path := growingFile(dir)
+	if path == "" || path != a.path || len(a.sizes) == 0 {
+		return nothing, nil // rewritten since: then it was synced
+	}
+	keep := a.sizes[0].size
+	for _, g := range a.sizes {
+		if g.at <= a.killed-unsynced {
+			keep = g.size
+		}
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	if int64(len(content)) <= keep {
+		return nothing, nil
+	}
+	if err := os.Truncate(path, keep); err != nil {
+		return "", err
+	}
+	return "the writes of the last second: " + strings.Join(commands(content[keep:]), ", "), nil
+}
+
+// commands of a piece of an append-only file, in words.
+func commands(piece []byte) []string {
+	var all []string
+	r := bufio.NewReader(bytes.NewReader(piece))
+	for {
+		m, err := testbed.ReadMessage(r)
+		if err != nil {
+			return all
+		}
+		args, err := m.Args()
+		if err != nil {
+			continue
+		}
+		var words []string
+		for _, arg := range args {
+			words = append(words, printable(string(arg)))
+		}
+		all = append(all, strings.Join(words, " "))
+	}
+}
+
+func printable(s string) string {
+	if q := fmt.Sprintf("%q", s); q != `"`+s+`"` || s == "" {
+		return q
+	}
+	return s
+}
+
+// growingFile finds the file that Redis appends to: before Redis 7 there is one,
+// since then a manifest names several, of which the last incremental one grows.
+func growingFile(dir string) string {
+	const (
+		before7  = "appendonly.aof"
+		since7   = "appendonlydir"
+		manifest = "appendonly.aof.manifest"
+	)
+	text, err := os.ReadFile(filepath.Join(dir, since7, manifest))
+	if errors.Is(err, fs.ErrNotExist) {
+		path := filepath.Join(dir, before7)
+		if _, err := os.Stat(path); err != nil {
+			return ""
+		}
+		return path
+	}
+	if err != nil {
+		return ""
+	}
+	path := ""
+	for _, line := range strings.Split(string(text), "\n") {
+		// file appendonly.aof.1.incr.aof seq 1 type i
+		f := strings.Fields(line)
+		if len(f) == 6 && f[0] == "file" && f[4] == "type" && f[5] == "i" {
+			path = filepath.Join(dir, since7, f[1])
+		}
+	}
+	return path
+}

@@ -1,0 +1,119 @@
+package process
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// nearEnd is the client's TCP connection to its proxy, below the gate.
+//
+// A proxy cannot bear that somebody stops reading from it: the goroutines that
+// carry data to him are stuck for ever. So a closed nearEnd only says that
+// nothing more will be sent, and reads on until the proxy closes.
+type nearEnd struct {
+	*net.TCPConn
+	gone   func()  // called once the proxy has closed
+	resets *resets // counts it if it is reset from outside; may be nil
+
+	reading sync.Mutex // held while somebody reads
+	mu      sync.Mutex
+	err     error // what reads and writes give once it is closed or reset
+}
+
+// Read implements net.Conn. Errors name no addresses: they go into histories.
+func (c *nearEnd) Read(p []byte) (int, error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	if err := c.ended(); err != nil {
+		return 0, err
+	}
+	n, err := c.TCPConn.Read(p)
+	if errors.Is(err, syscall.ECONNRESET) {
+		c.resets.note(c)
+	}
+	if ended := c.ended(); ended != nil {
+		return 0, ended
+	}
+	return n, bare(err)
+}
+
+// Write implements net.Conn.
+func (c *nearEnd) Write(p []byte) (int, error) {
+	if err := c.ended(); err != nil {
+		return 0, err
+	}
+	n, err := c.TCPConn.Write(p)
+	return n, bare(err)
+}
+
+// bare strips the addresses off a network error.
+func bare(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
+func (c *nearEnd) ended() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Close implements net.Conn.
+func (c *nearEnd) Close() error { c.end(net.ErrClosed); return nil }
+
+// reset makes the connection look reset to its client, and says whether it was
+// still open.
+func (c *nearEnd) reset() bool { return c.end(syscall.ECONNRESET) }
+
+// end makes reads and writes fail with err from now on.
+func (c *nearEnd) end(err error) bool {
+	c.mu.Lock()
+	first := c.err == nil
+	if first {
+		c.err = err
+	}
+	c.mu.Unlock()
+	if first {
+		c.TCPConn.CloseWrite()
+		c.TCPConn.SetReadDeadline(time.Unix(0, 1)) // wakes the reader
+		go c.drain()
+	}
+	return first
+}
+
+func (c *nearEnd) drain() {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	c.TCPConn.SetReadDeadline(time.Time{})
+	io.Copy(io.Discard, c.TCPConn)
+	c.TCPConn.Close()
+	c.gone()
+}
+
+// resets counts the connections that a fault has reset.
+type resets struct {
+	mu    sync.Mutex
+	conns map[*nearEnd]bool
+}
+
+func (r *resets) note(c *nearEnd) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.conns[c] = true
+}
+
+func (r *resets) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.conns)
+}

@@ -1,0 +1,206 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// link is what lies between one client and one node: a proxy, and behind it a
+// tap that leads to the node that the link's clients are meant to use now.
+type link struct {
+	client int
+	gate   *testbed.Gate
+	proxy  *toxiproxy.Proxy
+	tap    net.Listener
+
+	// dialling is held by the one connection that is being made, so that the
+	// proxy's connection is known to belong to the client's.
+	dialling chan struct{}
+	accepted chan net.Conn // what the proxy dialled
+	closed   chan struct{}
+	serving  sync.WaitGroup // the accept loop and the pairs
+	draining sync.WaitGroup // near ends whose proxy has not closed yet
+
+	mu     sync.Mutex
+	target *node
+	names  []string // of all nodes it ever led to
+	pairs  []*pair  // in the order of dialling
+	resets *resets  // fault in force
+}
+
+// newLink opens the way from a client to a node.
+func newLink(p *proxies, gate *testbed.Gate, client int, target *node) (*link, error) {
+	tap, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("link from c%d to %s: %w", client, target.name, err)
+	}
+	l := &link{
+		client: client, gate: gate, tap: tap, target: target, names: []string{target.name},
+		dialling: make(chan struct{}, 1), accepted: make(chan net.Conn), closed: make(chan struct{}),
+	}
+	if l.proxy, err = p.open(fmt.Sprintf("c%d-%s", client, target.name), tap.Addr().String()); err != nil {
+		tap.Close()
+		return nil, err
+	}
+	l.serving.Go(l.accept)
+	return l, nil
+}
+
+func (l *link) accept() {
+	for {
+		c, err := l.tap.Accept()
+		if err != nil {
+			return
+		}
+		select {
+		case l.accepted <- c:
+		case <-l.closed:
+			c.Close()
+			return
+		}
+	}
+}
+
+// refusal is how long it takes to be refused by a node that is down: code that
+// tries again at once must not eat the machine.
+const refusal = time.Millisecond
+
+// dial makes one connection through the gate.
+func (l *link) dial(ctx context.Context) (net.Conn, error) {
+	l.mu.Lock()
+	name := l.target.name
+	l.mu.Unlock()
+	c, err := l.gate.Dial(ctx, l.client, name, l.connect)
+	if err != nil {
+		return nil, err // not a nil *Conn
+	}
+	return c, nil
+}
+
+// connect makes both halves of a connection below the gate: client to proxy, and
+// tap to node.
+func (l *link) connect(ctx context.Context, gc *testbed.Conn) (net.Conn, error) {
+	select {
+	case l.dialling <- struct{}{}:
+		defer func() { <-l.dialling }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+	l.mu.Lock()
+	target := l.target
+	l.mu.Unlock()
+	if _, err := target.running(); err != nil {
+		return nil, refuse(ctx)
+	}
+	var d net.Dialer
+	near, err := d.DialContext(ctx, "tcp4", l.proxy.Listen)
+	if err != nil {
+		return nil, bare(err)
+	}
+	select {
+	case far := <-l.accepted:
+		return l.pair(gc, near.(*net.TCPConn), far, target), nil
+	case <-l.closed:
+		near.Close()
+		return nil, net.ErrClosed
+	}
+}
+
+func refuse(ctx context.Context) error {
+	t := time.NewTimer(refusal)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// pair starts serving a new connection. l.dialling is held.
+func (l *link) pair(gc *testbed.Conn, near *net.TCPConn, far net.Conn, target *node) net.Conn {
+	p := &pair{gate: gc, far: far.(*net.TCPConn), node: target, broken: make(chan struct{})}
+	p.near = &nearEnd{TCPConn: near, gone: l.draining.Done}
+	l.draining.Add(1)
+	gc.Observe()
+	l.mu.Lock()
+	l.pairs = append(l.pairs, p)
+	p.near.resets = l.resets
+	l.mu.Unlock()
+	l.serving.Go(func() {
+		p.serve()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.pairs = slices.DeleteFunc(l.pairs, func(other *pair) bool { return other == p })
+	})
+	return p.near
+}
+
+// retarget leads the link to another node and closes its connections to the old
+// one.
+func (l *link) retarget(to *node) {
+	l.dialling <- struct{}{}
+	defer func() { <-l.dialling }()
+	l.mu.Lock()
+	l.target = to
+	l.names = append(l.names, to.name)
+	pairs := slices.Clone(l.pairs)
+	l.mu.Unlock()
+	for _, p := range pairs {
+		p.cut()
+	}
+}
+
+// leadsTo says whether the link is the client's way to the node of that name: now,
+// or if no other is, formerly.
+func (l *link) leadsTo(name string, formerly bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.target.name == name || formerly && slices.Contains(l.names, name)
+}
+
+// carries says whether a command with that client and node went over this link.
+func (l *link) carries(client int, node string) bool {
+	return l.client == client && l.leadsTo(node, true)
+}
+
+// drained is closed when the proxy has closed all connections that the gate has.
+func (l *link) drained() <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		l.draining.Wait()
+		close(done)
+	}()
+	return done
+}
+
+// close ends the tap and what it serves. The proxy is closed already.
+func (l *link) close() error {
+	close(l.closed)
+	err := l.tap.Close()
+	l.mu.Lock()
+	pairs := slices.Clone(l.pairs)
+	l.mu.Unlock()
+	for _, p := range pairs {
+		p.far.Close()
+		p.cut()
+	}
+	l.serving.Wait()
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}

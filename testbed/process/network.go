@@ -1,0 +1,231 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// network keeps account of the faults in force.
+type network struct {
+	mu      sync.Mutex
+	poisons []*poison
+	watches []*watch
+}
+
+// watch counts the commands that a fault hit.
+type watch struct {
+	hit   func(history.Command) bool
+	from  int          // commands of this index and later are the fault's
+	early map[int]bool // and these, which were on their way
+	seen  map[int]bool // those that were hit
+}
+
+func (w *watch) look(c history.Command) {
+	if (c.Index >= w.from || w.early[c.Index]) && w.hit(c) {
+		w.seen[c.Index] = true
+	}
+}
+
+// saw looks at a command of which nothing more will be learnt.
+func (n *network) saw(c history.Command) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, w := range n.watches {
+		w.look(c)
+	}
+}
+
+// watch begins to count.
+func (e *env) watch(hit func(history.Command) bool) *watch {
+	w := &watch{hit: hit, from: math.MaxInt, early: map[int]bool{}, seen: map[int]bool{}}
+	e.network.mu.Lock()
+	e.network.watches = append(e.network.watches, w)
+	e.network.mu.Unlock()
+	// A command that ends before these are set was not the fault's.
+	from, open := e.gate.Next(), e.gate.Outstanding()
+	e.network.mu.Lock()
+	defer e.network.mu.Unlock()
+	w.from = from
+	for _, c := range open {
+		w.early[c.Index] = true
+	}
+	return w
+}
+
+// count ends the watch and tells how many commands were hit.
+func (e *env) count(w *watch) int {
+	open := e.gate.Outstanding()
+	e.network.mu.Lock()
+	defer e.network.mu.Unlock()
+	for _, c := range open {
+		w.look(c)
+	}
+	e.network.watches = slices.DeleteFunc(e.network.watches, func(other *watch) bool { return other == w })
+	return len(w.seen)
+}
+
+// poison adds a toxic to each direction, or to none.
+func (n *network) poison(p *toxiproxy.Proxy, kind string, d testbed.Direction) ([]*poison, error) {
+	var added []*poison
+	for _, one := range directions(d) {
+		toxic, err := addToxic(p, kind, one)
+		if err != nil {
+			return nil, errors.Join(err, n.cure(context.Background(), added))
+		}
+		added = append(added, toxic)
+		n.mu.Lock()
+		n.poisons = append(n.poisons, toxic)
+		n.mu.Unlock()
+	}
+	return added, nil
+}
+
+// cure removes toxics.
+func (n *network) cure(ctx context.Context, toxics []*poison) error {
+	var errs []error
+	for _, t := range toxics {
+		errs = append(errs, t.remove(ctx))
+		n.mu.Lock()
+		n.poisons = slices.DeleteFunc(n.poisons, func(other *poison) bool { return other == t })
+		n.mu.Unlock()
+	}
+	return errors.Join(errs...)
+}
+
+// heal removes all toxics; what they hold is dropped.
+func (n *network) heal() error {
+	n.mu.Lock()
+	left := slices.Clone(n.poisons)
+	n.mu.Unlock()
+	for _, t := range left {
+		t.drop()
+	}
+	return n.cure(context.Background(), left)
+}
+
+// once makes an undo of end, which is called only the first time.
+func once(end func(context.Context) (int, error)) testbed.Undo {
+	var mu sync.Mutex
+	var done bool
+	var hits int
+	return func(ctx context.Context) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if done {
+			return hits, nil
+		}
+		var err error
+		hits, err = end(context.WithoutCancel(ctx)) // a fault must not outlive its trial
+		done = true
+		return hits, err
+	}
+}
+
+// Cut implements testbed.Network.
+func (e *env) Cut(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	return e.disturb(l, d, cutType)
+}
+
+// Hold implements testbed.Network.
+func (e *env) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	return e.disturb(l, d, holdType)
+}
+
+func (e *env) disturb(on testbed.Link, d testbed.Direction, kind string) (testbed.Undo, error) {
+	if !slices.Contains([]testbed.Direction{testbed.Upstream, testbed.Downstream, testbed.Both}, d) {
+		return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
+	}
+	if s := e.syncLink(on); s != nil {
+		return e.disturbStream(s, d, kind)
+	}
+	l, err := e.link(on)
+	if err != nil {
+		return nil, err
+	}
+	w := e.watch(func(c history.Command) bool {
+		return l.carries(c.Client, c.Node) && stopped(c, d)
+	})
+	toxics, err := e.network.poison(l.proxy, kind, d)
+	if err != nil {
+		e.count(w)
+		return nil, err
+	}
+	return once(func(ctx context.Context) (int, error) {
+		hits := e.count(w)
+		return hits, e.network.cure(ctx, toxics)
+	}), nil
+}
+
+// stopped says whether a command, or its reply, did not get through.
+func stopped(c history.Command, d testbed.Direction) bool {
+	request, reply := c.Arrived == 0, c.Served > 0 && c.Replied == 0
+	switch d {
+	case testbed.Upstream:
+		return request
+	case testbed.Downstream:
+		return reply
+	default:
+		return request || reply
+	}
+}
+
+// Reset implements testbed.Network. The connections that exist are reset as
+// their client sees it; toxiproxy alone would end them as if they were closed.
+func (e *env) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
+	l, err := e.link(on)
+	if err != nil {
+		return nil, err
+	}
+	// None is made between the toxic and the reset of those that exist.
+	l.dialling <- struct{}{}
+	defer func() { <-l.dialling }()
+	toxics, err := e.network.poison(l.proxy, resetType, testbed.Upstream)
+	if err != nil {
+		return nil, err
+	}
+	r := &resets{conns: map[*nearEnd]bool{}}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.resets = r
+	for _, p := range l.pairs {
+		if p.near.reset() {
+			r.note(p.near)
+		}
+	}
+	return once(func(ctx context.Context) (int, error) {
+		err := e.network.cure(ctx, toxics)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.resets == r {
+			l.resets = nil
+		}
+		return r.count(), err
+	}), nil
+}
+
+// link finds a client's link. After a promotion the link from before is still
+// known by the old primary's name.
+func (e *env) link(l testbed.Link) (*link, error) {
+	for _, c := range e.clients {
+		if c.locks.ID != l.From {
+			continue
+		}
+		for _, formerly := range []bool{false, true} {
+			for _, found := range c.links {
+				if found.leadsTo(l.To, formerly) {
+					return found, nil
+				}
+			}
+		}
+	}
+	return nil, fmt.Errorf("no link from %s to %s", l.From, l.To)
+}

@@ -1,0 +1,211 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/internal/redisserver"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// node is one Redis node: a redis-server process that may be killed and
+// started again in the same place.
+type node struct {
+	name       string
+	dir        string
+	log        string
+	durability testbed.Durability
+	clock      func() time.Duration
+	died       func(error) // tells that it died unasked
+
+	// turn is held by the one command that the node is executing, so that the
+	// order of execution is known.
+	turn     chan struct{}
+	executed int // commands handed to the node; guarded by turn
+	aof      aof
+
+	mu     sync.Mutex
+	server *redisserver.Server
+	up     bool // false before the first start and after Kill
+	watch  sync.WaitGroup
+}
+
+func newNode(name, dir, log string, s testbed.Setup, died func(error)) *node {
+	return &node{
+		name: name, dir: dir, log: log, durability: s.Durability, clock: s.Clock, died: died,
+		turn: make(chan struct{}, 1),
+	}
+}
+
+// start starts the node's server with what its directory holds. Port 0 takes a
+// free one. ctx bounds the server's life.
+func (n *node) start(ctx context.Context, port int, args ...string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s, err := redisserver.Start(ctx, redisserver.Options{
+		Dir: n.dir, Log: n.log, Port: port, Args: append(persistence(n.durability), args...),
+	})
+	if err != nil {
+		return fmt.Errorf("node %s: %w", n.name, err)
+	}
+	n.server, n.up = s, true
+	n.aof.begin(n.dir, n.clock())
+	n.watch.Go(func() {
+		<-s.Exited()
+		n.mu.Lock()
+		unasked := n.up && n.server == s
+		n.mu.Unlock()
+		if unasked && ctx.Err() == nil {
+			n.died(fmt.Errorf("node %s died unasked: %w", n.name, s.Err()))
+		}
+	})
+	return nil
+}
+
+// persistence is how a server is told its durability.
+func persistence(d testbed.Durability) []string {
+	switch d {
+	case testbed.EverySec, testbed.Always:
+		return []string{"--appendonly", "yes", "--appendfsync", string(d), "--auto-aof-rewrite-percentage", "0"}
+	default:
+		return nil
+	}
+}
+
+// running returns the node's server, or an error that names what is wrong.
+func (n *node) running() (*redisserver.Server, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.up {
+		return nil, fmt.Errorf("node %s is down", n.name)
+	}
+	return n.server, nil
+}
+
+// addr is where the node listens, or did.
+func (n *node) addr() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.server.Addr()
+}
+
+// kill ends the node's server. Killing it twice is an error.
+func (n *node) kill() error {
+	n.mu.Lock()
+	if !n.up {
+		n.mu.Unlock()
+		return fmt.Errorf("kill: node %s is down", n.name)
+	}
+	n.up = false
+	s := n.server
+	n.mu.Unlock()
+	n.aof.end(n.clock())
+	if err := s.Kill(); err != nil {
+		return fmt.Errorf("kill node %s: %w", n.name, err)
+	}
+	return nil
+}
+
+// restart starts a killed node on its old port with what its durability keeps,
+// and says what was lost.
+func (n *node) restart(ctx context.Context, args ...string) (lost string, err error) {
+	n.mu.Lock()
+	up, s := n.up, n.server
+	n.mu.Unlock()
+	if up || s == nil {
+		return "", fmt.Errorf("restart: node %s is not down", n.name)
+	}
+	lost, err = n.lose()
+	if err != nil {
+		return "", fmt.Errorf("restart node %s: %w", n.name, err)
+	}
+	return lost, n.start(ctx, s.Port(), args...)
+}
+
+// lose removes from the node's directory what a power loss would have.
+func (n *node) lose() (lost string, err error) {
+	switch n.durability {
+	case testbed.Always:
+		return "no acknowledged write; its script cache", nil
+	case testbed.EverySec:
+		lost, err = n.aof.cut(n.dir)
+		return lost + "; its script cache", err
+	default:
+		if err := os.RemoveAll(n.dir); err != nil {
+			return "", err
+		}
+		return "all keys and its script cache", nil
+	}
+}
+
+// close kills the server for good and waits for its end.
+func (n *node) close() error {
+	n.mu.Lock()
+	n.up = false
+	s := n.server
+	n.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	err := s.Close()
+	n.watch.Wait()
+	return err
+}
+
+// admin returns a client that reaches the node past links and gate.
+func (n *node) admin() (*redis.Client, error) {
+	s, err := n.running()
+	if err != nil {
+		return nil, err
+	}
+	o := options(s.Addr(), adminTimeout)
+	o.PoolSize = 1
+	return redis.NewClient(o), nil
+}
+
+// adminTimeout bounds how long a node may take to answer the harness itself.
+const adminTimeout = 10 * time.Second
+
+// ask runs one exchange with the node itself, past links and gate.
+func (n *node) ask(ctx context.Context, exchange func(*redis.Client) error) error {
+	c, err := n.admin()
+	if err != nil {
+		return err
+	}
+	err = exchange(c)
+	if cerr := c.Close(); err == nil && cerr != nil && !errors.Is(cerr, net.ErrClosed) {
+		err = cerr
+	}
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return err
+}
+
+// take waits for the node's turn to execute a command, or gives up.
+func (n *node) take(giveUp <-chan struct{}) bool {
+	select {
+	case n.turn <- struct{}{}:
+		return true
+	case <-giveUp:
+		return false
+	}
+}
+
+func (n *node) release() { <-n.turn }
+
+// logFile is where a node's log goes, "" for nowhere.
+func logFile(dir, name string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, name+".log")
+}

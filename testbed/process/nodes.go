@@ -1,0 +1,163 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Pause implements testbed.Nodes. Hits counts the commands that were sent to the
+// node and not answered when it was resumed.
+func (e *env) Pause(_ context.Context, node string) (testbed.Undo, error) {
+	n, err := e.node(node)
+	if err != nil {
+		return nil, err
+	}
+	s, err := n.running()
+	if err != nil {
+		return nil, fmt.Errorf("pause: %w", err)
+	}
+	w := e.watch(func(c history.Command) bool { return c.Node == node && c.Served == 0 })
+	if err := s.Pause(); err != nil {
+		e.count(w)
+		return nil, fmt.Errorf("pause node %s: %w", node, err)
+	}
+	return once(func(context.Context) (int, error) {
+		hits := e.count(w)
+		if now, err := n.running(); err != nil || now != s {
+			return hits, nil // killed meanwhile
+		}
+		return hits, s.Resume()
+	}), nil
+}
+
+// Kill implements testbed.Nodes.
+func (e *env) Kill(_ context.Context, node string) error {
+	n, err := e.node(node)
+	if err != nil {
+		return err
+	}
+	return n.kill()
+}
+
+// Restart implements testbed.Nodes. A replica, and a primary that another has
+// replaced, comes back as a replica of the present primary and takes its data.
+func (e *env) Restart(ctx context.Context, node string) (lost string, err error) {
+	n, err := e.node(node)
+	if err != nil {
+		return "", err
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	args, err := e.rejoin(n)
+	if err != nil {
+		return "", err
+	}
+	return n.restart(e.ctx, args...)
+}
+
+// FlushScripts implements testbed.Nodes. Nothing else runs on the node between
+// the count and the flush.
+func (e *env) FlushScripts(ctx context.Context, node string) (scripts int, err error) {
+	n, err := e.node(node)
+	if err != nil {
+		return 0, err
+	}
+	if !n.take(ctx.Done()) {
+		return 0, fmt.Errorf("flush scripts of node %s: %w", node, ctx.Err())
+	}
+	defer n.release()
+	err = n.ask(ctx, func(c *redis.Client) error {
+		info, err := c.InfoMap(ctx, "memory").Result()
+		if err != nil {
+			return err
+		}
+		if scripts, err = strconv.Atoi(info["Memory"]["number_of_cached_scripts"]); err != nil {
+			return fmt.Errorf("number of cached scripts: %w", err)
+		}
+		return c.ScriptFlush(ctx).Err()
+	})
+	if err != nil {
+		return 0, fmt.Errorf("flush scripts of node %s: %w", node, err)
+	}
+	return scripts, nil
+}
+
+// Keys implements testbed.Nodes.
+func (e *env) Keys(ctx context.Context, node string) ([]history.KeyState, error) {
+	n, err := e.node(node)
+	if err != nil {
+		return nil, err
+	}
+	var keys []history.KeyState
+	err = n.ask(ctx, func(c *redis.Client) error {
+		names := c.Scan(ctx, 0, "", 1000).Iterator()
+		for names.Next(ctx) {
+			k, err := keyState(ctx, c, names.Val())
+			if err != nil {
+				return err
+			}
+			if k.Type != "none" { // else it expired before we looked
+				keys = append(keys, k)
+			}
+		}
+		return names.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("keys of node %s: %w", node, err)
+	}
+	slices.SortFunc(keys, func(a, b history.KeyState) int { return cmp.Compare(a.Key, b.Key) })
+	return slices.CompactFunc(keys, func(a, b history.KeyState) bool { return a.Key == b.Key }), nil
+}
+
+// keyState looks at one key in one transaction.
+func keyState(ctx context.Context, c *redis.Client, key string) (history.KeyState, error) {
+	var kind *redis.StatusCmd
+	var ttl *redis.DurationCmd
+	var text *redis.StringCmd
+	var fields *redis.MapStringStringCmd
+	// The value is asked for as a string and as a hash: one answer is an error.
+	_, err := c.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		kind, ttl, text, fields = p.Type(ctx, key), p.PTTL(ctx, key), p.Get(ctx, key), p.HGetAll(ctx, key)
+		return nil
+	})
+	if kind.Err() != nil {
+		return history.KeyState{}, err
+	}
+	k := history.KeyState{Key: key, Type: kind.Val(), TTL: ttl.Val()}
+	switch k.Type {
+	case "string":
+		k.Value = history.Bytes(text.Val())
+	case "hash":
+		k.Value = history.Bytes(hash(fields.Val()))
+	}
+	return k, nil
+}
+
+// hash writes fields as "field=value ...", sorted.
+func hash(fields map[string]string) string {
+	var pairs []string
+	for f, v := range fields {
+		pairs = append(pairs, f+"="+v)
+	}
+	slices.Sort(pairs)
+	return strings.Join(pairs, " ")
+}
+
+// List implements testbed.Nodes.
+func (e *env) List() []string {
+	var names []string
+	for _, n := range e.serving() {
+		names = append(names, n.name)
+	}
+	return names
+}

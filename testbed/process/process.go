@@ -1,0 +1,245 @@
+// Package process runs trials on redis-server processes of its own, with a
+// toxiproxy proxy embedded on every link.
+//
+// On the way of a command lie the gate, at the client's end of the connection;
+// the proxy of the link; and the tap, in front of the node.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lockstorm/lockstorm/internal/redisserver"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Options of the testbed. The zero value is good.
+type Options struct {
+	// Temp is where the nodes' directories are made and removed again; "" =
+	// the system's directory for temporary files.
+	Temp string
+}
+
+// Testbed runs trials, several at once if asked.
+type Testbed struct {
+	options Options
+}
+
+var _ testbed.Testbed = (*Testbed)(nil)
+
+// New returns the testbed, or an error if there is no redis-server that it
+// could run.
+func New(o Options) (*Testbed, error) {
+	if _, _, err := redisserver.Find(); err != nil {
+		return nil, err
+	}
+	return &Testbed{options: o}, nil
+}
+
+// Name implements testbed.Testbed.
+func (*Testbed) Name() string { return "process" }
+
+// Topologies implements testbed.Testbed.
+func (*Testbed) Topologies() []testbed.Topology {
+	return []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent}
+}
+
+// Numbers of nodes.
+const (
+	independentNodes = 5 // unless asked otherwise
+	replicas         = 2
+)
+
+// check completes a setup, or says what is wrong with it.
+func check(s testbed.Setup) (testbed.Setup, error) {
+	switch s.Topology {
+	case testbed.Single:
+		s.Nodes = 1
+	case testbed.Replicated:
+		s.Nodes = 1 + replicas
+	case testbed.Independent:
+		if s.Nodes == 0 {
+			s.Nodes = independentNodes
+		}
+	default:
+		return s, fmt.Errorf("topology %q: want %s, %s or %s", s.Topology, testbed.Single, testbed.Replicated, testbed.Independent)
+	}
+	if s.Nodes < 1 || s.Clients < 1 {
+		return s, fmt.Errorf("%d nodes and %d clients: want at least one of each", s.Nodes, s.Clients)
+	}
+	switch s.Durability {
+	case "":
+		s.Durability = testbed.Volatile
+	case testbed.Volatile, testbed.EverySec, testbed.Always:
+	default:
+		return s, fmt.Errorf("durability %q: want %s, %s or %s", s.Durability, testbed.Volatile, testbed.EverySec, testbed.Always)
+	}
+	if s.CommandTimeout == 0 {
+		s.CommandTimeout = defaultTimeout
+	}
+	if s.Clock == nil || s.Commands == nil {
+		return s, errors.New("setup without a clock or a receiver of commands")
+	}
+	return s, nil
+}
+
+// Run implements testbed.Testbed. A node that dies unasked ends the body's
+// context and is Run's error, whatever the body returned.
+func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) (err error) {
+	if s, err = check(s); err != nil {
+		return fmt.Errorf("process testbed: %w", err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	e := newEnv(ctx, s, cancel)
+	defer func() { // whatever body does, a panic included
+		if terr := e.tearDown(); terr != nil && err == nil {
+			err = fmt.Errorf("process testbed: tear down: %w", terr)
+		}
+	}()
+	if err := e.setUp(ctx, t.options.Temp); err != nil {
+		return fmt.Errorf("process testbed: %w", orDeath(ctx, err))
+	}
+	err = body(ctx, e)
+	if death := death(ctx); death != nil {
+		return fmt.Errorf("process testbed: %w", death)
+	}
+	return err
+}
+
+// deadNode is the cause of a context's end when a node died unasked.
+type deadNode struct{ error }
+
+func (d deadNode) Unwrap() error { return d.error }
+
+func death(ctx context.Context) error {
+	var d deadNode
+	if errors.As(context.Cause(ctx), &d) {
+		return d
+	}
+	return nil
+}
+
+// orDeath prefers the death of a node to an error that followed from it.
+func orDeath(ctx context.Context, err error) error {
+	if d := death(ctx); d != nil {
+		return d
+	}
+	return err
+}
+
+// setUp starts nodes, links and clients.
+func (e *env) setUp(ctx context.Context, temp string) (err error) {
+	if e.dir, err = os.MkdirTemp(temp, "lockstorm-"); err != nil {
+		return fmt.Errorf("directory for the nodes: %w", pathError(err))
+	}
+	if e.setup.Logs != "" {
+		if err := os.MkdirAll(e.setup.Logs, 0o755); err != nil {
+			return fmt.Errorf("log directory: %w", err)
+		}
+	}
+	if err := e.startNodes(ctx); err != nil {
+		return err
+	}
+	for id := range e.setup.Clients {
+		if err := e.connect(id); err != nil {
+			return err
+		}
+	}
+	warm, ctx := errgroup.WithContext(ctx)
+	for _, c := range e.clients {
+		for _, r := range c.locks.Nodes {
+			warm.Go(func() error { return warmUp(ctx, r) })
+		}
+	}
+	return warm.Wait()
+}
+
+// startNodes starts all servers at once, and then the replication.
+func (e *env) startNodes(ctx context.Context) error {
+	starting, sctx := errgroup.WithContext(ctx)
+	for i := range e.setup.Nodes {
+		name := fmt.Sprintf("n%d", i)
+		n := newNode(name, filepath.Join(e.dir, name), logFile(e.setup.Logs, name), e.setup, func(err error) {
+			e.cancel(deadNode{err})
+		})
+		e.nodes = append(e.nodes, n)
+		// The server outlives the group's context.
+		starting.Go(func() error {
+			if err := sctx.Err(); err != nil {
+				return err
+			}
+			return n.start(ctx, 0)
+		})
+	}
+	if err := starting.Wait(); err != nil {
+		return err
+	}
+	if e.setup.Topology == testbed.Replicated {
+		return e.replicate(ctx)
+	}
+	return nil
+}
+
+// warmConnections are made per client and node before the body starts, so that
+// a fault does not hit a handshake where it is meant to hit a command.
+const warmConnections = 2
+
+func warmUp(ctx context.Context, r *redis.Client) error {
+	patient := r.WithTimeout(adminTimeout) // on a busy machine; the pool is the same
+	for range warmConnections {
+		c := patient.Conn()
+		defer c.Close()
+		if err := c.Ping(ctx).Err(); err != nil {
+			return fmt.Errorf("warm a connection: %w", err)
+		}
+	}
+	return nil
+}
+
+// tearDown ends everything in the order that lets nothing wait for a timeout:
+// clients, gate, what is still poisoned, proxies, taps, servers.
+func (e *env) tearDown() error {
+	var errs []error
+	for _, c := range e.clients {
+		c.cancel()
+	}
+	e.gate.Close()
+	for _, c := range e.clients {
+		for _, r := range c.locks.Nodes {
+			errs = append(errs, r.Close())
+		}
+	}
+	errs = append(errs, e.network.heal())
+	e.drain()
+	e.proxies.close()
+	for _, c := range e.clients {
+		for _, l := range c.links {
+			errs = append(errs, l.close())
+		}
+	}
+	e.gate.Flush()
+	for _, n := range e.nodes {
+		errs = append(errs, n.close())
+	}
+	if e.dir != "" {
+		errs = append(errs, os.RemoveAll(e.dir))
+	}
+	return errors.Join(errs...)
+}
+
+// pathError is the part of err that a user can act on.
+func pathError(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return fmt.Errorf("%s: %w", filepath.Dir(p.Path), p.Err)
+	}
+	return err
+}

@@ -1,0 +1,221 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// syncLink is the link over which a replica follows its primary.
+type syncLink struct {
+	replica, primary *node
+	proxy            *toxiproxy.Proxy
+	held             []*poison // toxics that were ever put on it
+}
+
+// follow opens the link from a replica to a primary.
+func (e *env) follow(replica, primary *node) (*syncLink, error) {
+	proxy, err := e.proxies.open(replica.name+"-"+primary.name, primary.addr())
+	if err != nil {
+		return nil, err
+	}
+	s := &syncLink{replica: replica, primary: primary, proxy: proxy}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.streams = append(e.streams, s)
+	return s, nil
+}
+
+// address that the replica is told, as host and port.
+func (s *syncLink) address() (host, port string) {
+	host, port, _ = net.SplitHostPort(s.proxy.Listen)
+	return host, port
+}
+
+// replicate makes n0 the primary of all other nodes and returns when they are in
+// sync.
+func (e *env) replicate(ctx context.Context) error {
+	e.mu.Lock()
+	e.primary = e.nodes[0]
+	e.mu.Unlock()
+	for _, r := range e.nodes[1:] {
+		if err := e.demote(ctx, r, e.nodes[0]); err != nil {
+			return err
+		}
+	}
+	return e.nodes[0].ask(ctx, func(c *redis.Client) error {
+		got, err := c.Wait(ctx, replicas, adminTimeout).Result()
+		if err == nil && got < replicas {
+			err = fmt.Errorf("%d of %d replicas are in sync after %v", got, replicas, adminTimeout)
+		}
+		if err != nil {
+			return fmt.Errorf("replication: %w", err)
+		}
+		return nil
+	})
+}
+
+// demote tells a running node to follow another.
+func (e *env) demote(ctx context.Context, replica, primary *node) error {
+	s, err := e.follow(replica, primary)
+	if err != nil {
+		return err
+	}
+	host, port := s.address()
+	err = replica.ask(ctx, func(c *redis.Client) error { return c.ReplicaOf(ctx, host, port).Err() })
+	if err != nil {
+		return fmt.Errorf("make %s a replica of %s: %w", replica.name, primary.name, err)
+	}
+	return nil
+}
+
+// rejoin returns the arguments with which a killed node has to be started.
+func (e *env) rejoin(n *node) (args []string, err error) {
+	e.mu.Lock()
+	primary := e.primary
+	i := slices.IndexFunc(e.streams, func(s *syncLink) bool { return s.replica == n })
+	var s *syncLink
+	if i >= 0 {
+		s = e.streams[i]
+	}
+	e.mu.Unlock()
+	if primary == nil || primary == n {
+		return nil, nil
+	}
+	if s == nil {
+		if s, err = e.follow(n, primary); err != nil {
+			return nil, err
+		}
+	}
+	host, port := s.address()
+	return []string{"--replicaof", host, port}, nil
+}
+
+// syncLink finds the link between a replica and its primary, nil if there is none.
+func (e *env) syncLink(l testbed.Link) *syncLink {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range e.streams {
+		if s.replica.name == l.From && s.primary.name == l.To {
+			return s
+		}
+	}
+	return nil
+}
+
+// disturbStream cuts or holds a replication link. Hits counts the commands of
+// the stream that did not get through, without those of an idle one.
+func (e *env) disturbStream(s *syncLink, d testbed.Direction, kind string) (testbed.Undo, error) {
+	toxics, err := e.network.poison(s.proxy, kind, d)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	s.held = append(s.held, toxics...)
+	e.mu.Unlock()
+	return once(func(ctx context.Context) (int, error) {
+		hits := 0
+		for _, t := range toxics {
+			hits += t.messages()
+		}
+		return hits, e.network.cure(ctx, toxics)
+	}), nil
+}
+
+// StopReplication implements testbed.Nodes: what the primary executes from now
+// on waits on the way to its replicas. Hits counts the writes of which at least
+// one replica had to wait.
+func (e *env) StopReplication(context.Context) (testbed.Undo, error) {
+	e.mu.Lock()
+	primary := e.primary
+	streams := slices.DeleteFunc(slices.Clone(e.streams), func(s *syncLink) bool { return s.primary != primary })
+	e.mu.Unlock()
+	if primary == nil {
+		return nil, errors.New("stop replication: no node has replicas")
+	}
+	var undos []testbed.Undo
+	undo := once(func(ctx context.Context) (int, error) {
+		most := 0
+		var errs []error
+		for _, undo := range undos {
+			hits, err := undo(ctx)
+			most = max(most, hits)
+			errs = append(errs, err)
+		}
+		return most, errors.Join(errs...)
+	})
+	for _, s := range streams {
+		one, err := e.disturbStream(s, testbed.Downstream, holdType)
+		if err != nil {
+			_, uerr := undo(context.Background())
+			return nil, errors.Join(err, uerr)
+		}
+		undos = append(undos, one)
+	}
+	return undo, nil
+}
+
+// Promote implements testbed.Nodes. What the replica has not received by then is
+// lost, also what StopReplication holds. The other replicas follow it; the old
+// primary, if it still runs, is left alone with nobody.
+func (e *env) Promote(ctx context.Context, node string) error {
+	n, err := e.node(node)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	old := e.primary
+	e.mu.Unlock()
+	if old == nil || old == n {
+		return fmt.Errorf("promote: node %s is not a replica", node)
+	}
+	if err := n.ask(ctx, func(c *redis.Client) error { return c.ReplicaOf(ctx, "NO", "ONE").Err() }); err != nil {
+		return fmt.Errorf("promote: %w", err)
+	}
+	n.aof.begin(n.dir, n.clock())
+	e.mu.Lock()
+	e.primary = n
+	former := e.streams
+	e.streams = nil
+	e.mu.Unlock()
+	for _, c := range e.clients {
+		for _, l := range c.links {
+			l.retarget(n)
+		}
+	}
+	if err := e.abandon(former); err != nil {
+		return fmt.Errorf("promote: %w", err)
+	}
+	for _, r := range e.nodes {
+		if r == n || r == old {
+			continue
+		}
+		if _, err := r.running(); err != nil {
+			continue
+		}
+		if err := e.demote(ctx, r, n); err != nil {
+			return fmt.Errorf("promote: %w", err)
+		}
+	}
+	return nil
+}
+
+// abandon gives up links whose primary has been replaced, with all they hold.
+func (e *env) abandon(streams []*syncLink) error {
+	var errs []error
+	for _, s := range streams {
+		for _, t := range s.held {
+			t.drop()
+		}
+		errs = append(errs, e.network.cure(context.Background(), s.held))
+		s.proxy.Stop()
+	}
+	return errors.Join(errs...)
+}

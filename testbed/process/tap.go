@@ -1,0 +1,161 @@
+package process
+
+import (
+	"io"
+	"net"
+	"sync"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// pair is one connection seen from the tap, in front of the node: far leads to
+// the proxy, server to Redis. The tap reads the commands and replies that pass
+// and feeds each node one command at a time, so that the order of execution is
+// known. What it has read whole it hands on even if the client has gone.
+type pair struct {
+	gate *testbed.Conn
+	near *nearEnd
+	far  *net.TCPConn
+	node *node
+
+	broken chan struct{} // closed when the node's side has ended
+
+	mu      sync.Mutex
+	server  net.Conn // nil before and after
+	ended   bool     // cut was called
+	replies testbed.Replies
+	expect  int           // number of the command that the node is executing for us
+	got     chan struct{} // closed when it is answered
+}
+
+// serve carries the connection until both sides have ended.
+func (p *pair) serve() {
+	defer p.far.Close()
+	server, err := net.Dial("tcp4", p.node.addr())
+	if err != nil || !p.attach(server) {
+		p.sever()
+		p.requests(nil)
+		return
+	}
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		p.answers(server)
+		p.sever()
+	})
+	p.requests(server)
+	server.Close()
+	reading.Wait()
+}
+
+// attach keeps the connection to the node, unless cut came first.
+func (p *pair) attach(server net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		server.Close()
+		return false
+	}
+	p.server = server
+	return true
+}
+
+// cut ends the connection from the node's side.
+func (p *pair) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	if p.server != nil {
+		p.server.Close()
+	}
+}
+
+// sever tells the gate and the proxy that the node's side has ended. It is called
+// once.
+func (p *pair) sever() {
+	close(p.broken)
+	p.gate.NodeEnded()
+	p.far.CloseWrite()
+}
+
+// requests hands commands to the node until the proxy closes its side; once the
+// node's side is broken it only reads on, because a proxy whose receiver does
+// not read is stuck for ever.
+func (p *pair) requests(server net.Conn) {
+	r := testbed.NewReader(p.far)
+	for server != nil {
+		m, err := testbed.ReadMessage(r)
+		if err != nil {
+			return
+		}
+		args, err := m.Args()
+		if err != nil || !p.execute(server, m, args) {
+			server.Close()
+			break
+		}
+	}
+	<-p.broken
+	io.Copy(io.Discard, r)
+}
+
+// waits are the commands that Redis does not answer at once, and during which it
+// executes others.
+var waits = map[string]bool{
+	"WAIT": true, "WAITAOF": true, "BLPOP": true, "BRPOP": true, "BLMOVE": true, "BLMPOP": true,
+	"BRPOPLPUSH": true, "BZPOPMIN": true, "BZPOPMAX": true, "BZMPOP": true, "XREAD": true, "XREADGROUP": true,
+	"SUBSCRIBE": true, "PSUBSCRIBE": true, "SSUBSCRIBE": true,
+	"UNSUBSCRIBE": true, "PUNSUBSCRIBE": true, "SUNSUBSCRIBE": true,
+}
+
+// execute hands one command to the node and, unless it may take its time, waits
+// for the answer. It returns false if the node's side has ended.
+func (p *pair) execute(server net.Conn, m testbed.Message, args []history.Bytes) bool {
+	if !p.node.take(p.broken) {
+		return false
+	}
+	defer p.node.release()
+	got := make(chan struct{})
+	p.mu.Lock()
+	number := p.replies.Sent(args)
+	p.expect, p.got = number, got
+	p.mu.Unlock()
+	p.node.executed++
+	p.gate.Arrived(number, p.node.name, p.node.executed)
+	if _, err := server.Write(m); err != nil {
+		return false
+	}
+	if waits[testbed.CommandName(args)] {
+		return true
+	}
+	select {
+	case <-got:
+		return true
+	case <-p.broken:
+		return false
+	}
+}
+
+// answers carries what the node says to the proxy, until the node's side ends.
+func (p *pair) answers(server net.Conn) {
+	r := testbed.NewReader(server)
+	for {
+		m, err := testbed.ReadMessage(r)
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		number := p.replies.Received(m)
+		p.mu.Unlock()
+		if number > 0 {
+			p.gate.Served(number, m)
+			p.node.aof.answered(p.node.clock())
+		}
+		p.far.Write(m) // if the proxy has gone, the reply is lost
+		p.mu.Lock()
+		if number > 0 && number == p.expect {
+			close(p.got)
+			p.expect = 0
+		}
+		p.mu.Unlock()
+	}
+}
