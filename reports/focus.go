@@ -2,6 +2,7 @@ package reports
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -105,10 +106,10 @@ func focusOn(t campaign.Trial, e history.Evidence) (focus, bool) {
 		to = max(to, min(h.To, f.Finding.To+(f.Finding.To-from)/2))
 	}
 	f.Cast, from = cast(e, f.Finding, from, to)
+	began := from
 	for _, w := range windows(e.Ops) {
-		// A window that ended just before is still part of the story.
-		if w.Hits > 0 && w.From < to && w.To > from-(to-from)/2 {
-			from = min(from, max(w.From, from-(to-from)))
+		if w.Hits > 0 && w.matters(f.Cast) && w.From < to && !w.over(began) {
+			from = min(from, max(w.From, began-(to-began)/2))
 		}
 	}
 	f.Start = from
@@ -219,6 +220,27 @@ type faultWindow struct {
 	From, To                         time.Duration
 	Hits                             int
 	Open                             bool // never closed
+}
+
+// over says whether the window belongs to what was before a time.
+func (w faultWindow) over(began time.Duration) bool {
+	return w.From < began && w.To <= began+time.Millisecond
+}
+
+// matters says whether a window can have struck one of these clients: it is
+// aimed at one of them, or at no client.
+func (w faultWindow) matters(clients []int) bool {
+	aimed := false
+	for _, name := range targetName.FindAllString(w.Target, -1) {
+		if name[0] != 'c' {
+			continue
+		}
+		aimed = true
+		if slices.ContainsFunc(clients, func(c int) bool { return name == fmt.Sprintf("c%d", c) }) {
+			return true
+		}
+	}
+	return !aimed
 }
 
 // windows pairs the nemesis's windows, in order of their opening.

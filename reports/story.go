@@ -171,7 +171,7 @@ func faultBeats(e history.Evidence, f focus) []beat {
 	var out []beat
 	wins := windows(e.Ops)
 	for _, w := range wins {
-		if w.Hits == 0 || w.To < f.Start || w.From > f.Finding.To {
+		if w.Hits == 0 || !w.matters(f.Cast) || w.over(f.Start) || w.From > f.Finding.To {
 			continue
 		}
 		text := "the fault " + w.Fault

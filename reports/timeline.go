@@ -60,8 +60,8 @@ type painter struct {
 
 	pen  pen
 	x, y func(float64) vg.Length
-	// free is, per lane, up to where labels have been written.
-	free []vg.Length
+	// written are, per lane, the places that labels take.
+	written [][][2]vg.Length
 }
 
 func newPainter(s scene, faultColor func(string) string) *painter {
@@ -73,7 +73,7 @@ func newPainter(s scene, faultColor func(string) string) *painter {
 		p.tops = append(p.tops, p.total)
 		p.total += l.Kind.height()
 	}
-	p.free = make([]vg.Length, len(s.Lanes))
+	p.written = make([][][2]vg.Length, len(s.Lanes))
 	return p
 }
 
@@ -326,6 +326,9 @@ func (p *painter) barLabel(i int, b bar) {
 	default:
 		x0 = max(p.at(p.From), p.at(b.From)-3-w)
 	}
+	if beside {
+		p.written[i] = append(p.written[i], [2]vg.Length{x0, x0 + w})
+	}
 	p.pen.text(sty, x0, mid, b.Label)
 }
 
@@ -375,12 +378,22 @@ func (p *painter) markLabel(i int, m mark) {
 	}
 	w := sty.Width(m.Label)
 	x := p.at(m.At) + 6
-	if x+w > p.at(p.To) {
+	if x+w > p.at(p.To) || !p.vacant(i, x, x+w) {
 		x = p.at(m.At) - 6 - w
 	}
-	if x < p.free[i] {
+	if x < p.at(p.From) || !p.vacant(i, x, x+w) {
 		return
 	}
-	p.free[i] = x + w + 2
+	p.written[i] = append(p.written[i], [2]vg.Length{x, x + w})
 	p.pen.text(sty, x, top-2, m.Label)
+}
+
+// vacant says whether no label of a lane's marks, or of a fault, is there yet.
+func (p *painter) vacant(i int, from, to vg.Length) bool {
+	for _, w := range p.written[i] {
+		if from < w[1]+3 && to > w[0]-3 {
+			return false
+		}
+	}
+	return true
 }
