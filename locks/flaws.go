@@ -58,11 +58,21 @@ func foreignDelete(why, source string, faults ...string) []Flaw {
 	return under(faults, "foreign-delete", Bug, why, source, "ownership", "exclusion", "resource")
 }
 
-// bareDelete: foreignDelete of a key with a life.
+// bareDelete: foreignDelete and lateDelete of a key with a life.
 func bareDelete(document string) []Flaw {
-	return foreignDelete(
-		"A bare DEL that is sent after the lease was overrun, delivered late, or sent after the node lost the key removes another's lock and lets a third in.",
-		document+"; "+redisOwner, "client-pause", "delay", "node-pause", "node-restart", "failover")
+	return flaws(
+		foreignDelete(
+			"A bare DEL that is sent after the lease was overrun, delivered late, or sent after the node lost the key removes another's lock and lets a third in.",
+			document+"; "+redisOwner, "client-pause", "delay", "node-pause", "node-restart", "failover"),
+		lateDelete(document),
+	)
+}
+
+// lateDelete: a release that cannot tell its own client's leases apart.
+func lateDelete(document string) []Flaw {
+	return under([]string{"delay"}, "late-command", Bug,
+		"A release that arrives after its client gave up on it and holds the lock again removes the new lease and lets another in.",
+		document, "exclusion", "resource")
 }
 
 // noExpiry: a key without a life that nobody releases.

@@ -58,7 +58,7 @@ var getsetFlaws = flaws(
 	under([]string{"client-skew", "client-pause", "delay", "node-pause"}, "client-clock", Bug,
 		"A rival whose clock is more than a second ahead, or a time that was read too long before it arrived, ends a lease early; Redis could have timed it.",
 		"D1, first version: clients' clocks must agree", "exclusion", "resource"),
-	under([]string{"client-pause", "delay", "client-skew"}, "foreign-renewal", Bug,
+	under([]string{"client-pause", "delay", "client-skew", "node-restart", "failover"}, "foreign-renewal", Bug,
 		"EXPIRE does not ask whose key it is: after a pause behind the winning SETNX or GETSET it times another's lock.",
 		"D1, first version", "ownership"),
 )

@@ -40,9 +40,7 @@ func init() {
 			return oneNodeClaims("lua-setnx-expire-owner", ttl, wholeSeconds(ttl), setnxThenExpire, compareAndDelete)
 		},
 		Flaws: flaws(
-			under([]string{"delay", "node-pause"}, "late-command", Bug,
-				"A release that arrives after its client gave up and locked again finds the handle's own value and deletes the next lease.",
-				"D1, final version: one value per handle", "exclusion", "resource"),
+			lateDelete("D1, final version: one value per handle"),
 			leaseOutlived(), serverLostKey(), orphanedKey(),
 		),
 		New: onOneNode(newLuaSetnxExpireOwner),

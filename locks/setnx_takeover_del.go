@@ -48,13 +48,14 @@ func init() {
 }
 
 var takeoverFlaws = flaws(
-	under([]string{"client-crash", "client-pause", "lost-reply", "delay", "partition", "client-skew"}, "race", Bug,
+	under([]string{"client-crash", "client-skew", "node-pause", "client-pause", "delay", "lost-reply", "partition"}, "race", Bug,
 		"Two clients that both see the same past time both DEL and SETNX: the second deletes the first's new key, and both believe.",
 		"D1, the rejected idea", "exclusion", "resource"),
 	foreignDelete(
 		"Neither the DEL of a takeover nor that of a release asks whose key it removes.",
 		"D1, the rejected idea; "+redisOwner,
 		"client-pause", "client-crash", "delay", "client-skew", "lost-reply", "partition", "node-pause", "node-restart", "failover"),
+	lateDelete("D1, the rejected idea"),
 	under([]string{"client-skew", "client-pause", "delay", "node-pause"}, "client-clock", Bug,
 		"A rival whose clock is ahead, or a time that was old when it arrived, ends a lease early; Redis could have timed it.",
 		"D1: clients' clocks must agree", "exclusion", "resource"),
