@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	toxiproxy "github.com/Shopify/toxiproxy/v2"
-
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -21,7 +19,7 @@ import (
 type link struct {
 	client int
 	gate   *testbed.Gate
-	proxy  *toxiproxy.Proxy
+	proxy  *proxy
 	tap    net.Listener
 
 	// dialling is held by the one connection that is being made, so that the

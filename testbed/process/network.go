@@ -2,13 +2,10 @@ package process
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"sync"
-
-	toxiproxy "github.com/Shopify/toxiproxy/v2"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -17,7 +14,6 @@ import (
 // network keeps account of the faults in force.
 type network struct {
 	mu      sync.Mutex
-	poisons []*poison
 	watches []*watch
 }
 
@@ -73,45 +69,6 @@ func (e *env) count(w *watch) int {
 	return len(w.seen)
 }
 
-// poison adds a toxic to each direction, or to none.
-func (n *network) poison(p *toxiproxy.Proxy, kind string, d testbed.Direction) ([]*poison, error) {
-	var added []*poison
-	for _, one := range directions(d) {
-		toxic, err := addToxic(p, kind, one)
-		if err != nil {
-			return nil, errors.Join(err, n.cure(context.Background(), added))
-		}
-		added = append(added, toxic)
-		n.mu.Lock()
-		n.poisons = append(n.poisons, toxic)
-		n.mu.Unlock()
-	}
-	return added, nil
-}
-
-// cure removes toxics.
-func (n *network) cure(ctx context.Context, toxics []*poison) error {
-	var errs []error
-	for _, t := range toxics {
-		errs = append(errs, t.remove(ctx))
-		n.mu.Lock()
-		n.poisons = slices.DeleteFunc(n.poisons, func(other *poison) bool { return other == t })
-		n.mu.Unlock()
-	}
-	return errors.Join(errs...)
-}
-
-// heal removes all toxics; what they hold is dropped.
-func (n *network) heal() error {
-	n.mu.Lock()
-	left := slices.Clone(n.poisons)
-	n.mu.Unlock()
-	for _, t := range left {
-		t.drop()
-	}
-	return n.cure(context.Background(), left)
-}
-
 // once makes an undo of end, which is called only the first time.
 func once(end func(context.Context) (int, error)) testbed.Undo {
 	var mu sync.Mutex
@@ -132,20 +89,21 @@ func once(end func(context.Context) (int, error)) testbed.Undo {
 
 // Cut implements testbed.Network.
 func (e *env) Cut(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(l, d, cutType)
+	return e.shut(l, d, (*valve).cut)
 }
 
 // Hold implements testbed.Network.
 func (e *env) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(l, d, holdType)
+	return e.shut(l, d, (*valve).hold)
 }
 
-func (e *env) disturb(on testbed.Link, d testbed.Direction, kind string) (testbed.Undo, error) {
+// shut cuts or holds a link.
+func (e *env) shut(on testbed.Link, d testbed.Direction, how func(*valve) func()) (testbed.Undo, error) {
 	if !slices.Contains([]testbed.Direction{testbed.Upstream, testbed.Downstream, testbed.Both}, d) {
 		return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
 	}
 	if s := e.syncLink(on); s != nil {
-		return e.disturbStream(s, d, kind)
+		return s.shut(d, how), nil
 	}
 	l, err := e.link(on)
 	if err != nil {
@@ -154,14 +112,11 @@ func (e *env) disturb(on testbed.Link, d testbed.Direction, kind string) (testbe
 	w := e.watch(func(c history.Command) bool {
 		return l.carries(c.Client, c.Node) && stopped(c, d)
 	})
-	toxics, err := e.network.poison(l.proxy, kind, d)
-	if err != nil {
-		e.count(w)
-		return nil, err
-	}
-	return once(func(ctx context.Context) (int, error) {
+	undo := l.proxy.shut(d, how)
+	return once(func(context.Context) (int, error) {
 		hits := e.count(w)
-		return hits, e.network.cure(ctx, toxics)
+		undo()
+		return hits, nil
 	}), nil
 }
 
@@ -188,7 +143,7 @@ func (e *env) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
 	// None is made between the toxic and the reset of those that exist.
 	l.dialling <- struct{}{}
 	defer func() { <-l.dialling }()
-	toxics, err := e.network.poison(l.proxy, resetType, testbed.Upstream)
+	undo, err := l.proxy.reset()
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +157,7 @@ func (e *env) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
 		}
 	}
 	return once(func(ctx context.Context) (int, error) {
-		err := e.network.cure(ctx, toxics)
+		err := undo(ctx)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.resets == r {

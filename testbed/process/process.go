@@ -217,7 +217,7 @@ func (e *env) tearDown() error {
 			errs = append(errs, r.Close())
 		}
 	}
-	errs = append(errs, e.network.heal())
+	e.proxies.heal()
 	e.drain()
 	e.proxies.close()
 	for _, c := range e.clients {

@@ -1,11 +1,16 @@
 package process
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
+	"github.com/Shopify/toxiproxy/v2/toxics"
 	"github.com/rs/zerolog"
+
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // proxies are all toxiproxy proxies of one trial, one per link. No HTTP server
@@ -14,30 +19,128 @@ type proxies struct {
 	server *toxiproxy.ApiServer
 
 	mu  sync.Mutex
-	all []*toxiproxy.Proxy
+	all []*proxy
 }
 
 func newProxies() *proxies {
 	return &proxies{server: toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())}
 }
 
+// proxy is the toxiproxy proxy of one link.
+type proxy struct {
+	*toxiproxy.Proxy
+	valves map[testbed.Direction]*valve
+
+	mu     sync.Mutex
+	resets int
+}
+
 // open starts a proxy on a free loopback port in front of upstream.
-func (p *proxies) open(name, upstream string) (*toxiproxy.Proxy, error) {
-	proxy := toxiproxy.NewProxy(p.server, name, "127.0.0.1:0", upstream)
-	if err := proxy.Start(); err != nil {
+func (p *proxies) open(name, upstream string) (*proxy, error) {
+	one := &proxy{
+		Proxy:  toxiproxy.NewProxy(p.server, name, "127.0.0.1:0", upstream),
+		valves: map[testbed.Direction]*valve{},
+	}
+	for _, d := range directions(testbed.Both) {
+		t, err := one.add(valveType, d)
+		if err != nil {
+			return nil, err
+		}
+		one.valves[d] = t.(*valve)
+	}
+	if err := one.Start(); err != nil {
 		return nil, fmt.Errorf("proxy %s: %w", name, err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.all = append(p.all, proxy)
-	return proxy, nil
+	p.all = append(p.all, one)
+	return one, nil
+}
+
+// heal opens all valves; what they held is dropped.
+func (p *proxies) heal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, one := range p.all {
+		one.open()
+	}
 }
 
 // close stops all proxies and closes their connections.
 func (p *proxies) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, proxy := range p.all {
-		proxy.Stop()
+	for _, one := range p.all {
+		one.Stop()
 	}
+}
+
+// add adds a toxic, named after its type, to a direction.
+func (p *proxy) add(kind string, d testbed.Direction) (toxics.Toxic, error) {
+	spec := fmt.Sprintf(`{"name":"%s_%s","type":%[1]q,"stream":%[2]q}`, kind, d)
+	w, err := p.Toxics.AddToxicJson(strings.NewReader(spec))
+	if err != nil {
+		return nil, fmt.Errorf("proxy %s: add %s: %w", p.Name, kind, err)
+	}
+	return w.Toxic, nil
+}
+
+// resetType is toxiproxy's own toxic that resets connections made after it.
+const resetType = "reset_peer"
+
+// reset resets the connections that are made until it is undone.
+func (p *proxy) reset() (undo func(context.Context) error, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.resets == 0 {
+		if _, err := p.add(resetType, testbed.Upstream); err != nil {
+			return nil, err
+		}
+	}
+	p.resets++
+	return func(ctx context.Context) error {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.resets--; p.resets > 0 {
+			return nil
+		}
+		return p.Toxics.RemoveToxic(ctx, resetType+"_"+string(testbed.Upstream))
+	}, nil
+}
+
+// shut cuts or holds the directions, until undone.
+func (p *proxy) shut(d testbed.Direction, how func(*valve) (undo func())) (undo func()) {
+	var undos []func()
+	for _, one := range directions(d) {
+		undos = append(undos, how(p.valves[one]))
+	}
+	return func() {
+		for _, undo := range undos {
+			undo()
+		}
+	}
+}
+
+// open ends all that shuts the link; what is held is dropped.
+func (p *proxy) open() {
+	for _, d := range directions(testbed.Both) {
+		p.valves[d].open()
+	}
+}
+
+// caught counts the messages that were ever cut or held.
+func (p *proxy) caught(d testbed.Direction) int {
+	n := 0
+	for _, one := range directions(d) {
+		n += p.valves[one].messages()
+	}
+	return n
+}
+
+// directions that d stands for.
+func directions(d testbed.Direction) []testbed.Direction {
+	if d == testbed.Both {
+		return []testbed.Direction{testbed.Upstream, testbed.Downstream}
+	}
+	return []testbed.Direction{d}
 }

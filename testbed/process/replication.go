@@ -7,7 +7,6 @@ import (
 	"net"
 	"slices"
 
-	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/testbed"
@@ -16,8 +15,7 @@ import (
 // syncLink is the link over which a replica follows its primary.
 type syncLink struct {
 	replica, primary *node
-	proxy            *toxiproxy.Proxy
-	held             []*poison // toxics that were ever put on it
+	proxy            *proxy
 }
 
 // follow opens the link from a replica to a primary.
@@ -110,23 +108,17 @@ func (e *env) syncLink(l testbed.Link) *syncLink {
 	return nil
 }
 
-// disturbStream cuts or holds a replication link. Hits counts the commands of
-// the stream that did not get through, without those of an idle one.
-func (e *env) disturbStream(s *syncLink, d testbed.Direction, kind string) (testbed.Undo, error) {
-	toxics, err := e.network.poison(s.proxy, kind, d)
-	if err != nil {
-		return nil, err
-	}
-	e.mu.Lock()
-	s.held = append(s.held, toxics...)
-	e.mu.Unlock()
-	return once(func(ctx context.Context) (int, error) {
-		hits := 0
-		for _, t := range toxics {
-			hits += t.messages()
-		}
-		return hits, e.network.cure(ctx, toxics)
-	}), nil
+// shut cuts or holds a replication link. Hits counts the commands that were
+// stopped, without those of an idle link. A replica that lost some connects
+// again and asks for them.
+func (s *syncLink) shut(d testbed.Direction, how func(*valve) func()) testbed.Undo {
+	before := s.proxy.caught(d)
+	undo := s.proxy.shut(d, how)
+	return once(func(context.Context) (int, error) {
+		hits := s.proxy.caught(d) - before
+		undo()
+		return hits, nil
+	})
 }
 
 // StopReplication implements testbed.Nodes: what the primary executes from now
@@ -141,25 +133,17 @@ func (e *env) StopReplication(context.Context) (testbed.Undo, error) {
 		return nil, errors.New("stop replication: no node has replicas")
 	}
 	var undos []testbed.Undo
-	undo := once(func(ctx context.Context) (int, error) {
-		most := 0
-		var errs []error
-		for _, undo := range undos {
-			hits, err := undo(ctx)
-			most = max(most, hits)
-			errs = append(errs, err)
-		}
-		return most, errors.Join(errs...)
-	})
 	for _, s := range streams {
-		one, err := e.disturbStream(s, testbed.Downstream, holdType)
-		if err != nil {
-			_, uerr := undo(context.Background())
-			return nil, errors.Join(err, uerr)
-		}
-		undos = append(undos, one)
+		undos = append(undos, s.shut(testbed.Downstream, (*valve).hold))
 	}
-	return undo, nil
+	return once(func(ctx context.Context) (int, error) {
+		most := 0
+		for _, undo := range undos {
+			hits, _ := undo(ctx)
+			most = max(most, hits)
+		}
+		return most, nil
+	}), nil
 }
 
 // Promote implements testbed.Nodes. What the replica has not received by then is
@@ -190,8 +174,9 @@ func (e *env) Promote(ctx context.Context, node string) error {
 			l.retarget(n)
 		}
 	}
-	if err := e.abandon(former); err != nil {
-		return fmt.Errorf("promote: %w", err)
+	for _, s := range former {
+		s.proxy.open() // what it holds is lost
+		s.proxy.Stop()
 	}
 	for _, r := range e.nodes {
 		if r == n || r == old {
@@ -205,17 +190,4 @@ func (e *env) Promote(ctx context.Context, node string) error {
 		}
 	}
 	return nil
-}
-
-// abandon gives up links whose primary has been replaced, with all they hold.
-func (e *env) abandon(streams []*syncLink) error {
-	var errs []error
-	for _, s := range streams {
-		for _, t := range s.held {
-			t.drop()
-		}
-		errs = append(errs, e.network.cure(context.Background(), s.held))
-		s.proxy.Stop()
-	}
-	return errors.Join(errs...)
 }
