@@ -202,8 +202,7 @@ func (w *wire) set(x doing) {
 	}
 	var kept []*life
 	for _, old := range x.k.carriers {
-		// One value cannot be told from another's equal one.
-		if !x.sure || old.field != field || old.client != l.client && old.value == l.value {
+		if !x.sure || old.field != field {
 			kept = append(kept, old)
 			continue
 		}
@@ -289,12 +288,13 @@ func keep(lives []*life, is func(*life) bool) []*life {
 
 // strike takes down what a DEL or EXPIRE hit.
 func (w *wire) strike(x doing, on []*life) {
-	if len(on) == 0 && !x.k.opaque {
+	blind := x.k.opaque || x.n.blurred[x.pos]
+	if len(on) == 0 && !blind {
 		return
 	}
 	w.strikes = append(w.strikes, strike{
 		cmd: x.pos, kind: x.a.kind, key: x.a.key, at: x.at, on: slices.Clone(on),
-		sure: x.sure && x.k.doubt == nil, owned: x.owned, blind: x.k.opaque,
+		sure: x.sure && x.k.doubt == nil, owned: x.owned, blind: blind,
 	})
 }
 

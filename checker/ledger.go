@@ -79,12 +79,11 @@ func (l *ledger) enter(p history.Pair) {
 	}
 }
 
-// attend works out when each client attended to each lock: while an operation
-// on it was open, and from a grant until the release was answered, whatever
-// the client believed meanwhile.
+// attend works out when each client attended to each lock: from a grant until
+// the release was answered, whatever the client believed meanwhile.
 func (l *ledger) attend(pairs []history.Pair) {
 	for _, p := range pairs {
-		if p.Invoke.Process == history.Nemesis {
+		if p.Invoke.Process == history.Nemesis || p.Invoke.F == history.FAcquire {
 			continue
 		}
 		at := errand{p.Invoke.Client, p.Invoke.Lock}
@@ -141,7 +140,8 @@ func (l *ledger) crashOf(client int) time.Duration {
 	return Never
 }
 
-// attends says whether the client was alive and busy with the lock at t.
+// attends says whether the client was alive and had a hold of the lock, or was
+// giving one back, at t.
 func (l *ledger) attends(client int, lock string, t time.Duration) bool {
 	if t >= l.crashOf(client) {
 		return false

@@ -111,12 +111,28 @@ func (w *wire) keptOutBy(op int, meets []meet) []blocker {
 	return blockers
 }
 
-// orphanAt says whether nobody attended to the claim when it was met.
+// orphanAt says whether nobody attended to the claim when it was met, or its
+// owner went on waiting for the outcome of its attempt until the key expired.
 func (w *wire) orphanAt(l *life, m meet) bool {
 	if !l.sure || len(l.terms) == 0 {
 		return false
 	}
-	return !w.attends(l.client, l.lock, m.at.lo) && !w.attends(l.client, l.lock, m.at.hi)
+	if l.end != nil && l.end.how == expired && w.openAt(l.ops[len(l.ops)-1], l.end.at.hi) {
+		return true
+	}
+	return !w.cared(l, m.at)
+}
+
+// cared says whether the owner of a claim had to do with it at that time: it
+// was alive, and making it, counting on it or giving it back.
+func (w *wire) cared(l *life, at when) bool {
+	for _, t := range []time.Duration{at.lo, at.hi} {
+		making := slices.ContainsFunc(l.ops, func(op int) bool { return w.openAt(op, t) })
+		if w.attends(l.client, l.lock, t) || making && t < w.crashOf(l.client) {
+			return true
+		}
+	}
+	return false
 }
 
 // outlasted says whether the claim ended by its own life, or by a takeover of
@@ -124,7 +140,7 @@ func (w *wire) orphanAt(l *life, m meet) bool {
 // still without success, by then.
 func (w *wire) outlasted(l *life, op int) bool {
 	granted := w.pairs[op].Done() == history.OK
-	stale := w.Claims.ClientClock
+	stale := w.Claims.ClientClock && !granted // then it took over itself
 	last := l.terms[len(l.terms)-1]
 	switch {
 	case l.over != nil && l.over.client != l.client && stale:
@@ -164,7 +180,7 @@ func (o *orphan) add(w *wire, op int, b blocker) {
 // unowned says whether whoever prolonged the claim had no business with it: it
 // was not its own, or nobody attended to it any more.
 func (w *wire) unowned(t term, l *life) bool {
-	return t.client != l.client || !w.attends(t.client, l.lock, t.at.lo) && !w.attends(t.client, l.lock, t.at.hi)
+	return t.client != l.client || !w.cared(l, t.at)
 }
 
 // orphaned tells of one orphan.
@@ -212,6 +228,8 @@ func (w *wire) abandoned(l *life) string {
 		return fmt.Sprintf("%s, and c%d crashed at %s", set, l.client, seconds(crash))
 	case p.Complete == nil:
 		return fmt.Sprintf("%s in an attempt that never ended", set)
+	case l.end != nil && p.Complete.Time > l.end.at.hi:
+		return fmt.Sprintf("%s in an attempt that went on until %s", set, seconds(p.Complete.Time))
 	case p.Complete.Type == history.OK:
 		return fmt.Sprintf("%s, and its release did not remove it", set)
 	case l.at.lo > p.Complete.Time:

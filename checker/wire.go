@@ -13,10 +13,9 @@ type when struct{ lo, hi time.Duration }
 
 // life is the story of one claim: what one set put on one key of one node.
 //
-// A key may carry several at once: the fields of a hash, and sets of one and
-// the same value, which nothing in Redis tells apart. A claim whose value was
-// overwritten is no longer carried, but its owner still profits from the key,
-// so its life goes on until the key is gone.
+// A key may carry several at once: the fields of a hash. A claim that was
+// overwritten, be it by the same value, is no longer carried, but its owner
+// still profits from the key, so its life goes on until the key is gone.
 type life struct {
 	node, key, field string
 	client           int

@@ -1,0 +1,324 @@
+package checker
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// stampOf is what getset writes at that time, by a clock that started at zero.
+func stampOf(at float64) string {
+	return string(binary.BigEndian.AppendUint64(nil, uint64(at)+2000+1_700_000_000_000))
+}
+
+func millisOf(at float64) string { return fmt.Sprint(int64(at) + 1_700_000_000_000) }
+
+func quoted(s string) string { return `"` + s + `"` }
+
+func skew(at float64, client int, by float64) history.Op {
+	return history.Op{Client: client, F: history.FClock, Offset: ms(by)}
+}
+
+// setPX is set-nx-px's grant.
+func setPX(token string) []string { return []string{"SET", "lock", token, "NX", "PX", "1000"} }
+
+// twoHoldersByExpiry: c0 overruns its lease and c1 gets in.
+func twoHoldersByExpiry(s *story) {
+	s.take(10, 0, "OK", setPX("t0")...)
+	s.take(1100, 1, "OK", setPX("t1")...)
+	s.give(1200, 1, "1", s.cad("t1")...)
+	s.give(1300, 0, "0", s.cad("t0")...)
+}
+
+func TestCausesOfOneNodeLocks(t *testing.T) {
+	tales(t, []tale{
+		{"a lease that is overrun is outlived", "set-nx-px", twoHoldersByExpiry, []string{"exclusion: lease-outlived"}},
+		{"a grant that is learnt of after its key expired is outlived", "set-nx-px", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.cmd(10, 0, "OK", setPX("t0")...).Replied = ms(1500)
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.done(1501, 0, history.OK)
+			s.give(1600, 0, "0", s.cad("t0")...)
+			s.give(1700, 1, "1", s.cad("t1")...)
+		}, []string{"exclusion: lease-outlived"}},
+		{"exists and set both pass", "exists-set", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.invoke(9, 1, history.FAcquire)
+			s.cmd(10, 0, "0", "EXISTS", "lock")
+			s.cmd(10.5, 1, "0", "EXISTS", "lock")
+			s.cmd(11, 0, "OK", "SET", "lock", "1")
+			s.cmd(11.5, 1, "OK", "SET", "lock", "1")
+			s.done(12, 0, history.OK)
+			s.done(12, 1, history.OK)
+			s.give(50, 0, "1", "DEL", "lock")
+			s.give(60, 1, "0", "DEL", "lock")
+		}, []string{"exclusion: race", "ownership: foreign-delete"}},
+		{"a bare DEL after an overrun lets a third in", "set-nx-ex", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.take(1100, 1, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.give(1200, 0, "1", "DEL", "lock")
+			s.take(1210, 2, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.give(1250, 2, "1", "DEL", "lock")
+			s.give(1300, 1, "0", "DEL", "lock")
+		}, []string{"exclusion: foreign-delete", "exclusion: lease-outlived", "ownership: foreign-delete"}},
+		{"a bare DEL that arrives late is a foreign delete without any overrun", "set-nx-ex", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.invoke(99, 0, history.FRelease)
+			s.done(600, 0, history.Info)
+			s.take(1100, 1, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.late(100, 1150, 0, "1", "DEL", "lock").Replied = 0
+			s.take(1210, 2, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.give(1250, 2, "1", "DEL", "lock")
+			s.give(1300, 1, "0", "DEL", "lock")
+		}, []string{"exclusion: foreign-delete", "ownership: foreign-delete"}},
+		{"a pause between GET and DEL removes another's lock", "set-nx-ex-get-del", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "token-0", "EX", "1", "NX")
+			s.invoke(900, 0, history.FRelease)
+			s.cmd(901, 0, `"token-0"`, "GET", "lock")
+			s.take(1100, 1, "OK", "SET", "lock", "token-1", "EX", "1", "NX")
+			s.cmd(1200, 0, "1", "DEL", "lock")
+			s.done(1201, 0, history.OK)
+			s.take(1300, 2, "OK", "SET", "lock", "token-2", "EX", "1", "NX")
+			s.give(1350, 2, "1", "DEL", "lock")
+			s.give(1400, 1, "0", "DEL", "lock")
+		}, []string{"exclusion: foreign-delete", "ownership: foreign-delete"}},
+		{"a release that arrives late deletes the same handle's next lease", "lua-setnx-expire-owner", func(s *story) {
+			enter := func(v string) []string { return s.script("setnx-then-expire", []string{"lock"}, v, "1") }
+			s.take(10, 0, "1", enter("handle-0")...)
+			s.invoke(100, 0, history.FRelease)
+			s.done(400, 0, history.Info)
+			s.take(1050, 0, "1", enter("handle-0")...)
+			s.late(101, 1100, 0, "1", s.cad("handle-0")...).Replied = 0
+			s.take(1150, 1, "1", enter("handle-1")...)
+			s.give(1200, 1, "1", s.cad("handle-1")...)
+			s.give(1300, 0, "0", s.cad("handle-0")...)
+		}, []string{"exclusion: late-command"}},
+		{"a restart loses the key", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.nemesis(150, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "all keys"})
+			s.take(200, 1, "OK", setPX("t1")...)
+			s.give(250, 1, "1", s.cad("t1")...)
+			s.give(300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: server-lost-key"}},
+		{"a restart after which the key expired anyway is not to blame", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.nemesis(150, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "nothing"})
+			s.take(1200, 1, "OK", setPX("t1")...)
+			s.give(1250, 1, "1", s.cad("t1")...)
+			s.give(1300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: lease-outlived"}},
+		{"a promoted replica never had the key", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.nemesis(101, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
+			s.node = "n1"
+			s.take(200, 1, "OK", setPX("t1")...)
+			s.give(250, 1, "1", s.cad("t1")...)
+			s.give(300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: server-lost-key"}},
+		{"a promoted replica grants by a script", "redisson", func(s *story) {
+			s.take(10, 0, "nil", s.script("redisson-enter", []string{"lock"}, "owner-0-long", "1000")...)
+			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.nemesis(101, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
+			s.node = "n1"
+			s.take(200, 1, "nil", s.script("redisson-enter", []string{"lock"}, "owner-1-long", "1000")...)
+			s.give(250, 1, "1", s.script("redisson-leave", []string{"lock", "channel"}, "owner-1-long", "1000")...)
+			s.give(300, 0, "nil", s.script("redisson-leave", []string{"lock", "channel"}, "owner-0-long", "1000")...)
+		}, []string{"exclusion: server-lost-key"}},
+		{"an eviction loses the key", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.take(200, 1, "OK", setPX("t1")...)
+			s.give(250, 1, "1", s.cad("t1")...)
+			s.give(300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: server-lost-key"}},
+		{"a node's clock that jumps lets the key expire early", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeClock, Node: "n0", Offset: ms(5000)})
+			s.take(200, 1, "OK", setPX("t1")...)
+			s.give(250, 1, "1", s.cad("t1")...)
+			s.give(300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: server-clock"}},
+	})
+}
+
+func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
+	// robGetset: c1 finds c0's stamp in the past at that time and takes over.
+	robGetset := func(s *story, at float64, c0s, c1s string) {
+		s.invoke(at-1, 1, history.FAcquire)
+		s.cmd(at, 1, "0", "SETNX", "lock", c1s)
+		s.cmd(at+1, 1, quoted(c0s), "GET", "lock")
+		s.cmd(at+2, 1, quoted(c0s), "GETSET", "lock", c1s)
+		s.cmd(at+3, 1, "1", "EXPIRE", "lock", "1")
+		s.done(at+4, 1, history.OK)
+		s.give(at+50, 1, "1", "DEL", "lock")
+		s.give(at+60, 0, "0", "DEL", "lock")
+	}
+	takeGetset := func(s *story, at float64, stamp string) {
+		s.invoke(at-1, 0, history.FAcquire)
+		s.cmd(at, 0, "1", "SETNX", "lock", stamp)
+		s.cmd(at+1, 0, "1", "EXPIRE", "lock", "1")
+		s.done(at+2, 0, history.OK)
+	}
+	tales(t, []tale{
+		{"a rival whose clock is ahead takes over", "getset", func(s *story) {
+			s.nemesis(1, skew(1, 1, 60000))
+			takeGetset(s, 10, stampOf(10))
+			robGetset(s, 100, stampOf(10), stampOf(60100))
+		}, []string{"exclusion: client-clock"}},
+		{"a pause before the first command writes a time that is past", "getset", func(s *story) {
+			s.invoke(5, 0, history.FAcquire)
+			s.cmd(2500, 0, "1", "SETNX", "lock", stampOf(5))
+			s.cmd(2501, 0, "1", "EXPIRE", "lock", "1")
+			s.done(2502, 0, history.OK)
+			robGetset(s, 2550, stampOf(5), stampOf(2550))
+		}, []string{"exclusion: client-clock"}},
+		{"two takeovers of one stale key race", "setnx-takeover-del", func(s *story) {
+			s.take(10, 0, "1", "SETNX", "lock", millisOf(1010))
+			s.nemesis(50, history.Op{Client: 0, F: history.FCrash})
+			for _, c := range []int{1, 2} {
+				s.invoke(1099, c, history.FAcquire)
+			}
+			for _, c := range []int{1, 2} {
+				s.cmd(1100+float64(c)/10, c, "0", "SETNX", "lock", millisOf(2100))
+				s.cmd(1101+float64(c)/10, c, quoted(millisOf(1010)), "GET", "lock")
+			}
+			s.cmd(1102, 1, "1", "DEL", "lock")
+			s.cmd(1103, 1, "1", "SETNX", "lock", millisOf(2103))
+			s.done(1104, 1, history.OK)
+			s.cmd(1105, 2, "1", "DEL", "lock")
+			s.cmd(1106, 2, "1", "SETNX", "lock", millisOf(2106))
+			s.done(1107, 2, history.OK)
+			s.give(1150, 1, "1", "DEL", "lock")
+			s.give(1160, 2, "0", "DEL", "lock")
+		}, []string{"exclusion: race", "ownership: foreign-delete"}},
+		{"a takeover of a lease that was overrun", "setnx-takeover-del", func(s *story) {
+			s.take(10, 0, "1", "SETNX", "lock", millisOf(1010))
+			s.invoke(1099, 1, history.FAcquire)
+			s.cmd(1100, 1, "0", "SETNX", "lock", millisOf(2100))
+			s.cmd(1101, 1, quoted(millisOf(1010)), "GET", "lock")
+			s.cmd(1102, 1, "1", "DEL", "lock")
+			s.cmd(1103, 1, "1", "SETNX", "lock", millisOf(2103))
+			s.done(1104, 1, history.OK)
+			s.give(1150, 1, "1", "DEL", "lock")
+			s.give(1160, 0, "0", "DEL", "lock")
+		}, []string{"exclusion: lease-outlived", "ownership: foreign-delete"}},
+		{"the deadline of a clock that was set back comes after the keys expired", "redlock", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			for n := range 5 {
+				s.node = fmt.Sprintf("n%d", n)
+				s.cmd(10+float64(n), 0, "OK", setPX("t0")...)
+			}
+			s.done(16, 0, history.OK, history.Lease{Token: "t0", Deadline: ms(1009)})
+			s.nemesis(20, skew(20, 0, -5000))
+			s.invoke(1099, 1, history.FAcquire)
+			for n := range 5 {
+				s.node = fmt.Sprintf("n%d", n)
+				s.cmd(1100+float64(n), 1, "OK", setPX("t1")...)
+			}
+			s.done(1106, 1, history.OK, history.Lease{Token: "t1", Deadline: ms(2099)})
+			s.give(1200, 1, "1", s.cad("t1")...)
+			s.give(1300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: client-clock"}},
+	})
+}
+
+func TestCausesInReadWriteLocks(t *testing.T) {
+	two := func(s *story, at float64, client int, mode history.Mode) {
+		s.invoke(at-1, client, history.FAcquire, mode)
+		if mode == history.Read {
+			s.cmd(at, client, "1", s.script("two-keys-read", []string{"lock:read", "lock:write"}, "1")...)
+		} else {
+			s.cmd(at, client, "1", s.script("two-keys-write", []string{"lock:read", "lock:write"}, "1")...)
+		}
+		s.done(at+1, client, history.OK)
+	}
+	leaveTwo := func(s *story, at float64, client int, mode history.Mode, reply string) {
+		s.invoke(at-1, client, history.FRelease, mode)
+		s.cmd(at, client, reply, "DEL", "lock:"+string(mode))
+		s.done(at+1, client, history.OK)
+	}
+	hash := func(s *story, at float64, client int, mode history.Mode) {
+		s.invoke(at-1, client, history.FAcquire, mode)
+		if mode == history.Read {
+			s.cmd(at, client, "1", s.script("hash-read", []string{"lock"}, millisOf(at), "3000", "10000")...)
+		} else {
+			s.cmd(at, client, "1", s.script("hash-write", []string{"lock"}, millisOf(at), "3000", "10000", "1000")...)
+		}
+		s.done(at+1, client, history.OK)
+	}
+	leaveHash := func(s *story, at float64, client int, mode history.Mode, since float64) {
+		s.invoke(at-1, client, history.FRelease, mode)
+		s.cmd(at, client, "nil", s.script("hash-forget", []string{"lock"}, string(mode), millisOf(since))...)
+		s.done(at+1, client, history.OK)
+	}
+	tales(t, []tale{
+		{"the first reader to leave takes the others' key along", "rw-two-keys", func(s *story) {
+			two(s, 10, 0, history.Read)
+			two(s, 20, 1, history.Read)
+			leaveTwo(s, 30, 0, history.Read, "1")
+			two(s, 40, 2, history.Write)
+			leaveTwo(s, 50, 2, history.Write, "1")
+			leaveTwo(s, 60, 1, history.Read, "0")
+		}, []string{"exclusion: foreign-delete", "ownership: foreign-delete"}},
+		{"the last reader to come takes along what it had overwritten", "rw-two-keys", func(s *story) {
+			two(s, 10, 0, history.Read)
+			two(s, 20, 1, history.Read)
+			leaveTwo(s, 30, 1, history.Read, "1")
+			two(s, 40, 2, history.Write)
+			leaveTwo(s, 50, 2, history.Write, "1")
+			leaveTwo(s, 60, 0, history.Read, "0")
+		}, []string{"exclusion: race"}},
+		{"a writer outlives its key", "rw-two-keys", func(s *story) {
+			two(s, 10, 0, history.Write)
+			two(s, 1100, 1, history.Read)
+			leaveTwo(s, 1150, 1, history.Read, "1")
+			leaveTwo(s, 1200, 0, history.Write, "0")
+		}, []string{"exclusion: lease-outlived"}},
+		{"the second reader overwrites the only record of the first", "rw-hash", func(s *story) {
+			hash(s, 10, 0, history.Read)
+			hash(s, 20, 1, history.Read)
+			leaveHash(s, 30, 1, history.Read, 20)
+			hash(s, 40, 2, history.Write)
+			leaveHash(s, 50, 2, history.Write, 40)
+			leaveHash(s, 60, 0, history.Read, 10)
+		}, []string{"exclusion: race"}},
+		{"the first reader's release leaves the second's record alone", "rw-hash", func(s *story) {
+			hash(s, 10, 0, history.Read)
+			hash(s, 20, 1, history.Read)
+			leaveHash(s, 30, 0, history.Read, 10)
+			leaveHash(s, 40, 1, history.Read, 20)
+			hash(s, 50, 2, history.Write)
+			leaveHash(s, 60, 2, history.Write, 50)
+		}, nil},
+		{"equal milliseconds are equal owners", "rw-hash", func(s *story) {
+			for c := range 2 {
+				s.invoke(9, c, history.FAcquire, history.Read)
+			}
+			for c := range 2 {
+				s.cmd(10+0.5*float64(c), c, "1", s.script("hash-read", []string{"lock"}, millisOf(10), "3000", "10000")...)
+				s.done(11+0.5*float64(c), c, history.OK)
+			}
+			leaveHash(s, 30, 0, history.Read, 10)
+			hash(s, 40, 2, history.Write)
+			leaveHash(s, 50, 2, history.Write, 40)
+			leaveHash(s, 60, 1, history.Read, 10)
+		}, []string{"exclusion: foreign-delete", "ownership: foreign-delete"}},
+		{"a writer whose clock is ahead finds a reader's time old", "rw-hash", func(s *story) {
+			s.nemesis(1, skew(1, 2, 60000))
+			hash(s, 10, 0, history.Read)
+			hash(s, 100, 2, history.Write)
+			leaveHash(s, 150, 2, history.Write, 100)
+			leaveHash(s, 160, 0, history.Read, 10)
+		}, []string{"exclusion: client-clock"}},
+		{"a writer finds the time of a reader that overran", "rw-hash", func(s *story) {
+			hash(s, 10, 0, history.Read)
+			hash(s, 1100, 2, history.Write)
+			leaveHash(s, 1150, 2, history.Write, 1100)
+			leaveHash(s, 1160, 0, history.Read, 10)
+		}, []string{"exclusion: lease-outlived"}},
+	})
+}

@@ -1,0 +1,266 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// onNodes runs one command per node, a millisecond apart.
+func (s *story) onNodes(at float64, client int, nodes []int, reply string, args ...string) {
+	for i, n := range nodes {
+		s.node = fmt.Sprintf("n%d", n)
+		s.cmd(at+float64(i), client, reply, args...)
+	}
+}
+
+// vote is an acquire on five nodes, of which some grant; claimed until TTL.
+func (s *story) vote(at float64, client int, token string, yes, no []int) {
+	s.invoke(at-1, client, history.FAcquire)
+	s.onNodes(at, client, yes, "OK", setPX(token)...)
+	s.onNodes(at+float64(len(yes)), client, no, "nil", setPX(token)...)
+	if len(yes) < 3 {
+		s.onNodes(at+6, client, yes, "1", s.cad(token)...)
+		s.done(at+15, client, history.Fail)
+		return
+	}
+	s.done(at+8, client, history.OK, history.Lease{Token: token})
+}
+
+var (
+	allNodes  = []int{0, 1, 2, 3, 4}
+	majority  = []int{0, 1, 2}
+	otherHalf = []int{3, 4}
+)
+
+func TestCausesOfLostRenewals(t *testing.T) {
+	// c1 gets in at 2100 beside c0, which believes until 2300.
+	rob := func(s *story) {
+		s.take(2100, 1, "OK", setPX("t1")...)
+		s.give(2200, 1, "1", s.cad("t1")...)
+		s.give(2300, 0, "0", s.cad("t0")...)
+	}
+	tales(t, []tale{
+		{"one lost reply ends the watchdog", "set-nx-px-watchdog", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.cmd(343, 0, "1", "EXPIRE", "lock", "1")
+			s.unanswered(676, 0, "1", "EXPIRE", "lock", "1")
+			rob(s)
+		}, []string{"exclusion: renewal-failed"}},
+		{"renewals that do not arrive", "reentrant-hash-watchdog", func(s *story) {
+			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
+			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }
+			s.take(10, 0, "1", enter("owner-zero")...)
+			s.lost(343, 0, s.script("hash-renew", []string{"lock"}, "owner-zero", "1")...)
+			s.take(1200, 1, "1", enter("owner-one")...)
+			s.give(1250, 1, "1", leave("owner-one")...)
+			s.give(1300, 0, "nil", leave("owner-zero")...)
+		}, []string{"exclusion: renewal-failed"}},
+		{"a renewal that loses its race with the expiry", "set-nx-ex-bounded-renewal", func(s *story) {
+			renew := s.script("compare-and-expire", []string{"lock"}, "token-zero", "1")
+			s.take(10, 0, "OK", "SET", "lock", "token-zero", "EX", "1", "NX")
+			s.cmd(12, 0, "1", renew...)
+			s.cmd(1014, 0, "0", renew...)
+			s.take(1100, 1, "OK", "SET", "lock", "token-one", "EX", "1", "NX")
+			s.give(1200, 1, "1", s.cad("token-one")...)
+			s.give(1300, 0, "0", s.cad("token-zero")...)
+		}, []string{"exclusion: renewal-failed"}},
+		{"no renewal at all", "set-nx-px-watchdog", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.cmd(343, 0, "1", "EXPIRE", "lock", "1")
+			rob(s)
+		}, []string{"exclusion: renewal-failed"}},
+		{"a holder that is frozen cannot renew", "set-nx-px-watchdog", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.fault(400, history.Invoke, 0)
+			s.cmd(343, 0, "1", "EXPIRE", "lock", "1")
+			s.take(1500, 1, "OK", setPX("t1")...)
+			s.give(1600, 1, "1", s.cad("t1")...)
+			s.fault(1900, history.Info, 0)
+			s.cmd(1901, 0, "0", "EXPIRE", "lock", "1")
+			s.give(2300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: lease-outlived"}},
+		{"a fault on the holder that leaves it running does not excuse it", "set-nx-px-watchdog", func(s *story) {
+			s.fault(5, history.Invoke, 0)
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.cmd(343, 0, "1", "EXPIRE", "lock", "1")
+			rob(s)
+			s.fault(2400, history.Info, 0)
+		}, []string{"exclusion: renewal-failed"}},
+	})
+}
+
+func TestCausesAmongSeveralNodes(t *testing.T) {
+	tales(t, []tale{
+		{"grants that ended before they were known", "redlock-naive", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.onNodes(10, 0, []int{0, 1, 2, 3}, "OK", setPX("t0")...)
+			s.node = "n4"
+			s.late(14, 1500, 0, "OK", setPX("t0")...)
+			s.done(1501, 0, history.OK)
+			s.vote(1600, 1, "t1", []int{0, 1, 2, 3}, []int{4})
+			s.give(1700, 1, "0", s.cad("t1")...)
+			s.give(1800, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: lease-outlived"}},
+		{"one node that restarts empty votes twice", "redlock", func(s *story) {
+			s.vote(10, 0, "t0", majority, nil)
+			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n2"})
+			s.nemesis(40, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n2", Error: "all keys"})
+			s.vote(50, 1, "t1", []int{2, 3, 4}, []int{0, 1})
+			s.give(100, 1, "0", s.cad("t1")...)
+			s.give(200, 0, "1", s.cad("t0")...)
+		}, []string{"exclusion: server-lost-key"}},
+		{"a restart that was not needed is not to blame", "redlock-naive", func(s *story) {
+			s.vote(10, 0, "t0", allNodes, nil)
+			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n2"})
+			s.nemesis(40, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n2", Error: "all keys"})
+			s.vote(50, 2, "t2", []int{2}, []int{0, 1, 3, 4})
+			s.vote(1100, 1, "t1", allNodes, nil)
+			s.give(1150, 1, "0", s.cad("t1")...)
+			s.give(1200, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: renewal-failed"}},
+		{"a quorum that is none grants twice", "redlock", func(s *story) {
+			s.vote(10, 0, "t0", majority, nil)
+			s.invoke(49, 1, history.FAcquire)
+			s.onNodes(50, 1, otherHalf, "OK", setPX("t1")...)
+			s.done(55, 1, history.OK)
+			s.give(100, 1, "1", s.cad("t1")...)
+			s.node = "n0"
+			s.give(200, 0, "1", s.cad("t0")...)
+		}, []string{"exclusion: race"}},
+	})
+}
+
+func TestCausesOfDisturbedResources(t *testing.T) {
+	touch := func(s *story, at float64, client int, f string, value, seq int64) {
+		s.invoke(at-0.5, client, f)
+		op := s.open[client]
+		delete(s.open, client)
+		op.Type, op.Value, op.Seq = history.OK, []int64{value}, seq
+		s.entry(at, op)
+	}
+	tales(t, []tale{
+		{"a deadline guards the belief and not the resource", "redlock", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.onNodes(10, 0, allNodes, "OK", setPX("t0")...)
+			s.done(16, 0, history.OK, history.Lease{Token: "t0", Deadline: ms(1009)})
+			touch(s, 20, 0, history.FRead, 0, 1)
+			s.invoke(1099, 1, history.FAcquire)
+			s.onNodes(1100, 1, allNodes, "OK", setPX("t1")...)
+			s.done(1106, 1, history.OK, history.Lease{Token: "t1", Deadline: ms(2099)})
+			touch(s, 1110, 1, history.FRead, 0, 2)
+			touch(s, 1120, 1, history.FWrite, 1, 3)
+			touch(s, 1130, 0, history.FWrite, 1, 4)
+			s.give(1140, 0, "0", s.cad("t0")...)
+			s.give(1150, 1, "1", s.cad("t1")...)
+		}, []string{"resource: lease-outlived"}},
+		{"a lost update beside a race has the race's cause", "exists-set", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1")
+			s.take(20, 1, "OK", "SET", "lock", "1")
+			touch(s, 30, 0, history.FRead, 0, 1)
+			touch(s, 31, 1, history.FRead, 0, 2)
+			touch(s, 32, 1, history.FWrite, 1, 3)
+			touch(s, 33, 0, history.FWrite, 1, 4)
+			s.give(50, 1, "1", "DEL", "lock")
+			s.give(60, 0, "0", "DEL", "lock")
+		}, []string{"exclusion: race", "resource: race"}},
+	})
+}
+
+func TestCausesOfReentry(t *testing.T) {
+	set := func(token string) []string { return []string{"SET", "lock", token, "EX", "1", "NX"} }
+	tales(t, []tale{
+		{"a count in memory re-enters what expired", "reentrant-local", func(s *story) {
+			s.take(10, 0, "OK", set("token-zero")...)
+			s.take(1100, 1, "OK", set("token-one")...)
+			s.invoke(1150, 0, history.FAcquire)
+			s.done(1151, 0, history.OK)
+			s.invoke(1160, 0, history.FRelease)
+			s.done(1161, 0, history.OK)
+			s.give(1200, 0, "0", s.cad("token-zero")...)
+			s.give(1300, 1, "1", s.cad("token-one")...)
+		}, []string{"exclusion: lease-outlived", "reentrancy: lease-outlived"}},
+		{"a count in memory re-enters what a node lost", "reentrant-local", func(s *story) {
+			s.take(10, 0, "OK", set("token-zero")...)
+			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.nemesis(40, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "all keys"})
+			s.take(100, 1, "OK", set("token-one")...)
+			s.invoke(150, 0, history.FAcquire)
+			s.done(151, 0, history.OK)
+			s.invoke(160, 0, history.FRelease)
+			s.done(161, 0, history.OK)
+			s.give(200, 0, "0", s.cad("token-zero")...)
+			s.give(300, 1, "1", s.cad("token-one")...)
+		}, []string{"exclusion: server-lost-key", "reentrancy: server-lost-key"}},
+		{"an early release of one's own is the protocol's own fault", "reentrant-hash", func(s *story) {
+			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
+			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }
+			s.take(10, 0, "1", enter("owner-zero")...)
+			s.take(20, 0, "1", enter("owner-zero")...)
+			s.give(30, 0, "1", leave("owner-zero")...)
+			s.take(40, 1, "1", enter("owner-one")...)
+			s.give(50, 1, "1", leave("owner-one")...)
+			s.give(60, 0, "nil", leave("owner-zero")...)
+		}, []string{"exclusion: race", "reentrancy: race"}},
+	})
+}
+
+func TestWhatCannotBeToldApartIsUnclassified(t *testing.T) {
+	tales(t, []tale{
+		{"no commands", "set-nx-px", func(s *story) {
+			twoHoldersByExpiry(s)
+			s.e.Commands = nil
+		}, []string{"exclusion: unclassified"}},
+		{"a script that nobody declared", "set-nx-px", func(s *story) {
+			acquire := []string{"EVAL", `return redis.call("SET", KEYS[1], ARGV[1])`, "1", "lock"}
+			s.take(10, 0, "OK", append(acquire, "token-zero")...)
+			s.take(20, 1, "OK", append(acquire, "token-one")...)
+			s.give(30, 0, "1", s.cad("token-zero")...)
+			s.give(40, 1, "1", s.cad("token-one")...)
+		}, []string{"exclusion: unclassified", "ownership: unknown"}},
+		{"commands in an order that nobody saw", "set-nx-ex", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.invoke(1100, 0, history.FRelease)
+			s.invoke(1100, 1, history.FAcquire)
+			s.late(1101, 1110, 0, "1", "DEL", "lock")
+			s.late(1102, 1111, 1, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.done(1120, 0, history.OK)
+			s.done(1120, 1, history.OK)
+			s.take(1130, 2, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.give(1140, 2, "1", "DEL", "lock")
+			s.give(1150, 1, "0", "DEL", "lock")
+			for i := range s.e.Commands {
+				c := &s.e.Commands[i]
+				c.Exec, c.Arrived, c.Served = 0, 0, 0
+			}
+		}, []string{"exclusion: unclassified", "ownership: unknown"}},
+	})
+}
+
+func TestAFindingIsCompletedWithItsReasonAndCommands(t *testing.T) {
+	s := tell(t, "set-nx-px")
+	twoHoldersByExpiry(s)
+	v, err := exclusion(t.Context(), s.evidence())
+	if err != nil || len(v.Findings) != 1 {
+		t.Fatalf("got %+v, %v, want one finding", v, err)
+	}
+	f := v.Findings[0]
+	if !strings.Contains(f.Summary, "lock had expired at 1.0") {
+		t.Errorf("the summary does not say why: %q", f.Summary)
+	}
+	if want := []int{0}; !slices.Equal(f.Commands, want) {
+		t.Errorf("got commands %v, want %v: c0's SET, whose life ended", f.Commands, want)
+	}
+}
+
+func TestFindingsThatHaveACauseAreLeftAlone(t *testing.T) {
+	s := tell(t, "set-nx-px")
+	twoHoldersByExpiry(s)
+	given := []Finding{{Cause: FenceRegressed, Summary: "as it was", Clients: []int{1, 0}}}
+	if got := classifyFindings(s.evidence(), given); len(got) != 1 || got[0].Summary != "as it was" || got[0].Cause != FenceRegressed {
+		t.Errorf("got %+v, want it unchanged", got)
+	}
+}

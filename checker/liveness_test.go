@@ -1,0 +1,337 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+func crash(client int) history.Op { return history.Op{Client: client, F: history.FCrash} }
+
+func key(name string, ttl float64) history.KeyState {
+	k := history.KeyState{Key: name, Type: "string", TTL: ms(ttl)}
+	if ttl < 0 {
+		k.TTL = -1
+	}
+	return k
+}
+
+// queue lets a client try in vain from one time to another.
+func (s *story) queue(from, to float64, client int, reply string, args ...string) {
+	for at := from; at < to; at += 50 {
+		s.busy(at, client, reply, args...)
+	}
+}
+
+func TestLivenessBlockedForEver(t *testing.T) {
+	tales(t, []tale{
+		{"a crashed holder's key without a life", "setnx", func(s *story) {
+			s.take(10, 0, "1", "SETNX", "lock", "1")
+			s.nemesis(20, crash(0))
+			s.healed(30)
+			s.queue(40, 2000, 1, "0", "SETNX", "lock", "1")
+			s.keys(2100, key("lock", -1))
+		}, []string{"liveness: no-expiry for ever"}},
+		{"a grant whose reply was lost", "setnx", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.unanswered(10, 0, "1", "SETNX", "lock", "1")
+			s.done(1000, 0, history.Info)
+			s.healed(1001)
+			s.queue(1010, 3000, 1, "0", "SETNX", "lock", "1")
+			s.keys(3100, key("lock", -1))
+		}, []string{"liveness: no-expiry for ever"}},
+		{"a crash between SETNX and EXPIRE", "setnx-expire", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.cmd(10, 0, "1", "SETNX", "lock", "1")
+			s.nemesis(11, crash(0))
+			s.healed(30)
+			s.queue(40, 2000, 1, "0", "SETNX", "lock", "1")
+			s.keys(2100, key("lock", -1))
+		}, []string{"liveness: no-expiry for ever"}},
+		{"a lost release", "exists-set", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1")
+			s.invoke(20, 0, history.FRelease)
+			s.lost(21, 0, "DEL", "lock")
+			s.done(1000, 0, history.Info)
+			s.healed(1001)
+			s.queue(1010, 3000, 1, "1", "EXISTS", "lock")
+			s.keys(3100, key("lock", -1))
+		}, []string{"liveness: no-expiry for ever"}},
+		{"watchdogs that outlive their attempt keep a dead holder's keys alive", "redlock-naive", func(s *story) {
+			s.vote(10, 0, "t0", allNodes, nil)
+			s.nemesis(30, crash(0))
+			s.healed(40)
+			for at := 50.0; at < 3000; at += 300 {
+				s.vote(at, 1, "t1", nil, allNodes)
+				s.onNodes(at+20, 1, allNodes, "1", "EXPIRE", "lock", "1")
+			}
+			for _, n := range []string{"n0", "n1", "n2", "n3", "n4"} {
+				s.node = n
+				s.keys(3000, key("lock", 800))
+			}
+		}, []string{"liveness: foreign-renewal", "liveness: foreign-renewal for ever"}},
+		{"an owner's timer keeps alive what it no longer counts on", "reentrant-hash-watchdog", func(s *story) {
+			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
+			s.invoke(9, 0, history.FAcquire)
+			s.unanswered(10, 0, "1", enter("owner-zero")...)
+			s.done(300, 0, history.Info)
+			s.take(310, 0, "1", enter("owner-zero")...)
+			s.give(400, 0, "0", s.script("hash-leave", []string{"lock"}, "owner-zero")...)
+			s.healed(450)
+			for at := 500.0; at < 3000; at += 300 {
+				s.cmd(at, 0, "1", s.script("hash-renew", []string{"lock"}, "owner-zero", "1")...)
+				s.busy(at+10, 1, "0", enter("owner-one")...)
+			}
+			s.keys(3000, key("lock", 900))
+		}, []string{"liveness: foreign-renewal", "liveness: foreign-renewal for ever"}},
+	})
+}
+
+func TestLivenessBlockedUpToTTL(t *testing.T) {
+	tales(t, []tale{
+		{"a crashed holder", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nemesis(20, crash(0))
+			s.queue(40, 1000, 1, "nil", setPX("t1")...)
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.give(1150, 1, "1", s.cad("t1")...)
+		}, []string{"liveness: orphaned-key"}},
+		{"the client itself waits for what it left behind", "set-nx-px", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.unanswered(10, 0, "OK", setPX("t0")...)
+			s.done(300, 0, history.Info)
+			s.queue(310, 900, 0, "nil", setPX("t1")...)
+			s.take(1100, 0, "OK", setPX("t1")...)
+			s.give(1150, 0, "1", s.cad("t1")...)
+		}, []string{"liveness: orphaned-key"}},
+		{"a request that was delayed beyond its attempt", "set-nx-px", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.done(300, 0, history.Info)
+			s.late(10, 500, 0, "OK", setPX("t0")...).Replied = 0
+			s.queue(600, 1400, 1, "nil", setPX("t1")...)
+			s.take(1600, 1, "OK", setPX("t1")...)
+			s.give(1650, 1, "1", s.cad("t1")...)
+		}, []string{"liveness: orphaned-key"}},
+		{"a release that was lost", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.invoke(50, 0, history.FRelease)
+			s.lost(51, 0, s.cad("t0")...)
+			s.done(350, 0, history.Info)
+			s.queue(400, 1000, 1, "nil", setPX("t1")...)
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.give(1150, 1, "1", s.cad("t1")...)
+		}, []string{"liveness: orphaned-key"}},
+		{"an EXPIRE whose reply was lost", "setnx-expire", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.cmd(10, 0, "1", "SETNX", "lock", "1")
+			s.unanswered(12, 0, "1", "EXPIRE", "lock", "1")
+			s.done(300, 0, history.Info)
+			s.queue(400, 1000, 1, "0", "SETNX", "lock", "1")
+			s.invoke(1100, 1, history.FAcquire)
+			s.cmd(1101, 1, "1", "SETNX", "lock", "1")
+			s.cmd(1102, 1, "1", "EXPIRE", "lock", "1")
+			s.done(1103, 1, history.OK)
+			s.give(1150, 1, "1", "DEL", "lock")
+		}, []string{"liveness: orphaned-key"}},
+		{"an entry that was counted twice", "reentrant-hash", func(s *story) {
+			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
+			s.invoke(9, 0, history.FAcquire)
+			s.unanswered(10, 0, "1", enter("owner-zero")...)
+			s.done(300, 0, history.Info)
+			s.take(310, 0, "1", enter("owner-zero")...)
+			s.give(400, 0, "0", s.script("hash-leave", []string{"lock"}, "owner-zero")...)
+			s.queue(450, 1200, 1, "0", enter("owner-one")...)
+			s.take(1400, 1, "1", enter("owner-one")...)
+			s.give(1450, 1, "1", s.script("hash-leave", []string{"lock"}, "owner-one")...)
+		}, []string{"liveness: orphaned-key"}},
+		{"a stale time that is taken over", "setnx-takeover-del", func(s *story) {
+			s.take(10, 0, "1", "SETNX", "lock", millisOf(1010))
+			s.nemesis(50, crash(0))
+			for at := 100.0; at < 1000; at += 100 {
+				s.invoke(at-1, 1, history.FAcquire)
+				s.cmd(at, 1, "0", "SETNX", "lock", millisOf(at+1000))
+				s.cmd(at+1, 1, quoted(millisOf(1010)), "GET", "lock")
+				s.done(at+2, 1, history.Fail)
+			}
+			s.invoke(1099, 1, history.FAcquire)
+			s.cmd(1100, 1, "0", "SETNX", "lock", millisOf(2100))
+			s.cmd(1101, 1, quoted(millisOf(1010)), "GET", "lock")
+			s.cmd(1102, 1, "1", "DEL", "lock")
+			s.cmd(1103, 1, "1", "SETNX", "lock", millisOf(2103))
+			s.done(1104, 1, history.OK)
+			s.give(1150, 1, "1", "DEL", "lock")
+		}, []string{"liveness: orphaned-key"}},
+		{"a majority of a crashed holder's keys", "redlock", func(s *story) {
+			s.vote(10, 0, "t0", allNodes, nil)
+			s.nemesis(30, crash(0))
+			s.vote(100, 1, "t1", nil, allNodes)
+			s.vote(1100, 1, "t2", allNodes, nil)
+			s.invoke(1200, 1, history.FRelease)
+			s.onNodes(1201, 1, allNodes, "1", s.cad("t2")...)
+			s.done(1210, 1, history.OK)
+		}, []string{"liveness: orphaned-key"}},
+		{"an attempt that waits for one slow node until its other keys are gone", "redlock-naive", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.onNodes(10, 0, []int{0, 1, 2, 3}, "OK", setPX("t0")...)
+			s.vote(100, 1, "t1", nil, allNodes[:4])
+			s.node = "n4"
+			s.late(14, 1500, 0, "OK", setPX("t0")...)
+			s.done(1501, 0, history.OK)
+			s.give(1800, 0, "1", s.cad("t0")...)
+		}, []string{"liveness: orphaned-key"}},
+		{"a lock that waits by itself sees the key of a dead holder", "redisson", func(s *story) {
+			enter := func(o string) []string { return s.script("redisson-enter", []string{"lock"}, o, "1000") }
+			s.take(10, 0, "nil", enter("owner-zero")...)
+			s.nemesis(20, crash(0))
+			s.invoke(49, 1, history.FAcquire)
+			s.cmd(50, 1, "960", enter("owner-one")...)
+			s.cmd(1050, 1, "nil", enter("owner-one")...)
+			s.done(1051, 1, history.OK)
+			s.give(1100, 1, "1", s.script("redisson-leave", []string{"lock", "channel"}, "owner-one", "1000")...)
+		}, []string{"liveness: orphaned-key"}},
+		{"a watchdog that prolongs a dead owner's key", "set-nx-px-watchdog", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.fault(300, history.Invoke, 0)
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.nemesis(1150, crash(1))
+			s.fault(1190, history.Info, 0)
+			s.cmd(1500, 0, "1", "EXPIRE", "lock", "1")
+			s.give(1550, 0, "0", s.cad("t0")...)
+			s.queue(1600, 2400, 2, "nil", setPX("t2")...)
+			s.take(2600, 2, "OK", setPX("t2")...)
+			s.give(2650, 2, "1", s.cad("t2")...)
+		}, []string{"exclusion: lease-outlived", "liveness: foreign-renewal"}},
+		{"a key that is still there when time is up, longer than claimed", "set-nx-px", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.unanswered(10, 0, "OK", "SET", "lock", "t0", "NX", "PX", "1000000")
+			s.done(300, 0, history.Info)
+			s.healed(310)
+			s.queue(320, 3000, 1, "nil", setPX("t1")...)
+			s.keys(3100, key("lock", 990000))
+		}, []string{"liveness: orphaned-key"}},
+	})
+}
+
+func TestLivenessAccusesNobodyOfWhatIsRight(t *testing.T) {
+	tales(t, []tale{
+		{"nobody waits", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.give(20, 0, "1", s.cad("t0")...)
+		}, nil},
+		{"a crash that nobody waits for", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nemesis(20, crash(0))
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.give(1150, 1, "1", s.cad("t1")...)
+		}, nil},
+		{"a holder that works long", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.queue(20, 900, 1, "nil", setPX("t1")...)
+			s.give(950, 0, "1", s.cad("t0")...)
+		}, nil},
+		{"a holder that is frozen, but believes", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.fault(20, history.Invoke, 0)
+			s.queue(40, 900, 1, "nil", setPX("t1")...)
+			s.fault(1500, history.Info, 0)
+			s.give(1600, 0, "0", s.cad("t0")...)
+		}, nil},
+		{"a leftover that its own client takes away", "set-nx-px", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.unanswered(10, 0, "OK", setPX("t0")...)
+			s.done(300, 0, history.Info)
+			s.busy(310, 1, "nil", setPX("t1")...)
+			s.give(350, 0, "1", s.cad("t0")...)
+		}, nil},
+		{"a leftover on a minority", "redlock", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.onNodes(10, 0, otherHalf, "OK", setPX("t0")...)
+			s.done(50, 0, history.Info)
+			s.vote(100, 1, "t1", nil, otherHalf)
+			s.vote(200, 1, "t2", majority, otherHalf)
+		}, nil},
+		{"a deadline that has passed a little before its keys", "redlock", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.onNodes(30, 0, allNodes, "OK", setPX("t0")...)
+			s.done(40, 0, history.OK, history.Lease{Token: "t0", Deadline: ms(1009)})
+			s.vote(1015, 1, "t1", nil, allNodes)
+			s.invoke(1100, 0, history.FRelease)
+			s.onNodes(1101, 0, allNodes, "0", s.cad("t0")...)
+			s.done(1110, 0, history.Fail)
+		}, nil},
+		{"a key without a life that somebody alive holds", "setnx", func(s *story) {
+			s.take(10, 0, "1", "SETNX", "lock", "1")
+			s.healed(20)
+			s.keys(100, key("lock", -1))
+		}, nil},
+		{"a fence counter without a life", "set-nx-px", func(s *story) {
+			s.healed(5)
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.give(20, 0, "1", s.cad("t0")...)
+			s.keys(100, key("lock:fence", -1))
+		}, nil},
+		{"readers beside a dead reader", "rw-two-keys", func(s *story) {
+			read := s.script("two-keys-read", []string{"lock:read", "lock:write"}, "1")
+			for c := range 2 {
+				s.invoke(float64(9+20*c), c, history.FAcquire, history.Read)
+				s.cmd(float64(10+20*c), c, "1", read...)
+				s.done(float64(11+20*c), c, history.OK)
+				if c == 0 {
+					s.nemesis(15, crash(0))
+				}
+			}
+		}, nil},
+	})
+}
+
+func TestLivenessIsUnknownWhereNothingExplainsTheWaiting(t *testing.T) {
+	tales(t, []tale{
+		{"the run was killed", "set-nx-px", func(s *story) {
+			s.killed = true
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.give(20, 0, "1", s.cad("t0")...)
+		}, []string{"liveness: unknown"}},
+		{"no key is left that could have kept it out", "set-nx-px", func(s *story) {
+			s.healed(5)
+			for at := 10.0; at < 3000; at += 100 {
+				s.invoke(at, 1, history.FAcquire)
+				s.lost(at+1, 1, setPX("t1")...)
+				s.done(at+50, 1, history.Info)
+			}
+			s.keys(3100)
+		}, []string{"liveness: unknown"}},
+		{"somebody alive still believes", "setnx", func(s *story) {
+			s.take(10, 0, "1", "SETNX", "lock", "1")
+			s.healed(20)
+			s.queue(40, 2000, 1, "0", "SETNX", "lock", "1")
+			s.keys(2100, key("lock", -1))
+		}, []string{"liveness: unknown"}},
+		{"the run ended before the recovery time was over", "set-nx-px", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.done(300, 0, history.Info)
+			s.healed(310)
+			s.busy(320, 1, "nil", setPX("t1")...)
+			s.keys(400, key("lock", 600))
+		}, []string{"liveness: unknown"}},
+	})
+}
+
+func TestAForeverBlockedLockIsToldWithItsStory(t *testing.T) {
+	s := tell(t, "setnx")
+	s.take(10, 0, "1", "SETNX", "lock", "1")
+	s.nemesis(20, crash(0))
+	s.healed(30)
+	for at := 40.0; at < 2000; at += 50 {
+		s.busy(at, 1, "0", "SETNX", "lock", "1")
+		s.busy(at+10, 2, "0", "SETNX", "lock", "1")
+	}
+	s.keys(2100, key("lock", -1))
+	v := liveness(t.Context(), s.evidence())
+	if len(v.Findings) != 1 {
+		t.Fatalf("got %+v, want one finding", v)
+	}
+	want := "c1, c2 never got into lock again: lock on n0 has no TTL and no living owner: c0's SETNX had set it at 0.010s, and c0 crashed at 0.020s"
+	if got := v.Findings[0].Summary; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

@@ -1,0 +1,195 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+func TestOwnershipIsViolatedByWhatHitsAnothersGrant(t *testing.T) {
+	tales(t, []tale{
+		{"a plain renewal prolongs another's lock", "set-nx-px-watchdog", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.fault(50, history.Invoke, 0)
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.fault(1190, history.Info, 0)
+			s.cmd(1200, 0, "1", "EXPIRE", "lock", "1")
+			s.give(1300, 1, "1", s.cad("t1")...)
+			s.give(1400, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: lease-outlived", "ownership: foreign-renewal"}},
+		{"an EXPIRE behind a pause times the lock of whoever took over", "getset", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.cmd(10, 0, "1", "SETNX", "lock", stampOf(10))
+			s.invoke(2499, 1, history.FAcquire)
+			s.cmd(2500, 1, "0", "SETNX", "lock", stampOf(2500))
+			s.cmd(2501, 1, quoted(stampOf(10)), "GET", "lock")
+			s.cmd(2502, 1, quoted(stampOf(10)), "GETSET", "lock", stampOf(2500))
+			s.cmd(2503, 1, "1", "EXPIRE", "lock", "1")
+			s.done(2504, 1, history.OK)
+			s.cmd(2510, 0, "1", "EXPIRE", "lock", "1")
+			s.done(2511, 0, history.OK)
+			s.give(2600, 0, "1", "DEL", "lock")
+			s.give(2700, 1, "0", "DEL", "lock")
+		}, []string{"exclusion: lease-outlived", "ownership: foreign-delete", "ownership: foreign-renewal"}},
+		{"a script that forgets to compare", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.give(1200, 0, "1", s.cad("t0")...)
+			s.give(1300, 1, "0", s.cad("t1")...)
+		}, []string{"exclusion: lease-outlived", "ownership: foreign-delete"}},
+		{"a DEL after the node lost the sender's key", "setnx", func(s *story) {
+			s.take(10, 0, "1", "SETNX", "lock", "1")
+			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "all keys"})
+			s.take(40, 1, "1", "SETNX", "lock", "1")
+			s.give(50, 0, "1", "DEL", "lock")
+			s.give(60, 1, "0", "DEL", "lock")
+		}, []string{"exclusion: server-lost-key", "ownership: foreign-delete"}},
+		{"a watchdog of a failed attempt on independent nodes", "redlock-naive", func(s *story) {
+			s.vote(10, 0, "t0", allNodes, nil)
+			s.node = "n3"
+			s.cmd(100, 1, "1", "EXPIRE", "lock", "1")
+			s.node = "n0"
+			s.give(200, 0, "1", s.cad("t0")...)
+		}, []string{"ownership: foreign-renewal"}},
+	})
+}
+
+func TestOwnershipAccusesNobodyOfWhatIsRight(t *testing.T) {
+	tales(t, []tale{
+		{"releases that compare", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.busy(20, 1, "nil", setPX("t1")...)
+			s.give(30, 0, "1", s.cad("t0")...)
+			s.take(40, 1, "OK", setPX("t2")...)
+			s.give(50, 1, "1", s.cad("t2")...)
+		}, nil},
+		{"a bare DEL of one's own lock", "set-nx-ex", func(s *story) {
+			for i := range 10 {
+				s.take(float64(10+20*i), i%2, "OK", "SET", "lock", "1", "EX", "1", "NX")
+				s.give(float64(20+20*i), i%2, "1", "DEL", "lock")
+			}
+		}, nil},
+		{"a leftover of a failed vote that another cleans up", "redlock", func(s *story) {
+			s.vote(10, 0, "t0", []int{0, 1}, []int{2, 3, 4})
+			s.invoke(99, 1, history.FAcquire)
+			s.onNodes(100, 1, otherHalf, "OK", setPX("t1")...)
+			s.done(110, 1, history.Fail)
+			s.node = "n3"
+			s.cmd(120, 0, "1", "DEL", "lock")
+			s.node = "n4"
+			s.cmd(130, 0, "1", "EXPIRE", "lock", "1")
+		}, nil},
+		{"an owner that prolongs its own", "set-nx-px-watchdog", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			for i := range 5 {
+				s.cmd(float64(343+333*i), 0, "1", "EXPIRE", "lock", "1")
+			}
+			s.give(1800, 0, "1", s.cad("t0")...)
+		}, nil},
+		{"a key that expired after its owner had begun to release", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.invoke(900, 0, history.FRelease)
+			s.cmd(1100, 0, "0", s.cad("t0")...)
+			s.done(1101, 0, history.Fail)
+			s.take(1200, 1, "OK", setPX("t1")...)
+			s.give(1300, 1, "1", s.cad("t1")...)
+		}, nil},
+		{"a DEL after the owner's release was invoked", "set-nx-ex", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.invoke(50, 0, history.FRelease)
+			s.cmd(60, 1, "1", "DEL", "lock")
+			s.cmd(70, 0, "0", "DEL", "lock")
+			s.done(71, 0, history.Fail)
+		}, nil},
+		{"the key of a dead owner", "setnx-takeover-del", func(s *story) {
+			s.take(10, 0, "1", "SETNX", "lock", millisOf(1010))
+			s.nemesis(50, history.Op{Client: 0, F: history.FCrash})
+			s.invoke(1099, 1, history.FAcquire)
+			s.cmd(1100, 1, "0", "SETNX", "lock", millisOf(2100))
+			s.cmd(1101, 1, quoted(millisOf(1010)), "GET", "lock")
+			s.cmd(1102, 1, "1", "DEL", "lock")
+			s.cmd(1103, 1, "1", "SETNX", "lock", millisOf(2103))
+			s.done(1104, 1, history.OK)
+			s.give(1150, 1, "1", "DEL", "lock")
+		}, nil},
+		{"one reader's field of a hash", "rw-hash", func(s *story) {
+			for c := range 3 {
+				at := float64(10 + 10*c)
+				s.invoke(at-1, c, history.FAcquire, history.Read)
+				s.cmd(at, c, "1", s.script("hash-read", []string{"lock"}, millisOf(at), "3000", "10000")...)
+				s.done(at+1, c, history.OK)
+			}
+			for c := range 3 {
+				at := float64(50 + 10*c)
+				s.invoke(at-1, c, history.FRelease, history.Read)
+				s.cmd(at, c, "nil", s.script("hash-forget", []string{"lock"}, "read", millisOf(float64(10+10*c)))...)
+				s.done(at+1, c, history.OK)
+			}
+		}, nil},
+		{"a script by its source, after NOSCRIPT", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.invoke(20, 0, history.FRelease)
+			s.cmd(21, 0, "NOSCRIPT No matching script. Please use EVAL.", s.cad("t0")...)
+			source := "\nif redis.call(\"GET\", KEYS[1]) == ARGV[1] then\n  return redis.call(\"DEL\", KEYS[1])\nend\nreturn 0"
+			s.cmd(22, 0, "1", "EVAL", source, "1", "lock", "t0")
+			s.done(23, 0, history.OK)
+			s.take(30, 1, "OK", setPX("t1")...)
+			s.give(40, 1, "1", s.cad("t1")...)
+		}, nil},
+		{"reentry and its releases", "reentrant-hash", func(s *story) {
+			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
+			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }
+			s.take(10, 0, "1", enter("owner-zero")...)
+			s.take(20, 0, "1", enter("owner-zero")...)
+			s.busy(25, 1, "0", enter("owner-one")...)
+			s.give(30, 0, "0", leave("owner-zero")...)
+			s.give(40, 0, "1", leave("owner-zero")...)
+			s.take(50, 1, "1", enter("owner-one")...)
+			s.give(60, 1, "1", leave("owner-one")...)
+		}, nil},
+	})
+}
+
+func TestOwnershipIsUnknownWhereTheWireDoesNotTell(t *testing.T) {
+	tales(t, []tale{
+		{"an undeclared script touched the key", "set-nx-ex", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.cmd(20, 1, "1", "EVALSHA", "0123456789", "1", "lock")
+			s.give(30, 0, "1", "DEL", "lock")
+		}, []string{"ownership: unknown"}},
+		{"a command that nobody can read", "set-nx-ex", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.cmd(20, 1, "OK", "RENAME", "lock", "other")
+			s.give(30, 0, "0", "DEL", "lock")
+		}, []string{"ownership: unknown"}},
+		{"the DEL overlaps the owner's release", "set-nx-ex", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.invoke(50, 0, history.FRelease)
+			s.late(45, 49.95, 1, "1", "DEL", "lock").Served = ms(50.05)
+			s.cmd(60, 0, "0", "DEL", "lock")
+			s.done(61, 0, history.Fail)
+		}, []string{"ownership: unknown"}},
+		{"a DEL of a promoted node's key may hit an older grant", "set-nx-ex", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
+			s.node = "n1"
+			s.cmd(30, 1, "1", "DEL", "lock")
+			s.give(40, 0, "0", "DEL", "lock")
+		}, []string{"ownership: unknown"}},
+		{"a reply that says nothing of which key went", "set-nx-ex", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.cmd(20, 1, "1", "DEL", "lock", "other")
+			s.give(30, 0, "0", "DEL", "lock")
+		}, []string{"ownership: unknown"}},
+	})
+}
+
+func TestOwnershipDoesNotApplyWithoutCommands(t *testing.T) {
+	s := tell(t, "set-nx-px")
+	s.take(10, 0, "OK", setPX("t0")...)
+	s.e.Commands = nil
+	if v := ownership(t.Context(), s.evidence()); v.Result != NotApplicable || v.Why == "" {
+		t.Errorf("got %+v, want not applicable, and why", v)
+	}
+}

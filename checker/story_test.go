@@ -1,0 +1,251 @@
+package checker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// story is a small evidence, written by hand as it would look for a real
+// recipe. All times are milliseconds since the trial's start. Commands belong
+// to their client's open operation; they run at the time that is given, and
+// unless said otherwise their reply is back within half a millisecond.
+type story struct {
+	t    *testing.T
+	e    history.Evidence
+	open map[int]history.Op
+	exec map[string]int
+	node string
+	jump map[int]int // by how many processes a client has moved on
+	// killed: the run ended before its faults were healed.
+	killed bool
+}
+
+// tell begins the story of a recipe with a lease of one second.
+func tell(t *testing.T, recipe string) *story {
+	t.Helper()
+	r, ok := locks.ByID(recipe)
+	if !ok {
+		t.Fatalf("no recipe %q", recipe)
+	}
+	nodes := 1
+	if r.Topology == locks.Independent {
+		nodes = 5
+	}
+	return &story{
+		t: t, e: history.Evidence{Claims: r.Claims(time.Second, nodes)},
+		open: map[int]history.Op{}, exec: map[string]int{}, node: "n0", jump: map[int]int{},
+	}
+}
+
+func ms(at float64) time.Duration { return time.Duration(at * float64(time.Millisecond)) }
+
+func (s *story) entry(at float64, op history.Op) history.Op {
+	op.Index, op.Time = len(s.e.Ops), ms(at)
+	s.e.Ops = append(s.e.Ops, op)
+	return op
+}
+
+// invoke opens an operation of the client on the lock.
+func (s *story) invoke(at float64, client int, f string, mode ...history.Mode) {
+	op := history.Op{Process: history.Process(client + 100*s.jump[client]), Client: client, Type: history.Invoke, F: f, Lock: "lock"}
+	if len(mode) > 0 {
+		op.Mode = mode[0]
+	}
+	s.open[client] = s.entry(at, op)
+}
+
+// done completes the client's open operation.
+func (s *story) done(at float64, client int, how history.Type, lease ...history.Lease) {
+	op := s.open[client]
+	delete(s.open, client)
+	op.Type = how
+	switch {
+	case len(lease) > 0:
+		op.Lease = &lease[0]
+	case how == history.Info:
+		op.Reason = history.Unknown
+		s.jump[client]++
+	case how == history.Fail && op.F == history.FAcquire:
+		op.Reason = history.Busy
+	case how == history.Fail:
+		op.Reason = history.NotHeld
+	}
+	s.entry(at, op)
+}
+
+// nemesis records an event.
+func (s *story) nemesis(at float64, op history.Op) {
+	op.Process, op.Type = history.Nemesis, history.Info
+	s.entry(at, op)
+}
+
+// fault records a window over a client that is opened or closed.
+func (s *story) fault(at float64, how history.Type, client int) {
+	s.entry(at, history.Op{Process: history.Nemesis, Client: client, Type: how, F: "some-fault", Window: &history.Window{Fault: "some-fault", ID: 1, Hits: 1}})
+}
+
+func (s *story) healed(at float64) {
+	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FHealed})
+}
+
+// keys is a post-mortem of the current node.
+func (s *story) keys(at float64, keys ...history.KeyState) {
+	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FKeys, Node: s.node, Keys: keys})
+}
+
+// cmd is a command that runs at once.
+func (s *story) cmd(at float64, client int, reply string, args ...string) *history.Command {
+	return s.late(at-0.2, at, client, reply, args...)
+}
+
+// late is a command that runs at some time after it was sent. Once sent, it
+// belongs to the operation that is open then, not when it is told.
+func (s *story) late(sent, at float64, client int, reply string, args ...string) *history.Command {
+	s.exec[s.node]++
+	c := history.Command{
+		Client: client, Node: s.node, Conn: 1, Op: -1, Sent: ms(sent), Arrived: ms(at), Served: ms(at + 0.1), Replied: ms(at + 0.3),
+		Exec: s.exec[s.node], Reply: history.Bytes(reply),
+	}
+	for _, op := range s.e.Ops {
+		if op.Client == client && op.Type == history.Invoke && op.Process != history.Nemesis && op.Time <= c.Sent {
+			c.Op = op.Index
+		}
+		if op.Client == client && op.Type != history.Invoke && op.Process != history.Nemesis && op.Time <= c.Sent {
+			c.Op = -1
+		}
+	}
+	for _, a := range args {
+		c.Args = append(c.Args, history.Bytes(a))
+	}
+	s.e.Commands = append(s.e.Commands, c)
+	return &s.e.Commands[len(s.e.Commands)-1]
+}
+
+// lost is a command that never reached its node.
+func (s *story) lost(sent float64, client int, args ...string) {
+	c := s.late(sent, sent, client, "", args...)
+	c.Arrived, c.Served, c.Replied, c.Exec = 0, 0, 0, 0
+	s.exec[s.node]--
+}
+
+// unanswered is a command that ran, but whose reply did not reach its client.
+func (s *story) unanswered(at float64, client int, reply string, args ...string) {
+	s.cmd(at, client, reply, args...).Replied = 0
+}
+
+// script is the EVALSHA of a declared script on keys, with arguments.
+func (s *story) script(name string, keys []string, argv ...string) []string {
+	for _, sc := range s.e.Claims.Scripts {
+		if sc.Name == name {
+			return slices.Concat([]string{"EVALSHA", sc.SHA1, fmt.Sprint(len(keys))}, keys, argv)
+		}
+	}
+	s.t.Fatalf("%s declares no script %q", s.e.Claims.Lock, name)
+	return nil
+}
+
+// cad is the compare-and-delete of a token.
+func (s *story) cad(token string) []string {
+	return s.script("compare-and-delete", []string{"lock"}, token)
+}
+
+// evidence puts the commands into the order of the log, and lets everything
+// heal at the end of a story that does not say when it did.
+func (s *story) evidence() history.Evidence {
+	heals := slices.ContainsFunc(s.e.Ops, func(op history.Op) bool { return op.F == history.FHealed })
+	if !heals && !s.killed {
+		s.entry(float64(s.e.Ops[len(s.e.Ops)-1].Time)/1e6+1, history.Op{
+			Process: history.Nemesis, Client: history.NoClient, Type: history.Info, F: history.FHealed})
+	}
+	slices.SortStableFunc(s.e.Commands, func(a, b history.Command) int { return cmp.Compare(a.Sent, b.Sent) })
+	for i := range s.e.Commands {
+		s.e.Commands[i].Index = i
+	}
+	return s.e
+}
+
+// take is a whole acquire with one command that grants.
+func (s *story) take(at float64, client int, reply string, args ...string) {
+	s.invoke(at-1, client, history.FAcquire)
+	s.cmd(at, client, reply, args...)
+	s.done(at+1, client, history.OK)
+}
+
+// busy is a whole acquire with one command that finds the lock taken.
+func (s *story) busy(at float64, client int, reply string, args ...string) {
+	s.invoke(at-1, client, history.FAcquire)
+	s.cmd(at, client, reply, args...)
+	s.done(at+1, client, history.Fail)
+}
+
+// give is a whole release with one command.
+func (s *story) give(at float64, client int, reply string, args ...string) {
+	s.invoke(at-1, client, history.FRelease)
+	s.cmd(at, client, reply, args...)
+	s.done(at+1, client, history.OK)
+}
+
+// judged is what the oracles found, as "oracle: cause" (with "for ever"), or
+// "oracle: unknown"; sorted, each once. What holds or does not apply is left out.
+func judged(t *testing.T, e history.Evidence) []string {
+	t.Helper()
+	verdicts, err := Judge(context.Background(), e)
+	if err != nil {
+		t.Fatalf("Judge: %v", err)
+	}
+	found := map[string]bool{}
+	for _, v := range verdicts {
+		if v.Result == Unknown {
+			found[v.Oracle+": unknown"] = true
+		}
+		for _, f := range v.Findings {
+			said := fmt.Sprintf("%s: %s", v.Oracle, f.Cause)
+			if f.Forever {
+				said += " for ever"
+			}
+			found[said] = true
+			t.Logf("%s: %s", said, f.Summary)
+		}
+		if v.Why != "" {
+			t.Logf("%s: %s: %s", v.Oracle, v.Result, v.Why)
+		}
+	}
+	all := make([]string, 0, len(found))
+	for said := range found {
+		all = append(all, said)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// judgement runs one story and compares.
+func judgement(t *testing.T, recipe string, tale func(*story), want ...string) {
+	t.Helper()
+	s := tell(t, recipe)
+	tale(s)
+	if got := judged(t, s.evidence()); !slices.Equal(got, want) {
+		t.Errorf("%s was judged\n got %s\nwant %s", recipe, strings.Join(got, ", "), strings.Join(want, ", "))
+	}
+}
+
+type tale struct {
+	name   string
+	recipe string
+	tale   func(*story)
+	want   []string
+}
+
+func tales(t *testing.T, all []tale) {
+	t.Helper()
+	for _, c := range all {
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) { judgement(t, c.recipe, c.tale, c.want...) })
+	}
+}
