@@ -85,7 +85,7 @@ func TestMatrixIsColouredOnATerminal(t *testing.T) {
 
 func TestMatrixFitsTheWidth(t *testing.T) {
 	for _, width := range []int{60, 80, 100, 125} {
-		table, _, _ := strings.Cut(terminal(sampleMatrix(), testGlossary, false, width), "\nNEW!")
+		table, _, _ := strings.Cut(terminal(sampleMatrix(), testGlossary, false, width), "\nNEW violated")
 		for _, line := range strings.Split(table, "\n") {
 			if n := len([]rune(line)); n > width {
 				t.Errorf("at %d columns a line has %d: %s", width, n, line)

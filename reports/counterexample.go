@@ -119,7 +119,7 @@ func relevant(e history.Evidence, f focus) (entries []entry, more int) {
 		switch {
 		case refused[op.Index] || op.Time > to:
 		case op.Process == history.Nemesis:
-			if text := nemesisEntry(op); text != "" {
+			if text := nemesisEntry(op); text != "" && (op.Time >= from || op.Window == nil && op.F != history.FStall) {
 				entries = append(entries, entry{op.Time, "nemesis", text})
 			}
 		case op.Time < from || !mine(op.Client) || (f.Finding.Lock != "" && op.Lock != f.Finding.Lock && op.Lock != ""):

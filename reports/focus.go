@@ -128,31 +128,53 @@ func focusOn(t campaign.Trial, e history.Evidence) (focus, bool) {
 // the holds and the keys under which they acted.
 func cast(e history.Evidence, x found, from, to time.Duration) ([]int, time.Duration) {
 	all := slices.Clone(x.Clients)
-	events, spans := keyLife(e)
-	for _, s := range spans {
-		if x.Oracle == "liveness" && slices.Contains(x.Clients, s.Owner) && s.From <= x.From && s.To >= x.From {
-			from = min(from, s.From)
+	for _, i := range x.Commands {
+		if c, ok := commandAt(e.Commands, i); ok {
+			all = append(all, c.Client)
 		}
 	}
+	events, spans := keyLife(e)
+	mine := keysOf(x.Lock, e, spans, events)
+	for _, s := range spans {
+		if x.Oracle == "liveness" && slices.Contains(mine, keyName{s.Node, s.Key}) && s.From <= x.From && s.To >= x.From {
+			all, from = append(all, s.Owner), min(from, s.From)
+		}
+	}
+	for _, v := range events {
+		if v.At >= from && v.At <= to && v.foreign() && slices.Contains(x.Clients, v.Owner) && slices.Contains(mine, keyName{v.Node, v.Key}) {
+			all = append(all, v.Client)
+		}
+	}
+	all = slices.DeleteFunc(all, func(c int) bool { return c < 0 })
+	slices.Sort(all)
+	all = slices.Compact(all)
+	began := from
+	for _, h := range lastHolds(e, x, all) {
+		// What ended long before is another story.
+		if h.To >= began-(to-began) {
+			from = min(from, acquiredAt(e.Ops, h))
+		}
+	}
+	return all, from
+}
+
+// lastHolds are, of each of these clients, the hold that it had or had had last
+// when the finding began.
+func lastHolds(e history.Evidence, x found, clients []int) []checker.Hold {
 	holds, err := checker.Holds(e)
 	if err != nil {
-		holds = nil
+		return nil
 	}
-	start := from
-	for _, v := range events {
-		if v.At < start || v.At > to || !v.foreign() || !slices.Contains(x.Clients, v.Owner) {
-			continue
-		}
-		all = append(all, v.Client)
+	var out []checker.Hold
+	for _, c := range clients {
 		for _, h := range slices.Backward(holds) {
-			if h.Client == v.Client && h.From <= v.At && (x.Lock == "" || h.Lock == x.Lock) {
-				from = min(from, acquiredAt(e.Ops, h))
+			if h.Client == c && h.From <= x.From && (x.Lock == "" || h.Lock == x.Lock) {
+				out = append(out, h)
 				break
 			}
 		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all), from
+	return out
 }
 
 // acquiredAt is when the acquire of a hold was invoked.

@@ -1,8 +1,8 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,41 +14,59 @@ import (
 // nodes did alike is told once.
 func keyBeats(e history.Evidence, f focus) []beat {
 	events, spans := keyLife(e)
-	type group struct {
-		text  string
-		nodes []string
-		at    time.Duration
-	}
-	var groups []*group
-	byText := map[string]*group{}
+	mine := keysOf(f.Finding.Lock, e, spans, events)
+	var order []string
+	told := map[string]*repeated{}
 	for _, x := range events {
 		if x.foreign() && f.Finding.Oracle == "ownership" && (x.At-f.Finding.From).Abs() < 5*time.Millisecond {
 			continue // that is the finding itself
 		}
-		if x.At < f.Start || x.At > f.Finding.To || !slices.Contains(f.Cast, x.Owner) && !slices.Contains(f.Cast, x.Client) {
+		if x.At < f.Start || x.At > f.Finding.To || !slices.Contains(mine, keyName{x.Node, x.Key}) ||
+			!slices.Contains(f.Cast, x.Owner) && !slices.Contains(f.Cast, x.Client) {
 			continue
 		}
 		text := keyWords(x, e)
 		if text == "" {
 			continue
 		}
-		g := byText[text]
-		if g == nil || slices.Contains(g.nodes, x.Node) {
-			g = &group{text: text}
-			groups, byText[text] = append(groups, g), g
+		if told[text] == nil {
+			order, told[text] = append(order, text), &repeated{first: x.At, most: map[string]int{}}
 		}
-		g.nodes, g.at = append(g.nodes, x.Node), x.At
+		told[text].add(x)
 	}
 	out := leftBeats(spans, f)
-	for _, g := range groups {
-		slices.Sort(g.nodes)
-		by := " at "
-		if len(g.nodes) > 1 {
-			by = " by "
-		}
-		out = append(out, beat{At: g.at, Text: fmt.Sprintf("%s on %s%s%s", g.text, list(g.nodes), by, instant(g.at)), Weight: part})
+	for _, text := range order {
+		r := told[text]
+		out = append(out, beat{At: r.first, Text: text + r.words(), Weight: part})
 	}
 	return out
+}
+
+// repeated is what happened alike on several nodes, or several times.
+type repeated struct {
+	first, last time.Duration
+	most        map[string]int // how often on each node
+}
+
+func (r *repeated) add(x keyEvent) {
+	r.last = x.At
+	r.most[x.Node]++
+}
+
+// words say where and when: " on n0 and n1 by 1.2 s".
+func (r *repeated) words() string {
+	nodes := slices.Sorted(maps.Keys(r.most))
+	times := 0
+	for _, n := range r.most {
+		times = max(times, n)
+	}
+	switch {
+	case times > 1:
+		return fmt.Sprintf(" on %s, %d times from %s to %s", list(nodes), times, instant(r.first), instant(r.last))
+	case len(nodes) > 1:
+		return fmt.Sprintf(" on %s by %s", list(nodes), instant(r.last))
+	}
+	return fmt.Sprintf(" on %s at %s", list(nodes), instant(r.first))
 }
 
 // leftBeats tells which keys of the clients concerned kept others out.
@@ -58,7 +76,7 @@ func leftBeats(spans []keySpan, f focus) []beat {
 	}
 	var out []beat
 	for _, s := range spans {
-		if !slices.Contains(f.Finding.Clients, s.Owner) || s.From > f.Finding.From || s.To < f.Finding.From {
+		if !slices.Contains(f.Cast, s.Owner) || s.From > f.Finding.From || s.To < f.Finding.From {
 			continue
 		}
 		text := fmt.Sprintf("c%d's key was set on %s at %s", s.Owner, s.Node, instant(s.From))
@@ -75,7 +93,10 @@ func leftBeats(spans []keySpan, f focus) []beat {
 func keyWords(x keyEvent, e history.Evidence) string {
 	what := "command"
 	if c, ok := commandAt(e.Commands, x.Command); ok && len(c.Args) > 0 {
-		what = cmp.Or(scriptName(c, e.Claims.Scripts), strings.ToUpper(string(c.Args[0])))
+		what = strings.ToUpper(string(c.Args[0]))
+		if name := scriptName(c, e.Claims.Scripts); name != "" {
+			what = "script " + name
+		}
 	}
 	switch {
 	case x.Kind == keyExpired:

@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -54,16 +55,28 @@ func faultLanes(wins []faultWindow, ops []history.Op, f focus) []lane {
 // findingLanes stacks what the oracles found on the same lock.
 func findingLanes(f focus) []lane {
 	bars := []bar{{From: f.Finding.From, To: endOfFinding(f.Finding, f), Style: barFinding, Client: history.NoClient, Label: f.Finding.label()}}
-	seen := map[string]bool{fmt.Sprint(f.Finding.label(), f.Finding.From, f.Finding.To): true}
+	var others []bar
+	count := map[int]int{}
 	for _, o := range f.Others {
-		key := fmt.Sprint(o.label(), o.From, o.To)
-		if seen[key] || o.Lock != f.Finding.Lock || !overlaps(o.From, endOfFinding(o, f), f.From, f.To) {
+		end := endOfFinding(o, f)
+		if o.Lock != f.Finding.Lock || !overlaps(o.From, end, f.From, f.To) {
 			continue
 		}
-		seen[key] = true
-		bars = append(bars, bar{From: o.From, To: endOfFinding(o, f), Style: barOther, Client: history.NoClient, Label: o.label()})
+		// Findings that read alike and overlap are one bar.
+		i := slices.IndexFunc(others, func(b bar) bool { return b.Label == o.label() && overlaps(o.From, end, b.From, b.To) })
+		if i < 0 {
+			i = len(others)
+			others = append(others, bar{From: o.From, To: end, Style: barOther, Client: history.NoClient, Label: o.label()})
+		}
+		others[i].From, others[i].To = min(others[i].From, o.From), max(others[i].To, end)
+		count[i]++
 	}
-	return stack(bars, findingLane, "found", 4, (f.To-f.From)/5)
+	for i, n := range count {
+		if n > 1 {
+			others[i].Label += fmt.Sprintf(" (%d)", n)
+		}
+	}
+	return stack(append(bars, others...), findingLane, "found", 4, (f.To-f.From)/5)
 }
 
 func endOfFinding(x found, f focus) time.Duration {
@@ -204,7 +217,7 @@ func nodeLanes(e history.Evidence, wins []faultWindow, f focus) []lane {
 	events, spans := keyLife(e)
 	index := map[keyName]int{}
 	var lanes []lane
-	keys := shownKeys(e, spans, events, f)
+	keys := keysOf(f.Finding.Lock, e, spans, events)
 	perNode := map[string]int{}
 	for _, n := range keys {
 		perNode[n.node]++
@@ -282,9 +295,9 @@ func keyMark(x keyEvent) mark {
 	return m
 }
 
-// shownKeys picks the keys that belong to the finding's lock: those that were
-// touched under its operations; all of them if that leaves none.
-func shownKeys(e history.Evidence, spans []keySpan, events []keyEvent, f focus) []keyName {
+// keysOf picks the keys that belong to a lock: those that were touched under
+// its operations; all of them if that leaves none.
+func keysOf(lock string, e history.Evidence, spans []keySpan, events []keyEvent) []keyName {
 	lockOf := map[int]string{}
 	for _, op := range e.Ops {
 		lockOf[op.Index] = op.Lock
@@ -295,19 +308,16 @@ func shownKeys(e history.Evidence, spans []keySpan, events []keyEvent, f focus) 
 	}
 	for _, x := range events {
 		c, ok := commandAt(e.Commands, x.Command)
-		if ok && c.Op >= 0 && lockOf[c.Op] == f.Finding.Lock {
+		if ok && c.Op >= 0 && lockOf[c.Op] == lock {
 			mine[keyName{x.Node, x.Key}] = true
 		}
 	}
 	if len(mine) == 0 {
 		mine = all
 	}
-	keys := make([]keyName, 0, len(mine))
-	for n := range mine {
-		keys = append(keys, n)
-	}
-	slices.SortFunc(keys, func(a, b keyName) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.key, b.key)) })
-	return keys
+	return slices.SortedFunc(maps.Keys(mine), func(a, b keyName) int {
+		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.key, b.key))
+	})
 }
 
 // within cuts a lane to what is shown.

@@ -26,6 +26,7 @@ func markdownReport(r result, plots []plotView) []byte {
 	markdownMatrix(&b, v)
 	markdownDifferences(&b, v)
 	markdownDetails(&b, v)
+	markdownMissed(&b, v)
 	markdownWords(&b, v)
 	for _, p := range v.Plots {
 		fmt.Fprintf(&b, "![%s](%s/%s)\n\n", p.Title, PlotsDir, p.File)
@@ -54,9 +55,7 @@ func markdownMatrix(b *strings.Builder, v view) {
 		for _, c := range row.Cells {
 			text := c.Word
 			switch c.Class {
-			case "new":
-				text = fmt.Sprintf("[**%s!** %s](#%s)", strings.ToUpper(strings.TrimSuffix(c.Word, "!")), c.Count, c.Anchor)
-			case "bug", "block":
+			case "new", "bug", "block":
 				text = fmt.Sprintf("[**%s** %s](#%s)", strings.ToUpper(c.Word), c.Count, c.Anchor)
 			case "limit", "ttl":
 				text = fmt.Sprintf("[%s %s](#%s)", c.Word, c.Count, c.Anchor)
@@ -83,13 +82,6 @@ func markdownDifferences(b *strings.Builder, v view) {
 				fmt.Fprintf(b, " ([trial](%s))", path.Join(u.Dir, CounterexampleFile))
 			}
 			b.WriteString("\n")
-		}
-		b.WriteString("\n")
-	}
-	if len(v.Missed) > 0 {
-		b.WriteString("## Declared, not found\n\n")
-		for _, m := range v.Missed {
-			fmt.Fprintf(b, "- `%s`: %s by %s, looked for under %s\n", m.Lock, m.Oracle, m.Cause, m.Fault)
 		}
 		b.WriteString("\n")
 	}
@@ -141,6 +133,17 @@ func markdownDetails(b *strings.Builder, v view) {
 			b.WriteString("```\n\n")
 		}
 	}
+}
+
+func markdownMissed(b *strings.Builder, v view) {
+	if len(v.Missed) == 0 {
+		return
+	}
+	b.WriteString("## Declared, not found\n\n")
+	for _, m := range v.Missed {
+		fmt.Fprintf(b, "- `%s`: %s\n", m.Recipe, strings.Join(m.Flaws, "; "))
+	}
+	b.WriteString("\n")
 }
 
 func markdownWords(b *strings.Builder, v view) {

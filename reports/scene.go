@@ -179,6 +179,40 @@ func clients(e history.Evidence) []int {
 	return all
 }
 
+// thin leaves out what would cover its like: refused attempts become one bar,
+// and marks one mark, where they are closer than a point.
+func (s scene) thin() scene {
+	point := (s.To - s.From) / (timelineWidth - 80)
+	s.Lanes = slices.Clone(s.Lanes)
+	for i, l := range s.Lanes {
+		var bars []bar
+		last := -1
+		for _, b := range l.Bars {
+			if b.Style == barBusy && last >= 0 && b.From-bars[last].To < point {
+				bars[last].To = max(bars[last].To, b.To)
+				continue
+			}
+			if b.Style == barBusy {
+				last = len(bars)
+			}
+			bars = append(bars, b)
+		}
+		var marks []mark
+		at := map[mark]time.Duration{}
+		for _, m := range l.Marks {
+			kind := m
+			kind.At = 0
+			if before, ok := at[kind]; ok && m.At-before < point {
+				continue
+			}
+			at[kind] = m.At
+			marks = append(marks, m)
+		}
+		s.Lanes[i].Bars, s.Lanes[i].Marks = bars, marks
+	}
+	return s
+}
+
 // length writes a length of time as people read it: "1.105 s", "92 ms".
 func length(d time.Duration) string {
 	trim := func(x float64, decimals int) string {

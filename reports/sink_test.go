@@ -121,7 +121,9 @@ func TestRenderingAgainGivesTheSameBytes(t *testing.T) {
 		}
 	}
 	for path, text := range first {
-		if second[path] != text {
+		// The library behind porcupine.html writes partial linearizations in the
+		// order of a map.
+		if second[path] != text && filepath.Base(path) != PorcupineFile {
 			t.Errorf("%s differs the second time", path)
 		}
 		if strings.HasSuffix(path, ".new") {

@@ -79,11 +79,11 @@ func moral(cause string) []string {
 	return text
 }
 
-// sentence gives a text its capital and its stop. A client's or node's name
-// stays as it is.
+// sentence gives a text its capital and its stop. A name with a digit, as of a
+// client, a node or a lock, stays as it is.
 func sentence(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
-	if !targetName.MatchString(firstWord(s)) {
+	if word, _, _ := strings.Cut(s, " "); !strings.ContainsAny(word, "0123456789") {
 		s = string(unicode.ToUpper(r)) + s[n:]
 	}
 	if !strings.HasSuffix(s, ".") {
@@ -92,13 +92,8 @@ func sentence(s string) string {
 	return s
 }
 
-func firstWord(s string) string {
-	word, _, _ := strings.Cut(s, " ")
-	return word
-}
-
 // told are the holds that belong to the story: those in the harm, those that
-// the finding names, and of the rest of the cast what it held last before.
+// the finding names, and what each of the cast held last before.
 func told(e history.Evidence, f focus) []checker.Hold {
 	holds := involved(e, f.Finding)
 	all, err := checker.Holds(e)
@@ -115,15 +110,9 @@ func told(e history.Evidence, f focus) []checker.Hold {
 			add(h)
 		}
 	}
-	for _, c := range f.Cast {
-		if slices.Contains(f.Finding.Clients, c) {
-			continue
-		}
-		for _, h := range slices.Backward(all) {
-			if h.Client == c && h.From <= f.Finding.From && (f.Finding.Lock == "" || h.Lock == f.Finding.Lock) {
-				add(h)
-				break
-			}
+	for _, h := range lastHolds(e, f.Finding, f.Cast) {
+		if acquiredAt(e.Ops, h) >= f.Start {
+			add(h)
 		}
 	}
 	slices.SortFunc(holds, func(a, b checker.Hold) int { return cmp.Compare(a.From, b.From) })

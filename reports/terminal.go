@@ -36,8 +36,22 @@ type symbol struct {
 	Color text.Colors
 }
 
-// cellSymbol is short enough for twenty columns beside each other.
+// cellSymbol is short enough for twenty columns beside each other. An
+// exclamation mark stands for a flaw that the recipe does not declare.
 func cellSymbol(c campaign.Cell) symbol {
+	s := plainSymbol(c)
+	if undeclared(c) {
+		return symbol{s.Text + "!", text.Colors{text.FgHiWhite, text.BgRed, text.Bold}}
+	}
+	return s
+}
+
+// undeclared says whether a cell shows a flaw that its recipe does not declare.
+func undeclared(c campaign.Cell) bool {
+	return slices.ContainsFunc(c.Flaws, func(f campaign.Flaw) bool { return f.Kind == "" })
+}
+
+func plainSymbol(c campaign.Cell) symbol {
 	switch c.Verdict {
 	case campaign.Violated:
 		switch c.Kind {
@@ -46,16 +60,12 @@ func cellSymbol(c campaign.Cell) symbol {
 		case locks.Limit:
 			return symbol{"limit", text.Colors{text.FgYellow}}
 		}
-		return symbol{"NEW!", text.Colors{text.FgHiWhite, text.BgRed, text.Bold}}
+		return symbol{"NEW", text.Colors{text.FgHiRed, text.Bold}}
 	case campaign.Blocked:
-		s := symbol{"ttl", text.Colors{text.FgCyan}}
 		if c.Forever {
-			s = symbol{"BLOCK", text.Colors{text.FgHiMagenta, text.Bold}}
+			return symbol{"BLOCK", text.Colors{text.FgHiMagenta, text.Bold}}
 		}
-		if c.Kind == "" {
-			s.Text, s.Color = s.Text+"!", text.Colors{text.FgHiWhite, text.BgRed, text.Bold}
-		}
-		return s
+		return symbol{"ttl", text.Colors{text.FgCyan}}
 	case campaign.NotExercised:
 		return symbol{"–", text.Colors{text.Faint}}
 	case campaign.NotSupported:
@@ -69,25 +79,25 @@ func cellSymbol(c campaign.Cell) symbol {
 // legendOf explains the symbols that a matrix uses, worst first.
 func legendOf(cells []campaign.Cell) []string {
 	words := []struct{ symbol, meaning string }{
-		{"NEW!", "violated, and its recipe declares no such flaw"},
+		{"NEW", "violated: undeclared"},
 		{"BUG", "violated: the recipe breaks its own word"},
 		{"limit", "violated: no unfenced lease can promise it"},
 		{"BLOCK", "blocked for ever"},
-		{"BLOCK!", "blocked for ever, undeclared"},
 		{"ttl", "blocked up to the lease time"},
-		{"ttl!", "the same, undeclared"},
 		{"?", "unknown"},
 		{"–", "the fault hit nothing"},
 		{"n/s", "not supported"},
 		{"0/", "0/n: no violation in n trials (95 % bound: at most 3/n of them)"},
 	}
 	used := map[string]bool{}
+	surprising := false
 	for _, c := range cells {
-		s := cellSymbol(c).Text
+		s := plainSymbol(c).Text
 		if strings.HasPrefix(s, "0/") {
 			s = "0/"
 		}
 		used[s] = true
+		surprising = surprising || undeclared(c)
 	}
 	var out []string
 	for _, w := range words {
@@ -98,6 +108,9 @@ func legendOf(cells []campaign.Cell) []string {
 		default:
 			out = append(out, w.symbol+" "+w.meaning)
 		}
+	}
+	if surprising {
+		out = append(out, "! with a flaw that the recipe does not declare")
 	}
 	return out
 }

@@ -65,7 +65,7 @@ type painter struct {
 }
 
 func newPainter(s scene, faultColor func(string) string) *painter {
-	p := &painter{scene: s, faultColor: faultColor}
+	p := &painter{scene: s.thin(), faultColor: faultColor}
 	for i, l := range s.Lanes {
 		if i > 0 && s.Lanes[i-1].Kind != l.Kind {
 			p.total += 5

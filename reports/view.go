@@ -41,7 +41,8 @@ type view struct {
 	Words                                  []wordText
 	Oracles                                []named
 	Details                                []recipeDetails
-	Unexpected, Missed                     []campaign.Surprise
+	Unexpected                             []campaign.Surprise
+	Missed                                 []declaredFlaws
 	Expect                                 bool
 	Failed                                 []fact
 	Unknown, NotExercised, NotSupported    []string
@@ -66,6 +67,12 @@ type viewRow struct {
 // viewCell is one cell of the matrix; Class is empty where nothing was planned.
 type viewCell struct {
 	Class, Word, Count, Title, Anchor string
+}
+
+// declaredFlaws are what one recipe declares and nobody found.
+type declaredFlaws struct {
+	Recipe string
+	Flaws  []string
 }
 
 // recipeDetails are the violated cells of one recipe.
@@ -118,7 +125,7 @@ func newView(r result) view {
 	v := view{
 		Command: r.Matrix.Command, Store: r.Matrix.Store, Testbed: r.Matrix.Testbed,
 		Seed: strconv.FormatUint(r.Matrix.Seed, 10), Expect: r.Info.Config.Expect,
-		Unexpected: r.Matrix.Unexpected, Missed: r.Matrix.Missed, Interrupted: r.Matrix.Interrupted,
+		Unexpected: r.Matrix.Unexpected, Missed: missed(r.Matrix.Missed), Interrupted: r.Matrix.Interrupted,
 		Unknown:      reasons(r.Matrix, campaign.Unknown),
 		NotExercised: reasons(r.Matrix, campaign.NotExercised),
 		NotSupported: reasons(r.Matrix, campaign.NotSupported),
@@ -174,6 +181,19 @@ func newView(r result) view {
 	return v
 }
 
+// missed groups what was declared and not found by recipe.
+func missed(all []campaign.Surprise) []declaredFlaws {
+	var out []declaredFlaws
+	for _, m := range all {
+		if n := len(out); n == 0 || out[n-1].Recipe != m.Lock {
+			out = append(out, declaredFlaws{Recipe: m.Lock})
+		}
+		last := &out[len(out)-1]
+		last.Flaws = append(last.Flaws, fmt.Sprintf("%s by %s (under %s)", m.Oracle, m.Cause, strings.ReplaceAll(m.Fault, ",", ", ")))
+	}
+	return out
+}
+
 // fault returns what is known of a fault.
 func (g glossary) fault(name string) named {
 	for _, f := range g.Faults {
@@ -215,7 +235,7 @@ func setupFacts(c campaign.Config) []fact {
 // classOf is the verdict's class in the page's style sheet.
 func classOf(c campaign.Cell) string {
 	switch {
-	case (c.Verdict == campaign.Violated || c.Verdict == campaign.Blocked) && c.Kind == "":
+	case c.Verdict == campaign.Violated && c.Kind == "":
 		return "new"
 	case c.Verdict == campaign.Violated && c.Kind == locks.Bug:
 		return "bug"
@@ -236,7 +256,7 @@ func classOf(c campaign.Cell) string {
 }
 
 func newViewCell(c campaign.Cell) viewCell {
-	v := viewCell{Class: classOf(c), Word: strings.ToLower(strings.TrimSuffix(cellSymbol(c).Text, "!")), Title: c.Words()}
+	v := viewCell{Class: classOf(c), Word: strings.ToLower(cellSymbol(c).Text), Title: c.Words()}
 	switch c.Verdict {
 	case campaign.Violated, campaign.Blocked:
 		v.Count = fmt.Sprintf("%d/%d", c.Violations, c.Trials)
