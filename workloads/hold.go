@@ -216,7 +216,8 @@ func (s *session) lose(h *hold) error {
 // that the lease is lost.
 func (s *session) work(h *hold) error {
 	d := s.Opts.Hold
-	if s.Opts.Overrun > 0 && s.rng.Float64() < s.Opts.Overrun {
+	// Not in the liveness phase, where everybody waits for a turn.
+	if s.Opts.Overrun > 0 && s.healed.Load() == 0 && s.rng.Float64() < s.Opts.Overrun {
 		d = s.Opts.TTL * 3 / 2
 	}
 	t := time.NewTimer(d)

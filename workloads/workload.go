@@ -157,6 +157,9 @@ type run struct {
 func (r *run) grace() time.Duration {
 	o := r.Opts
 	recovery := max(r.Claims.Recovery, r.Claims.KeyTTL, o.TTL)
+	if o.Overrun > 0 {
+		recovery += o.TTL * 3 / 2 // of who was inside when everything was healed
+	}
 	return recovery + o.Margin + time.Duration(o.Clients)*(o.Hold+o.Retry+o.Margin/10)
 }
 
