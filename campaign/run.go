@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -48,7 +49,7 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	if err != nil {
 		return Stored{}, err
 	}
-	r := &run{Campaign: c, store: st, planner: p, info: Info{
+	r := &run{Campaign: c, store: st, planner: p, entrance: make(entrance, 2*runtime.NumCPU()), info: Info{
 		Config: c.Config, Command: c.Command, Versions: c.Versions, Started: started.UTC(), Plan: planned(cells),
 	}}
 	err = r.all(ctx, cells)
@@ -61,11 +62,12 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 // run is a campaign under way.
 type run struct {
 	Campaign
-	store   *store
-	planner *planner
-	info    Info
-	sink    Sink
-	result  Stored
+	store    *store
+	planner  *planner
+	info     Info
+	sink     Sink
+	result   Stored
+	entrance entrance
 
 	mu       sync.Mutex // judging: one trial at a time, so that running trials keep a core
 	trials   []Trial
@@ -150,6 +152,11 @@ func (r *run) trial(ctx context.Context, j job) {
 	if ctx.Err() != nil {
 		return
 	}
+	enter, err := r.entrance.wait(ctx, r.Testbed)
+	if err != nil {
+		return
+	}
+	defer enter.leave()
 	started := time.Now()
 	t := Trial{Spec: j.spec, Probe: j.probe}
 	recipe, _ := locks.ByID(j.spec.Lock)
@@ -160,7 +167,7 @@ func (r *run) trial(ctx context.Context, j job) {
 	}
 	j.spec.Logs = filepath.Join(f.path, "logs")
 	rec := history.NewRecorder(f.history, func() time.Duration { return time.Since(started) })
-	e, err := RunTrial(ctx, r.Testbed, j.spec, rec, f.command)
+	e, err := RunTrial(ctx, enter, j.spec, rec, f.command)
 	if cerr := f.close(); err == nil {
 		err = cerr
 	}

@@ -24,6 +24,11 @@ var errTimeLimit = errors.New("trial exceeded its time limit")
 // machine's. On virtual time there is no scheduling slack to measure.
 type realTimer interface{ RealTime() bool }
 
+func realTime(tb testbed.Testbed) bool {
+	r, ok := tb.(realTimer)
+	return !ok || r.RealTime()
+}
+
 // RunTrial runs one trial: clients and nemesis side by side for the duration
 // that s asks for, then, with everything healed, the workload's liveness phase
 // and a post-mortem of the nodes. Ops go to rec and commands to commands (which
@@ -38,9 +43,7 @@ func RunTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Reco
 	if err != nil {
 		return history.Evidence{}, err
 	}
-	if r, ok := tb.(realTimer); !ok || r.RealTime() {
-		t.watched = true
-	}
+	t.watched = realTime(tb)
 	limit := s.timeLimit(t.claims)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeLimit)
 	defer cancel()
