@@ -39,13 +39,30 @@ var protocols = []struct {
 	{"set-nx-ex-get-del", []string{"SET k $token EX 2 NX"}, []string{"SET k $token EX 2 NX"}, []string{"GET k", "DEL k"}},
 	{"set-nx-px", []string{"SET k $token NX PX 1500"}, []string{"SET k $token NX PX 1500"},
 		[]string{"EVALSHA compare-and-delete 1 k $token", "lua GET k", "lua DEL k"}},
+	{"set-nx-px-watchdog", []string{"SET k $token NX PX 1500"}, []string{"SET k $token NX PX 1500"},
+		[]string{"EVALSHA compare-and-delete 1 k $token", "lua GET k", "lua DEL k"}},
+	{"reentrant-local", []string{"SET k $token EX 2 NX"}, []string{"SET k $token EX 2 NX"},
+		[]string{"EVALSHA compare-and-delete 1 k $token", "lua GET k", "lua DEL k"}},
+	{"reentrant-hash",
+		[]string{"EVALSHA hash-enter 1 k $token 2", "lua EXISTS k", "lua HINCRBY k $token 1", "lua EXPIRE k 2"},
+		[]string{"EVALSHA hash-enter 1 k $token 2", "lua EXISTS k", "lua HEXISTS k $token"},
+		[]string{"EVALSHA hash-leave 1 k $token", "lua HEXISTS k $token", "lua HINCRBY k $token -1", "lua DEL k"}},
+	{"reentrant-hash-watchdog",
+		[]string{"EVALSHA hash-enter 1 k $token 2", "lua EXISTS k", "lua HINCRBY k $token 1", "lua EXPIRE k 2"},
+		[]string{"EVALSHA hash-enter 1 k $token 2", "lua EXISTS k", "lua HEXISTS k $token"},
+		[]string{"EVALSHA hash-leave 1 k $token", "lua HEXISTS k $token", "lua HINCRBY k $token -1", "lua DEL k"}},
+	{"redisson",
+		[]string{"EVALSHA redisson-enter 1 k $token 1500", "lua EXISTS k", "lua HINCRBY k $token 1", "lua PEXPIRE k 1500"},
+		[]string{"EVALSHA redisson-enter 1 k $token 1500", "lua EXISTS k", "lua HEXISTS k $token", "lua PTTL k"},
+		[]string{"EVALSHA redisson-leave 2 k redisson_lock__channel:{k} $token 1500", "lua HEXISTS k $token", "lua HINCRBY k $token -1",
+			"lua DEL k", "lua PUBLISH redisson_lock__channel:{k} 0"}},
 }
 
 // protocolClient is a client with the fixed clock on a node that knows the scripts.
 func protocolClient(t *testing.T, i int) *Client {
 	c := newClient(t, i)
 	c.Now = fixedClock
-	loadScripts(t, c, setnxThenExpire, compareAndDelete)
+	loadScripts(t, c, setnxThenExpire, compareAndDelete, hashEnter, hashLeave, redissonEnter, redissonLeave)
 	return c
 }
 
@@ -296,6 +313,10 @@ func TestRecoveryIsWhatTheRecipeSays(t *testing.T) {
 		"set-nx-ex": 2 * time.Second, "set-nx-ex-get-del": 2 * time.Second,
 		"getset":             3 * time.Second,
 		"setnx-takeover-del": 1500 * time.Millisecond, "set-nx-px": 1500 * time.Millisecond,
+		"set-nx-px-watchdog": 2 * time.Second, "set-nx-ex-bounded-renewal": 2 * time.Second, "redlock-naive": 2 * time.Second,
+		"reentrant-local": 2 * time.Second, "reentrant-hash": 2 * time.Second, "reentrant-hash-watchdog": 2 * time.Second,
+		"rw-two-keys": 2 * time.Second, "rw-hash": 4500 * time.Millisecond,
+		"redisson": 1500 * time.Millisecond, "redlock": 1500 * time.Millisecond,
 	}
 	for id, recovery := range want {
 		r, _ := ByID(id)

@@ -1,0 +1,142 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestNaiveRedlockIsHeldByAMajorityAndCleansUpWhatItGot(t *testing.T) {
+	for taken := range fiveNodes + 1 {
+		c := newClientOn(t, 0, fiveNodes)
+		foreign(t, c, taken)
+		lease, err := newLock(t, "redlock-naive", c, time.Minute).TryLock(t.Context())
+		held := taken <= 2
+		if held && err != nil || !held && !errors.Is(err, ErrBusy) {
+			t.Errorf("%d of 5 nodes are another's: got %v, want held %t", taken, err, held)
+		}
+		want := ""
+		if held {
+			want = lease.Token
+		}
+		eventually(t, "the free nodes hold what they should", func() bool {
+			return !slices.ContainsFunc(values(t, c)[taken:], func(v string) bool { return v != want })
+		})
+		for _, node := range c.Nodes {
+			node.Del(t.Context(), "k")
+		}
+	}
+}
+
+func TestNaiveRedlockOnTheWire(t *testing.T) {
+	c := newClientOn(t, 0, fiveNodes)
+	loadScripts(t, c, compareAndDelete)
+	l := newLock(t, "redlock-naive", c, 1500*time.Millisecond)
+	for n := range fiveNodes {
+		var lease Lease
+		got := wire(seenOn(t, n, func() {
+			lease = acquire(t, l)
+			if err := l.Unlock(t.Context(), lease); err != nil {
+				t.Error(err)
+			}
+			eventually(t, "all nodes are free", func() bool { return slices.Equal(values(t, c), make([]string, fiveNodes)) })
+		}))
+		got = slices.DeleteFunc(got, func(s string) bool { return s == "GET k" })
+		want := withToken([]string{"SET k $token NX PX 1500", "EVALSHA compare-and-delete 1 k $token", "lua GET k", "lua DEL k"}, lease.Token)
+		if !slices.Equal(got, want) {
+			t.Errorf("node %d saw\n%q, want\n%q", n, got, want)
+		}
+	}
+}
+
+func TestNaiveRedlockWaitsForTheSlowestNode(t *testing.T) {
+	c := newClientOn(t, 0, fiveNodes)
+	thaw := freeze(t, 0)
+	const lease = 300 * time.Millisecond
+	l := newLock(t, "redlock-naive", c, lease)
+	done := make(chan error, 1)
+	go func() {
+		_, err := l.TryLock(t.Context())
+		done <- err
+	}()
+	// A majority grants it at once, and its keys are gone again before the
+	// attempt, which still waits for the fifth answer, ends as held.
+	eventually(t, "four nodes granted it", func() bool { return !slices.Contains(values(t, &Client{Nodes: c.Nodes[1:]}), "") })
+	eventually(t, "their keys expired", func() bool {
+		return slices.Equal(values(t, &Client{Nodes: c.Nodes[1:]}), make([]string, fiveNodes-1))
+	})
+	select {
+	case err := <-done:
+		t.Fatalf("the attempt ended while a node was frozen: %v", err)
+	default:
+	}
+	thaw()
+	if err := <-done; err != nil {
+		t.Errorf("got %v, want held: there is no validity time", err)
+	}
+}
+
+func TestNaiveRedlocksWatchdogsOfAFailedAttemptRenewAnothersLock(t *testing.T) {
+	c := newClientOn(t, 0, fiveNodes)
+	l := newLock(t, "redlock-naive", c, 600*time.Millisecond)
+	lease := acquire(t, l)
+	if err := l.Unlock(t.Context(), lease); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "all nodes are free", func() bool { return slices.Equal(values(t, c), make([]string, fiveNodes)) })
+	foreign(t, c, 3)
+	if _, err := l.TryLock(t.Context()); !errors.Is(err, ErrBusy) {
+		t.Fatalf("attempt against a majority: %v", err)
+	}
+	for range 3 { // nothing stops them: they come again and again
+		shorten(t, c, "k", 30*time.Second)
+		eventually(t, "the other's key was given the life of ours", func() bool { return life(t, c, "k") <= time.Second })
+	}
+	if got := values(t, c)[0]; got != "another's" {
+		t.Errorf("the node holds %q", got)
+	}
+}
+
+func TestNaiveRedlocksReleaseIsNotAwaitedAndAlwaysSucceeds(t *testing.T) {
+	c := newClientOn(t, 0, fiveNodes)
+	l := newLock(t, "redlock-naive", c, time.Minute)
+	lease := acquire(t, l)
+	hungUp, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.Unlock(hungUp, lease); err != nil {
+		t.Errorf("release on a context that ended: %v", err)
+	}
+	if err := l.Unlock(t.Context(), lease); err != nil {
+		t.Errorf("second release: %v", err)
+	}
+	if err := newLock(t, "redlock-naive", c, time.Minute).Unlock(t.Context(), lease); err != nil {
+		t.Errorf("release of what was never held: %v", err)
+	}
+	eventually(t, "the second release took effect", func() bool { return slices.Equal(values(t, c), make([]string, fiveNodes)) })
+}
+
+func TestNaiveRedlocksReleaseIsLostWithItsContext(t *testing.T) {
+	c := newClientOn(t, 0, fiveNodes)
+	l := newLock(t, "redlock-naive", c, time.Minute).(*redlockNaive)
+	lease := acquire(t, l)
+	hungUp, cancel := context.WithCancel(t.Context())
+	cancel()
+	got := wire(seenOn(t, 0, func() {
+		if err := l.Unlock(hungUp, lease); err != nil {
+			t.Error(err)
+		}
+		eventually(t, "the latest watchdog is stopped", func() bool {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return closed(l.stop)
+		})
+	}))
+	if len(got) > 0 {
+		t.Errorf("the node saw %q", got)
+	}
+	if got := values(t, c)[0]; got != lease.Token {
+		t.Errorf("the node holds %q, want the lease that was released", got)
+	}
+}

@@ -1,0 +1,249 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/internal/redisserver"
+	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
+)
+
+const fiveNodes = 5
+
+// redlockLease is so long that a busy machine is not taken for a dead node.
+const redlockLease = time.Minute
+
+// foreign lets another hold the key on the first n nodes.
+func foreign(t *testing.T, c *Client, n int) {
+	t.Helper()
+	for _, node := range c.Nodes[:n] {
+		if err := node.Set(t.Context(), "k", "another's", time.Minute).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// values is what the key holds on each node; "" = nothing.
+func values(t *testing.T, c *Client) []string {
+	t.Helper()
+	all := make([]string, len(c.Nodes))
+	for i, node := range c.Nodes {
+		all[i] = node.Get(t.Context(), "k").Val()
+	}
+	return all
+}
+
+// freeze stops the node with SIGSTOP until the test ends or thaw is called.
+func freeze(t *testing.T, n int) (thaw func()) {
+	t.Helper()
+	servers.Lock()
+	s := servers.running[n]
+	servers.Unlock()
+	if err := s.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	thaw = func() {
+		if err := s.Resume(); err != nil {
+			t.Errorf("resume node: %v", err)
+		}
+	}
+	t.Cleanup(thaw)
+	return thaw
+}
+
+func TestRedlockIsHeldByAMajority(t *testing.T) {
+	for taken := range fiveNodes + 1 {
+		t.Run(fmt.Sprintf("%d of 5 nodes are another's", taken), func(t *testing.T) {
+			c := newClientOn(t, 0, fiveNodes)
+			foreign(t, c, taken)
+			l := newLock(t, "redlock", c, redlockLease)
+			lease, err := l.TryLock(t.Context())
+			held := taken <= 2
+			want := make([]string, fiveNodes)
+			for i := range want {
+				if i < taken {
+					want[i] = "another's"
+				} else if held {
+					want[i] = lease.Token
+				}
+			}
+			if held && err != nil || !held && !errors.Is(err, ErrBusy) {
+				t.Errorf("got %v, want held %t", err, held)
+			}
+			if held == lease.Deadline.IsZero() {
+				t.Errorf("deadline %v, held %t", lease.Deadline, held)
+			}
+			if got := values(t, c); !slices.Equal(got, want) {
+				t.Errorf("the nodes hold %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestRedlockGivesBackOnEveryNodeWhateverItAnswered(t *testing.T) {
+	c := newClientOn(t, 0, fiveNodes)
+	loadScripts(t, c, compareAndDelete)
+	foreign(t, c, 3)
+	l := newLock(t, "redlock", c, redlockLease)
+	for n, refused := range map[int]bool{0: true, 4: false} {
+		var lease Lease
+		got := wire(seenOn(t, n, func() { lease, _ = l.TryLock(t.Context()) }))
+		want := []string{"SET k $token NX PX 60000", "EVALSHA compare-and-delete 1 k $token", "lua GET k"}
+		if !refused {
+			want = append(want, "lua DEL k")
+		}
+		if want = withToken(want, lease.Token); !slices.Equal(got, want) {
+			t.Errorf("node %d saw\n%q, want\n%q", n, got, want)
+		}
+	}
+}
+
+func TestRedlockClaimsUntilTheLeaseCountedFromBeforeTheFirstRequest(t *testing.T) {
+	tests := []struct {
+		name    string
+		elapsed time.Duration // by the client's wall clock, while it asks
+		held    bool
+	}{
+		{"at once", 0, true},
+		{"just within the lease", redlockLease - time.Millisecond, true},
+		{"exactly the lease", redlockLease, false},
+		{"longer than the lease", time.Hour, false},
+		{"the clock was set back", -time.Hour, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newClientOn(t, 0, fiveNodes)
+			start := time.UnixMilli(1_000_000)
+			readings := 0
+			c.Now = func() time.Time {
+				readings++
+				if readings == 1 {
+					return start.Add(300 * time.Microsecond)
+				}
+				return start.Add(tt.elapsed)
+			}
+			lease, err := newLock(t, "redlock", c, redlockLease).TryLock(t.Context())
+			switch {
+			case tt.held && (err != nil || !lease.Deadline.Equal(start.Add(redlockLease))):
+				t.Errorf("got deadline %v, %v, want held until %v", lease.Deadline, err, start.Add(redlockLease))
+			case !tt.held && !errors.Is(err, ErrBusy):
+				t.Errorf("got %v, want ErrBusy", err)
+			case !tt.held && !slices.Equal(values(t, c), make([]string, fiveNodes)):
+				t.Errorf("the nodes still hold %q", values(t, c))
+			}
+		})
+	}
+}
+
+func TestRedlockWithFrozenNodes(t *testing.T) {
+	for frozen := 1; frozen <= 3; frozen++ {
+		t.Run(fmt.Sprintf("%d of 5", frozen), func(t *testing.T) {
+			c := newClientOn(t, 0, fiveNodes)
+			var thaw []func()
+			for n := range frozen {
+				thaw = append(thaw, freeze(t, n))
+			}
+			l := newLock(t, "redlock", c, redlockLease)
+			lease, err := l.TryLock(t.Context())
+			if held := frozen <= 2; held && err != nil || !held && !errors.Is(err, ErrBusy) {
+				t.Errorf("acquire: got %v, want held %t", err, held)
+			}
+			if err == nil {
+				if err := l.Unlock(t.Context(), lease); err != nil {
+					t.Errorf("release by a majority: %v", err)
+				}
+			} else if err := l.Unlock(t.Context(), lease); err == nil || errors.Is(err, ErrNotHeld) {
+				t.Errorf("release with a majority frozen: got %v, want unknown", err)
+			}
+			for _, resume := range thaw {
+				resume()
+			}
+			eventually(t, "the nodes that live are free", func() bool {
+				return slices.Equal(values(t, c)[frozen:], make([]string, fiveNodes-frozen))
+			})
+		})
+	}
+}
+
+func TestRedlockWithAKilledNode(t *testing.T) {
+	c := newClientOn(t, 0, fiveNodes)
+	dead := redistest.Test(t)
+	c.Nodes[0] = connectTo(t, dead)
+	if err := dead.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	l := newLock(t, "redlock", c, redlockLease)
+	lease, err := l.TryLock(t.Context())
+	if err != nil {
+		t.Fatalf("acquire with one node dead: %v", err)
+	}
+	if got, want := values(t, c), []string{"", lease.Token, lease.Token, lease.Token, lease.Token}; !slices.Equal(got, want) {
+		t.Errorf("the nodes hold %q, want %q", got, want)
+	}
+	if err := l.Unlock(t.Context(), lease); err != nil {
+		t.Errorf("release with one node dead: %v", err)
+	}
+}
+
+func connectTo(t *testing.T, s *redisserver.Server) (node *redis.Client) {
+	t.Helper()
+	node = connect(s.Addr())
+	t.Cleanup(func() { _ = node.Close() })
+	return node
+}
+
+func TestRedlockIsNotHeldAnyMoreWithoutAMajorityOfKeys(t *testing.T) {
+	for lost := range fiveNodes + 1 {
+		c := newClientOn(t, 0, fiveNodes)
+		l := newLock(t, "redlock", c, redlockLease)
+		lease := acquire(t, l)
+		foreign(t, c, lost)
+		err := l.Unlock(t.Context(), lease)
+		if held := lost <= 2; held && err != nil || !held && !errors.Is(err, ErrNotHeld) {
+			t.Errorf("release after %d of 5 nodes lost the key: got %v", lost, err)
+		}
+		for _, node := range c.Nodes {
+			node.Del(t.Context(), "k")
+		}
+	}
+}
+
+func TestRedlockGivesBackEvenIfItsContextEnded(t *testing.T) {
+	c := newClientOn(t, 0, fiveNodes)
+	foreign(t, c, 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	readings := 0
+	c.Now = func() time.Time {
+		if readings++; readings == 2 { // after the nodes were asked
+			cancel()
+		}
+		return time.UnixMilli(1_000_000).Add(time.Duration(readings) * time.Minute)
+	}
+	lease, err := newLock(t, "redlock", c, redlockLease).TryLock(ctx)
+	if !errors.Is(err, context.Canceled) || lease.Token == "" {
+		t.Errorf("got %v with token %q, want the context's error and the token that was sent", err, lease.Token)
+	}
+	if got, want := values(t, c), []string{"another's", "another's", "", "", ""}; !slices.Equal(got, want) {
+		t.Errorf("the nodes hold %q, want %q", got, want)
+	}
+}
+
+func TestRedlockWaitsForANodeAFractionOfTheLease(t *testing.T) {
+	for ttl, want := range map[time.Duration]time.Duration{
+		100 * time.Millisecond: 5 * time.Millisecond,
+		300 * time.Millisecond: 15 * time.Millisecond,
+		time.Second:            25 * time.Millisecond,
+		10 * time.Second:       50 * time.Millisecond,
+		time.Minute:            300 * time.Millisecond,
+	} {
+		if got := redlockPatience(ttl); got != want {
+			t.Errorf("lease %v: a node is waited for %v, want %v", ttl, got, want)
+		}
+	}
+}

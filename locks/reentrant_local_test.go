@@ -1,0 +1,120 @@
+package locks
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// handles makes n handles on the lock "k", of one client process.
+func handles(t *testing.T, recipe string, c *Client, ttl time.Duration, n int) []Lock {
+	t.Helper()
+	r, _ := ByID(recipe)
+	maker, err := r.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make([]Lock, n)
+	for i := range all {
+		if all[i], err = maker("k", ttl); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+func TestLocalReentryNeverAsksRedis(t *testing.T) {
+	mine := handles(t, "reentrant-local", newClient(t, 0), time.Second, 2)
+	first := acquire(t, mine[0])
+	got := seen(t, func() {
+		if again := acquire(t, mine[1]); again.Token != first.Token {
+			t.Errorf("re-entry has token %q, want that of the hold, %q", again.Token, first.Token)
+		}
+		if err := mine[1].Unlock(t.Context(), first); err != nil {
+			t.Errorf("release of the inner entry: %v", err)
+		}
+	})
+	if len(got) > 0 {
+		t.Errorf("re-entry and its release sent %q", got)
+	}
+}
+
+func TestLocalReentryEntersWhatAnotherHolds(t *testing.T) {
+	ca, cb := newClient(t, 0), newClient(t, 1)
+	a, b := newLock(t, "reentrant-local", ca, time.Second), newLock(t, "reentrant-local", cb, time.Second)
+	lease := acquire(t, a)
+	expireNow(t, ca, "k")
+	acquire(t, b)
+	acquire(t, a) // succeeds: that is the flaw
+	if err := a.Unlock(t.Context(), lease); err != nil {
+		t.Errorf("release of the inner entry: %v", err)
+	}
+	if err := a.Unlock(t.Context(), lease); !errors.Is(err, ErrNotHeld) {
+		t.Errorf("last release: got %v, want ErrNotHeld", err)
+	}
+	if life(t, cb, "k") <= 0 {
+		t.Error("the release removed the other's key")
+	}
+}
+
+func TestLocalLastEntryGoesBeforeTheReleaseWhateverComesOfIt(t *testing.T) {
+	c := newClient(t, 0)
+	failing(c, "compare-and-delete", func(int) bool { return true })
+	l := newLock(t, "reentrant-local", c, time.Second)
+	lease := acquire(t, l)
+	if err := l.Unlock(t.Context(), lease); !errors.Is(err, errConnectionLost) {
+		t.Errorf("release: got %v, want the connection's error", err)
+	}
+	got := seen(t, func() {
+		if err := l.Unlock(t.Context(), lease); !errors.Is(err, ErrRefused) {
+			t.Errorf("release without an entry: got %v, want ErrRefused", err)
+		}
+	})
+	if len(got) > 0 {
+		t.Errorf("a refused release sent %q", got)
+	}
+	if _, err := l.TryLock(t.Context()); !errors.Is(err, ErrBusy) {
+		t.Errorf("acquire of its own leftover: got %v, want ErrBusy", err)
+	}
+}
+
+func TestLocalEntriesAreCountedPerKey(t *testing.T) {
+	c := newClient(t, 0)
+	r, _ := ByID("reentrant-local")
+	maker, err := r.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := maker("k", time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := maker("other", time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	acquire(t, k)
+	if got := wire(seen(t, func() { acquire(t, other) })); len(got) != 1 {
+		t.Errorf("the first entry of another lock sent %q, want a SET", got)
+	}
+}
+
+func TestLocalRenewalComesWhenAsked(t *testing.T) {
+	c := newClient(t, 0)
+	l := newLock(t, "reentrant-local", c, time.Second).(*reentrantLocal)
+	renewing := l.Renewing()
+	lease := acquire(t, renewing)
+	if !l.holds.renewal.open.Load() {
+		t.Error("renewal does not run")
+	}
+	if err := renewing.Unlock(t.Context(), lease); err != nil {
+		t.Fatal(err)
+	}
+	if l.holds.renewal.open.Load() {
+		t.Error("renewal was not stopped by the last release")
+	}
+	acquire(t, l)
+	if l.holds.renewal.open.Load() {
+		t.Error("renewal runs unasked")
+	}
+}

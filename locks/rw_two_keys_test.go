@@ -1,0 +1,126 @@
+package locks
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+// rw makes client i's handles on the read-write lock "k".
+func rw(t *testing.T, recipe string, c *Client) (read, write Lock) {
+	t.Helper()
+	l := newLock(t, recipe, c, 1500*time.Millisecond).(RWLocker)
+	return l.Read(), l.Write()
+}
+
+func TestReadersShareAndWritersDoNot(t *testing.T) {
+	for _, recipe := range []string{"rw-two-keys", "rw-hash"} {
+		for _, tt := range []struct {
+			name          string
+			first, second func(read, write Lock) Lock
+			want          error
+		}{
+			{"reader beside reader", reader, reader, nil},
+			{"writer beside reader", reader, writer, ErrBusy},
+			{"reader beside writer", writer, reader, ErrBusy},
+			{"writer beside writer", writer, writer, ErrBusy},
+		} {
+			t.Run(recipe+"/"+tt.name, func(t *testing.T) {
+				first := tt.first(rw(t, recipe, newClient(t, 0)))
+				second := tt.second(rw(t, recipe, newClient(t, 1)))
+				lease := acquire(t, first)
+				if _, err := second.TryLock(t.Context()); !errors.Is(err, tt.want) {
+					t.Errorf("got %v, want %v", err, tt.want)
+				}
+				if err := first.Unlock(t.Context(), lease); err != nil {
+					t.Errorf("release: %v", err)
+				}
+				if _, err := second.TryLock(t.Context()); err != nil {
+					t.Errorf("after the release: %v", err)
+				}
+			})
+		}
+	}
+}
+
+func reader(read, _ Lock) Lock  { return read }
+func writer(_, write Lock) Lock { return write }
+
+func TestTheMakersLockOfAReadWriteRecipeIsTheWriteLock(t *testing.T) {
+	for _, recipe := range []string{"rw-two-keys", "rw-hash"} {
+		l := newLock(t, recipe, newClient(t, 0), time.Second)
+		if l.(RWLocker).Write() != l {
+			t.Errorf("%s: Write is another lock", recipe)
+		}
+	}
+}
+
+func TestTwoKeysOnTheWire(t *testing.T) {
+	c := newClient(t, 0)
+	loadScripts(t, c, twoKeysRead, twoKeysWrite)
+	read, write := rw(t, "rw-two-keys", c)
+	steps := []struct {
+		name string
+		do   func() error
+		want []string
+		err  error
+	}{
+		{"read", try(t, read), []string{"EVALSHA two-keys-read 2 k:read k:write 2", "lua EXISTS k:write", "lua SET k:read 1 EX 2"}, nil},
+		{"write, kept out by the reader", try(t, write), []string{"EVALSHA two-keys-write 2 k:read k:write 2", "lua EXISTS k:read"}, ErrBusy},
+		{"leave read", release(t, read), []string{"DEL k:read"}, nil},
+		{"leave read again", release(t, read), []string{"DEL k:read"}, ErrNotHeld},
+		{"write", try(t, write), []string{"EVALSHA two-keys-write 2 k:read k:write 2", "lua EXISTS k:read", "lua SET k:write 1 EX 2 NX"}, nil},
+		{"write, kept out by the writer", try(t, write), []string{"EVALSHA two-keys-write 2 k:read k:write 2", "lua EXISTS k:read", "lua SET k:write 1 EX 2 NX"}, ErrBusy},
+		{"read, kept out by the writer", try(t, read), []string{"EVALSHA two-keys-read 2 k:read k:write 2", "lua EXISTS k:write"}, ErrBusy},
+		{"leave write", release(t, write), []string{"DEL k:write"}, nil},
+	}
+	for _, s := range steps {
+		var err error
+		if got := wire(seen(t, func() { err = s.do() })); !slices.Equal(got, s.want) {
+			t.Errorf("%s: the node saw %q, want %q", s.name, got, s.want)
+		}
+		if !errors.Is(err, s.err) {
+			t.Errorf("%s: got %v, want %v", s.name, err, s.err)
+		}
+	}
+}
+
+func try(t *testing.T, l Lock) func() error {
+	return func() error {
+		_, err := l.TryLock(t.Context())
+		return err
+	}
+}
+
+func release(t *testing.T, l Lock) func() error {
+	return func() error { return l.Unlock(t.Context(), Lease{}) }
+}
+
+func TestTwoKeysReaderLeavingFirstLetsWriterInBesideTheOthers(t *testing.T) {
+	first, write := rw(t, "rw-two-keys", newClient(t, 0))
+	second, _ := rw(t, "rw-two-keys", newClient(t, 1))
+	lease := acquire(t, first)
+	late := acquire(t, second)
+	if err := first.Unlock(t.Context(), lease); err != nil {
+		t.Fatal(err)
+	}
+	acquire(t, write) // succeeds: that is the flaw
+	if err := second.Unlock(t.Context(), late); !errors.Is(err, ErrNotHeld) {
+		t.Errorf("release of the other reader: got %v, want ErrNotHeld", err)
+	}
+}
+
+func TestTwoKeysLiveForWholeSeconds(t *testing.T) {
+	c := newClient(t, 0)
+	read, write := rw(t, "rw-two-keys", c)
+	for key, l := range map[string]Lock{"k:read": read, "k:write": write} {
+		lease := acquire(t, l)
+		if got := life(t, c, key); got <= time.Second || got > 2*time.Second {
+			t.Errorf("%s lives for %v, want 2s", key, got)
+		}
+		if err := l.Unlock(t.Context(), lease); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

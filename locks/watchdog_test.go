@@ -1,0 +1,114 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+)
+
+// eventually polls until holds does, and fails the test if that takes too long.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); !holds(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: still not so after 5s", what)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// shorten gives the key another life on the first node.
+func shorten(t *testing.T, c *Client, key string, to time.Duration) {
+	t.Helper()
+	if err := c.Nodes[0].Do(t.Context(), "PEXPIRE", key, to.Milliseconds()).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWatchdogRenewsAtEveryIntervalUntil(t *testing.T) {
+	tests := []struct {
+		name  string
+		end   func(w *watchdog, cancel func())
+		until int // renewals by then
+		fails int // the renewal that says that there is nothing to renew
+	}{
+		{"stop", func(w *watchdog, _ func()) { w.stop(); w.stop() }, 3, 0},
+		{"the client process ends", func(_ *watchdog, cancel func()) { cancel() }, 3, 0},
+		{"a renewal says so", func(*watchdog, func()) {}, 2, 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				renewals := 0
+				w := startWatchdog(ctx, time.Second, func(context.Context) bool {
+					renewals++
+					return renewals != tt.fails
+				})
+				time.Sleep(3*time.Second + time.Millisecond)
+				synctest.Wait()
+				tt.end(w, cancel)
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if renewals != tt.until {
+					t.Errorf("%d renewals, want %d", renewals, tt.until)
+				}
+				if w.alive() {
+					t.Error("the watchdog still lives")
+				}
+			})
+		})
+	}
+}
+
+func TestNoGoroutineOutlivesTheClientProcess(t *testing.T) {
+	for _, id := range []string{"set-nx-px-watchdog", "set-nx-ex-bounded-renewal", "reentrant-local", "reentrant-hash-watchdog", "redisson", "redlock-naive"} {
+		t.Run(id, func(t *testing.T) {
+			c := newClientOn(t, 0, 3)
+			before := goleak.IgnoreCurrent()
+			process, end := context.WithCancel(t.Context())
+			defer end()
+			c.Context = process
+			l := newLock(t, id, c, time.Second)
+			if asked, ok := l.(interface{ Renewing() Lock }); ok {
+				l = asked.Renewing()
+			}
+			call, hangUp := context.WithCancel(t.Context())
+			if _, err := l.TryLock(call); err != nil {
+				t.Fatal(err)
+			}
+			hangUp()
+			end()
+			if err := goleak.Find(before); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// failing answers those of the client's commands of that name (a command's, or
+// a script's) with an error, unsent, of which which says so; they count from 1.
+func failing(c *Client, name string, which func(n int) bool) {
+	var n atomic.Int64
+	c.Nodes[0].AddHook(hook(func(cmd redis.Cmder, send func() error) error {
+		called := cmd.Name()
+		if strings.EqualFold(called, "EVALSHA") {
+			called = scriptName(cmd.Args()[1].(string))
+		}
+		if strings.EqualFold(called, name) && which(int(n.Add(1))) {
+			cmd.SetErr(errConnectionLost)
+			return errConnectionLost
+		}
+		return send()
+	}))
+}
+
+var errConnectionLost = errors.New("connection lost")
