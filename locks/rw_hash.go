@@ -46,9 +46,12 @@ func init() {
 }
 
 var rwHashFlaws = flaws(
-	under([]string{"none"}, "race", Bug,
+	under(anyFault, "race", Bug,
 		"A second reader overwrites the first's time: when it leaves, no reader is left in the hash, and the script grants a writer beside the first.",
 		"D4, cluster version: one field for all readers", "exclusion", "resource"),
+	foreignDelete(
+		"Two readers who enter in the same millisecond are one owner: the first to leave removes the time of both.",
+		"D4, cluster version: the release compares the time alone", anyFault...),
 	under([]string{"client-skew", "client-pause", "delay", "node-pause"}, "client-clock", Bug,
 		"The caller's clock decides whether others are still in: one that is ahead, or a time that was read long before it arrived, cuts a lease short; Redis could have timed it.",
 		"D4, cluster version: the time is the client's", "exclusion", "resource"),

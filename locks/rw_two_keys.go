@@ -45,8 +45,8 @@ func init() {
 var rwTwoKeysFlaws = flaws(
 	foreignDelete(
 		"The first reader to leave deletes the key of all readers and lets a writer in beside the others; after an overrun any bare DEL removes another's.",
-		"D4, single node: SET and DEL of one key for all readers", "none", "client-pause", "delay", "node-pause", "node-restart", "failover"),
-	under([]string{"none"}, "race", Bug,
+		"D4, single node: SET and DEL of one key for all readers", anyFault...),
+	under(anyFault, "race", Bug,
 		"Readers are not counted: when the last to have come leaves, its key goes with it, and the script grants a writer while other readers are in.",
 		"D4, single node: SET and DEL of one key for all readers", "exclusion", "resource"),
 	under([]string{"delay", "node-pause"}, "late-command", Bug,
