@@ -29,6 +29,9 @@ import (
 // it could not do before the healing counts only where keys, and not the
 // network, stood in the way.
 func liveness(ctx context.Context, e history.Evidence) Verdict {
+	if e.Claims.TTL <= 0 {
+		return Verdict{Result: NotApplicable, Why: "no lease time is claimed to count from"}
+	}
 	l, err := newLedger(e)
 	if err != nil {
 		return impossible(err)

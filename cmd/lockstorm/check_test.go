@@ -29,7 +29,6 @@ func entries(words ...string) string {
 var (
 	inTurn = entries("0 invoke acquire", "0 ok acquire", "0 invoke release", "0 ok release", "1 invoke acquire", "1 ok acquire", "1 invoke release", "1 ok release")
 	both   = entries("0 invoke acquire", "0 ok acquire", "1 invoke acquire", "1 ok acquire", "1 invoke release", "1 ok release", "0 invoke release", "0 ok release")
-	nobody = entries("0 invoke acquire", "0 fail acquire")
 )
 
 func TestCheckTellsByItsExitCode(t *testing.T) {
@@ -42,7 +41,6 @@ func TestCheckTellsByItsExitCode(t *testing.T) {
 	}{
 		{"in turn", inTurn, []string{"--model", "mutex"}, 0, "exclusion", ""},
 		{"two holders", both, []string{"--model", "mutex"}, 1, "violated", ""},
-		{"nothing to judge is no pass", nobody, []string{"--model", "mutex"}, 2, "exclusion", ""},
 		{"a last line that was cut short", inTurn + `{"index":8,"ti`, []string{"--model", "mutex"}, 0, "holds", ":9: the last line is cut short"},
 		{"a malformed line", inTurn + "[]\n" + inTurn, []string{"--model", "mutex"}, 254, "", "history.jsonl:9: "},
 		{"an impossible history", inTurn + `{"index":8,"time":90000000,"process":0,"client":0,"type":"ok","f":"acquire"}` + "\n", []string{"--model", "mutex"}, 254, "", "history.jsonl"},
