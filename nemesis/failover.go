@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
@@ -100,24 +101,30 @@ func (s *strike) failOver(ctx context.Context) (result, error) {
 
 func failoverPlans(w World, r *rand.Rand) []Plan {
 	var moves []move
-	add := func(idea string, stop, strike *Trigger) {
+	add := func(idea string, stop *Trigger, lag time.Duration, strike *Trigger) {
 		moves = append(moves, move{Action: Action{
 			Fault: "failover", Idea: idea, Client: history.NoClient, Point: stop,
 			Nodes: []string{"n1"}, // by testbed.Replicated the first replica
-			For:   w.TTL / 10, Until: strike, Limit: 2 * w.TTL,
+			For:   lag, Until: strike, Limit: lag + 3*w.TTL/2,
 		}})
 	}
-	add("the primary is lost while the lock is held, the replica knows of no grant", nil, w.step(stepHold))
+	// What the replica heard of before would keep others out after the failover
+	// too. Either it expires, or replication stops when the lock is free.
+	stop, lag := w.step(stepRest), time.Duration(0)
+	if k := w.Claims.KeyTTL; k > 0 && k <= 2*w.TTL {
+		stop, lag = nil, k+w.TTL/10
+	}
+	add("the primary is lost while the lock is held, the replica knows of no grant", stop, lag, w.step(stepHold))
 	for _, p := range w.last(stepRelease) {
 		// Stopped after the grant was replicated, so that only the release is lost.
-		m := len(moves)
-		add("the primary is lost after a release, of which the replica knows nothing", w.step(stepTouch), w.at(p, testbed.Replied))
-		moves[m].For = 0
-		moves[m].Until.Who = Same
+		after := w.at(p, testbed.Replied)
+		after.Who = Same
+		add("the primary is lost after a release, of which the replica knows nothing", w.step(stepTouch), 0, after)
 	}
-	add("the primary is lost between look and touch", nil, w.step(stepTouch))
+	add("the primary is lost just when the lock was granted again", w.step(stepRest), 0, w.step(stepHold))
+	add("the primary is lost between look and touch", stop, lag, w.step(stepTouch))
 	for _, p := range w.last(stepAcquire) {
-		add("the primary is lost when the lock is granted, before its client knows", nil, w.at(p, testbed.Replied))
+		add("the primary is lost when the lock is granted, before its client knows", stop, lag, w.at(p, testbed.Replied))
 	}
 	return w.pack(moves, 1, r)
 }

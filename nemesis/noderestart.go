@@ -155,16 +155,16 @@ func (w World) restarts(d testbed.Durability, r *rand.Rand) []Plan {
 
 // cutAndRestart restarts one node while the lock is held by exactly a quorum:
 // before, one client is cut from all nodes that it can do without. What it left
-// on those must have expired first.
+// on those must have expired first. They are the last, so that it has asked the
+// others by the time it waits for them.
 func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
-	spare := len(w.Nodes) - w.Claims.Quorum
-	if spare < 1 || w.Claims.Quorum < 1 {
+	if len(w.Nodes) <= w.Claims.Quorum || w.Claims.Quorum < 2 {
 		return nil, false
 	}
 	lonely := r.IntN(w.Clients)
 	cutOff := Action{
 		ID: 1, Fault: "partition", Idea: "a client can get no more than a quorum", Client: lonely,
-		At: w.TTL / 10, By: w.TTL / 2, Nodes: w.Nodes[:spare], Direction: testbed.Both,
+		At: w.TTL / 10, By: w.TTL / 2, Nodes: w.Nodes[w.Claims.Quorum:], Direction: testbed.Both,
 	}
 	cutOff.For = w.Duration - cutOff.By
 	expired := cutOff.At + w.outlast()
@@ -175,10 +175,10 @@ func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
 		ID: 2, Fault: "node-restart", Idea: fmt.Sprintf("restart (%s) of one node of the quorum", d),
 		At: expired, By: w.Duration - w.Duration/20, Client: history.NoClient,
 		Point: &Trigger{Clients: []int{lonely}, Step: stepHold},
-		Nodes: w.Nodes[spare : spare+1], Durability: d, Quorum: w.Claims.Quorum,
+		Nodes: w.Nodes[:1], Durability: d, Quorum: w.Claims.Quorum,
 	}
 	again := restart
 	again.ID, again.At, again.After, again.Delay = 3, 0, 2, time.Duration(1.1*float64(w.TTL))
-	again.Nodes = w.Nodes[spare+1 : spare+2]
+	again.Nodes = w.Nodes[1:2]
 	return Plan{cutOff, restart, again}, true
 }

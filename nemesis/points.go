@@ -127,13 +127,13 @@ func (w World) last(step string) []place {
 	return all[max(0, len(all)-1):]
 }
 
-// renewals are commands that are sent while the lock is held: a watchdog's.
-// One per node stands for all that follow.
+// renewals are commands that are sent while the lock is held: a watchdog's. The
+// first of a step stands for all that follow, and one node for all.
 func (w World) renewals() []place {
 	var all []place
 	for _, step := range []string{stepHold, stepRead, stepTouch} {
 		for _, p := range w.places(step) {
-			if p.n == 1 {
+			if p.n == 1 && p.node == w.Nodes[0] {
 				all = append(all, p)
 			}
 		}

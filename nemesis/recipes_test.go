@@ -77,7 +77,7 @@ var fakeRecipes = map[string]fakeRecipe{
 	"set-nx-ex": {
 		acquire: func(c *fakeClient, token string) (string, error) { return c.setNX("n0", token, testTTL) },
 		release: bareDel,
-		claims:  history.Claims{Recovery: testTTL},
+		claims:  history.Claims{KeyTTL: testTTL, Recovery: testTTL},
 	},
 	"get-del": {
 		acquire: func(c *fakeClient, token string) (string, error) { return c.setNX("n0", token, testTTL) },
@@ -93,12 +93,12 @@ var fakeRecipes = map[string]fakeRecipe{
 	"set-nx-px": {
 		acquire: func(c *fakeClient, token string) (string, error) { return c.setNX("n0", token, testTTL) },
 		release: func(c *fakeClient, token string) error { return c.del("n0", token) },
-		claims:  history.Claims{Recovery: testTTL},
+		claims:  history.Claims{KeyTTL: testTTL, Recovery: testTTL},
 	},
 	"takeover": {
 		acquire: takeover,
 		release: bareDel,
-		claims:  history.Claims{Recovery: testTTL},
+		claims:  history.Claims{KeyTTL: testTTL, Recovery: testTTL},
 	},
 	"redlock": {
 		acquire: func(c *fakeClient, token string) (string, error) {

@@ -27,6 +27,21 @@ type move struct {
 	gap time.Duration
 }
 
+// rare says whether the move waits for something that few critical sections
+// show, a renewal: it gets a plan of its own.
+func (m move) rare() bool {
+	p := m.Point
+	return p != nil && p.N > 0 && p.Step != stepAcquire && p.Step != stepRelease
+}
+
+// usual is how long the action usually is in force.
+func (m move) usual() time.Duration {
+	if m.cost > 0 {
+		return min(m.cost, m.length())
+	}
+	return m.length()
+}
+
 // length is the longest that an action can be in force.
 func (a Action) length() time.Duration {
 	if a.Until != nil {
@@ -57,14 +72,13 @@ func (w World) fit(moves []move) int {
 	at := 2 * w.TTL / 5
 	for i, m := range moves {
 		at += w.wait()
-		if at+m.length() > w.Duration {
+		if at+m.length() > w.Duration || i > 0 && m.rare() {
 			return i
 		}
-		cost := m.cost
-		if cost == 0 {
-			cost = m.length()
+		if m.rare() {
+			return 1
 		}
-		at += cost + m.gap
+		at += m.usual() + m.gap
 	}
 	return len(moves)
 }
@@ -85,10 +99,29 @@ func (w World) sequence(moves []move, r *rand.Rand) Plan {
 		} else {
 			a.After, a.Delay = i, moves[i-1].gap
 		}
-		a.By = w.Duration - a.length()
 		p = append(p, a)
 	}
+	// Who waits for a place that is never reached must not use up the time of
+	// those behind it.
+	by := w.Duration
+	for i := len(moves) - 1; i >= 0; i-- {
+		last := w.Duration - p[i].length()
+		if by -= moves[i].usual(); i < len(moves)-1 {
+			by -= moves[i].gap + w.wait()
+		}
+		p[i].By = min(last, max(by, w.earliest(moves[:i])+w.TTL))
+		by = min(by, p[i].By)
+	}
 	return p
+}
+
+// earliest is when the next of these moves can usually start.
+func (w World) earliest(before []move) time.Duration {
+	at := 2 * w.TTL / 5
+	for _, m := range before {
+		at += w.wait() + m.usual() + m.gap
+	}
+	return at
 }
 
 // start is an instant early in the trial, when clients are at work.

@@ -64,12 +64,12 @@ func ordinal(n int) string {
 func (a Action) planned() string {
 	var parts []string
 	if a.At > 0 {
-		parts = append(parts, "not before "+a.At.String())
+		parts = append(parts, "not before "+instant(a.At))
 	}
 	if a.After > 0 {
 		after := fmt.Sprintf("after fault %d", a.After)
 		if a.Delay > 0 {
-			after = fmt.Sprintf("%v %s", a.Delay, after)
+			after = fmt.Sprintf("%s %s", span(a.Delay), after)
 		}
 		parts = append(parts, after)
 	}
@@ -81,11 +81,11 @@ func (a Action) planned() string {
 	}
 	switch {
 	case a.Until != nil && a.For > 0:
-		parts = append(parts, fmt.Sprintf("for %v and until %s, at most %v", a.For, *a.Until, a.Limit))
+		parts = append(parts, fmt.Sprintf("for %s and until %s, at most %s", span(a.For), *a.Until, span(a.Limit)))
 	case a.Until != nil:
-		parts = append(parts, fmt.Sprintf("until %s, at most %v", *a.Until, a.Limit))
+		parts = append(parts, fmt.Sprintf("until %s, at most %s", *a.Until, span(a.Limit)))
 	case a.For > 0:
-		parts = append(parts, fmt.Sprintf("for %v", a.For))
+		parts = append(parts, "for "+span(a.For))
 	}
 	return strings.Join(parts, ", ")
 }
