@@ -136,7 +136,7 @@ func cast(e history.Evidence, x found, from, to time.Duration) ([]int, time.Dura
 	events, spans := keyLife(e)
 	mine := keysOf(x.Lock, e, spans, events)
 	for _, s := range spans {
-		if x.Oracle == "liveness" && slices.Contains(mine, keyName{s.Node, s.Key}) && s.From <= x.From && s.To >= x.From {
+		if x.Oracle == "liveness" && slices.Contains(mine, keyName{s.Node, s.Key}) && s.lasts(x) {
 			all, from = append(all, s.Owner), min(from, s.From)
 		}
 	}

@@ -69,6 +69,11 @@ func (r *repeated) words() string {
 	return fmt.Sprintf(" on %s at %s", list(nodes), instant(r.first))
 }
 
+// lasts says whether a key lived for most of a blockage.
+func (s keySpan) lasts(x found) bool {
+	return s.From <= x.From && s.To >= x.From+(x.To-x.From)/2
+}
+
 // leftBeats tells which keys of the clients concerned kept others out.
 func leftBeats(spans []keySpan, f focus) []beat {
 	if f.Finding.Oracle != "liveness" {
@@ -76,7 +81,7 @@ func leftBeats(spans []keySpan, f focus) []beat {
 	}
 	var out []beat
 	for _, s := range spans {
-		if !slices.Contains(f.Cast, s.Owner) || s.From > f.Finding.From || s.To < f.Finding.From {
+		if !slices.Contains(f.Cast, s.Owner) || !s.lasts(f.Finding) {
 			continue
 		}
 		text := fmt.Sprintf("c%d's key was set on %s at %s", s.Owner, s.Node, instant(s.From))

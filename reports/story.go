@@ -93,9 +93,14 @@ func sentence(s string) string {
 }
 
 // told are the holds that belong to the story: those in the harm, those that
-// the finding names, and what each of the cast held last before.
+// the finding names, and what each of the cast held last before. Of a blockage
+// only what led to it.
 func told(e history.Evidence, f focus) []checker.Hold {
-	holds := involved(e, f.Finding)
+	var holds []checker.Hold
+	blocked := f.Finding.Oracle == "liveness"
+	if !blocked {
+		holds = involved(e, f.Finding)
+	}
 	all, err := checker.Holds(e)
 	if err != nil {
 		return holds
@@ -106,12 +111,12 @@ func told(e history.Evidence, f focus) []checker.Hold {
 		}
 	}
 	for _, h := range all {
-		if slices.Contains(f.Finding.Ops, h.Acquire) {
+		if slices.Contains(f.Finding.Ops, h.Acquire) && (!blocked || h.From <= f.Finding.From) {
 			add(h)
 		}
 	}
 	for _, h := range lastHolds(e, f.Finding, f.Cast) {
-		if acquiredAt(e.Ops, h) >= f.Start {
+		if !blocked && acquiredAt(e.Ops, h) >= f.Start {
 			add(h)
 		}
 	}

@@ -314,17 +314,21 @@ func (p *painter) barLabel(i int, b bar) {
 		return
 	}
 	w := sty.Width(b.Label)
-	inside := x0+w+1 <= x1
-	switch {
-	case b.Label == "" || !inside && !beside:
+	switch right, left := x1+3, p.at(b.From)-3-w; {
+	case b.Label == "":
 		return
-	case inside && (b.Style == barHold || b.Style == barFinding):
-		sty.Color = onInk
-	case inside:
-	case x1+3+w <= p.at(p.To):
-		x0 = x1 + 3
+	case x0+w+1 <= x1:
+		if b.Style == barHold || b.Style == barFinding {
+			sty.Color = onInk
+		}
+	case !beside:
+		return
+	case right+w <= p.at(p.To) && p.clear(i, b, right, right+w):
+		x0 = right
+	case left >= p.at(p.From) && p.clear(i, b, left, left+w):
+		x0 = left
 	default:
-		x0 = max(p.at(p.From), p.at(b.From)-3-w)
+		return
 	}
 	if beside {
 		p.written[i] = append(p.written[i], [2]vg.Length{x0, x0 + w})
@@ -386,6 +390,16 @@ func (p *painter) markLabel(i int, m mark) {
 	}
 	p.written[i] = append(p.written[i], [2]vg.Length{x, x + w})
 	p.pen.text(sty, x, top-2, m.Label)
+}
+
+// clear says whether a label beside bar b is in nobody's way.
+func (p *painter) clear(i int, b bar, from, to vg.Length) bool {
+	for _, other := range p.Lanes[i].Bars {
+		if other != b && from < p.widen(other) && to > p.at(other.From) {
+			return false
+		}
+	}
+	return p.vacant(i, from, to)
 }
 
 // vacant says whether no label of a lane's marks, or of a fault, is there yet.

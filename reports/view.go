@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
@@ -121,6 +122,7 @@ var verdictWords = []wordText{
 
 // newView arranges a result for reading.
 func newView(r result) view {
+	r.Matrix.Cells = withReasons(r.Matrix.Cells, r.Trials)
 	recipes, faults := axes(r.Matrix)
 	v := view{
 		Command: r.Matrix.Command, Store: r.Matrix.Store, Testbed: r.Matrix.Testbed,
@@ -179,6 +181,28 @@ func newView(r result) view {
 		v.Failed = append(v.Failed, fact{fmt.Sprintf("%s under %s, %s, trial %d", t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Trial), firstLine(t.Err)})
 	}
 	return v
+}
+
+// withReasons says of unknown cells without a reason what the first oracle that
+// could not tell said.
+func withReasons(cells []campaign.Cell, trials []campaign.Trial) []campaign.Cell {
+	out := slices.Clone(cells)
+	for i, c := range out {
+		if c.Verdict != campaign.Unknown || c.Why != "" {
+			continue
+		}
+		for _, t := range trials {
+			if t.Spec.Lock != c.Lock || t.Spec.Fault != c.Fault {
+				continue
+			}
+			for _, v := range t.Verdicts {
+				if v.Result == checker.Unknown && out[i].Why == "" {
+					out[i].Why = v.Oracle + ": " + v.Why
+				}
+			}
+		}
+	}
+	return out
 }
 
 // missed groups what was declared and not found by recipe.
