@@ -147,13 +147,15 @@ func (c *Conn) send(m Message) error {
 		_, err = c.inner.Write(m)
 	}
 	c.gate.mu.Lock()
+	if err == nil && cmd.N > 0 {
+		c.gate.reach(sent.Command, Sent)
+	}
+	sent.leaving = false
+	c.changed()
 	if err != nil {
 		sent.clientDone = true
 		c.settle(sent)
 		return err
-	}
-	if cmd.N > 0 {
-		c.gate.reach(sent.Command, Sent)
 	}
 	return c.mayWrite()
 }
@@ -215,7 +217,10 @@ func (c *Conn) receive(m Message) {
 		return
 	}
 	answered := c.records[c.replies.Received(m)]
-	if answered != nil {
+	for answered != nil && answered.leaving && !lost() {
+		c.wait(deadline{}) // what its Sent points do comes first
+	}
+	if answered != nil && !lost() {
 		answered.Reply = m.Compact()
 		if answered.N > 0 {
 			c.gate.reach(answered.Command, Replied)

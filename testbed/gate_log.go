@@ -11,6 +11,7 @@ import (
 type record struct {
 	history.Command
 	number     int  // on its connection, from 1, handshakes included
+	leaving    bool // Sent points are not through yet
 	clientDone bool // replied, or the client's end of the connection has ended
 	served     bool
 }
@@ -20,7 +21,7 @@ func (c *Conn) log(cmd history.Command) *record {
 	g := c.gate
 	cmd.Index, cmd.Sent = g.index, g.clock()
 	g.index++
-	r := &record{Command: cmd, number: c.replies.Sent(cmd.Args)}
+	r := &record{Command: cmd, number: c.replies.Sent(cmd.Args), leaving: true}
 	c.records[r.number] = r
 	g.open[r.Index] = r
 	return r

@@ -77,7 +77,7 @@ func (a *aof) end(now time.Duration) {
 func (a *aof) cut(dir string) (lost string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	const nothing = "no write: none was made in the last second"
+	const nothing = "nothing of its append-only file"
 	path := growingFile(dir)
 	if path == "" || path != a.path || len(a.sizes) == 0 {
 		return nothing, nil // rewritten since: then it was synced
@@ -98,7 +98,7 @@ func (a *aof) cut(dir string) (lost string, err error) {
 	if err := os.Truncate(path, keep); err != nil {
 		return "", err
 	}
-	return "the writes of the last second: " + strings.Join(commands(content[keep:]), ", "), nil
+	return "of its append-only file the last second: " + strings.Join(commands(content[keep:]), ", "), nil
 }
 
 // commands of a piece of an append-only file, in words.
@@ -114,8 +114,8 @@ func commands(piece []byte) []string {
 		if err != nil {
 			continue
 		}
-		var words []string
-		for _, arg := range args {
+		words := []string{testbed.CommandName(args)}
+		for _, arg := range args[1:] {
 			words = append(words, printable(string(arg)))
 		}
 		all = append(all, strings.Join(words, " "))

@@ -16,6 +16,7 @@ import (
 
 var (
 	single = testbed.Setup{Topology: testbed.Single}
+	brief  = testbed.Setup{Topology: testbed.Single, CommandTimeout: hasty}
 	c0n0   = testbed.Link{From: "c0", To: "n0"}
 )
 
@@ -30,7 +31,7 @@ func TestACutLosesWhatGoesThatWay(t *testing.T) {
 	} {
 		t.Run(string(c.direction), func(t *testing.T) {
 			defer goleak.VerifyNone(t)
-			commands := run(t, single, func(w *trial) {
+			commands := run(t, brief, func(w *trial) {
 				w.mustSet(0, "before", "1")
 				undo := must(w.Cut(w.ctx, c0n0, c.direction))(w)
 				if err := w.set(0, "k", "1"); err == nil {
@@ -66,8 +67,7 @@ func TestACutEndsOnlyConnectionsThatLostSomething(t *testing.T) {
 }
 
 func TestACutEndsTheWaitForALostReply(t *testing.T) {
-	patient := testbed.Setup{Topology: testbed.Single, CommandTimeout: time.Minute}
-	run(t, patient, func(w *trial) {
+	run(t, single, func(w *trial) {
 		undo := must(w.Cut(w.ctx, c0n0, testbed.Downstream))(w)
 		sent := make(chan struct{})
 		w.At(testbed.Point{N: 1, When: testbed.Sent}, func(testbed.Hit) { close(sent) })
@@ -84,7 +84,7 @@ func TestACutEndsTheWaitForALostReply(t *testing.T) {
 
 func TestHeldRequestsArriveEvenIfTheClientHasGone(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	commands := run(t, single, func(w *trial) {
+	commands := run(t, brief, func(w *trial) {
 		undo := must(w.Hold(w.ctx, c0n0, testbed.Upstream))(w)
 		for _, key := range []string{"a", "b"} {
 			if err := w.set(0, key, "ghost"); err == nil {
@@ -104,15 +104,14 @@ func TestHeldRequestsArriveEvenIfTheClientHasGone(t *testing.T) {
 		w.mustSet(0, "after", "1")
 	})
 	for _, s := range named(commands, "SET")[:2] {
-		if !s.Ran() || s.Arrived-s.Sent < 100*time.Millisecond || s.Replied > 0 {
+		if !s.Ran() || s.Arrived-s.Sent < hasty || s.Replied > 0 {
 			t.Errorf("got %+v, want it run late and not answered", s)
 		}
 	}
 }
 
 func TestHeldRepliesComeLate(t *testing.T) {
-	patient := testbed.Setup{Topology: testbed.Single, CommandTimeout: time.Minute}
-	commands := run(t, patient, func(w *trial) {
+	commands := run(t, single, func(w *trial) {
 		undo := must(w.Hold(w.ctx, c0n0, testbed.Downstream))(w)
 		got := make(chan error, 1)
 		go func() { got <- w.set(0, "k", "1") }()
@@ -129,8 +128,7 @@ func TestHeldRepliesComeLate(t *testing.T) {
 
 func TestAResetReachesOldAndNewConnections(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	patient := testbed.Setup{Topology: testbed.Single, CommandTimeout: time.Minute}
-	run(t, patient, func(w *trial) {
+	run(t, single, func(w *trial) {
 		hold := must(w.Hold(w.ctx, c0n0, testbed.Downstream))(w)
 		got := make(chan error, 1)
 		go func() { got <- w.set(0, "k", "1") }()
@@ -140,8 +138,10 @@ func TestAResetReachesOldAndNewConnections(t *testing.T) {
 			t.Errorf("in flight: got %v, want %v", err, syscall.ECONNRESET)
 		}
 		w.undo(hold, 1)
-		if err := w.set(0, "new", "1"); err == nil {
-			t.Error("on a new connection: got no error")
+		for range 2 { // the first may still get an old one
+			if err := w.set(0, "new", "1"); err == nil {
+				t.Error("on a new connection: got no error")
+			}
 		}
 		if got := w.onNode("n0", "new"); got != "" {
 			t.Errorf("on a new connection: got it applied")
@@ -154,7 +154,7 @@ func TestAResetReachesOldAndNewConnections(t *testing.T) {
 }
 
 func TestAFaultSetAtAPointHitsExactlyThatCommand(t *testing.T) {
-	commands := run(t, single, func(w *trial) {
+	commands := run(t, brief, func(w *trial) {
 		w.step(0, "acquire")
 		var undo testbed.Undo
 		w.At(testbed.Point{Step: "acquire", Node: "n0", N: 2, When: testbed.Before}, func(testbed.Hit) {
@@ -194,7 +194,7 @@ func TestUnknownLinksAreNamed(t *testing.T) {
 
 func TestTeardownDeliversNothingThatIsHeld(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	commands := run(t, single, func(w *trial) {
+	commands := run(t, brief, func(w *trial) {
 		must(w.Hold(w.ctx, c0n0, testbed.Both))(w)
 		must(w.Cut(w.ctx, c0n0, testbed.Downstream))(w)
 		if err := w.set(0, "k", "1"); err == nil {
@@ -208,7 +208,7 @@ func TestTeardownDeliversNothingThatIsHeld(t *testing.T) {
 }
 
 func TestACrashedClientsCommandsInFlightStay(t *testing.T) {
-	commands := run(t, single, func(w *trial) {
+	commands := run(t, brief, func(w *trial) {
 		w.step(0, "acquire")
 		w.At(testbed.Point{Step: "acquire", N: 1, When: testbed.Sent}, func(testbed.Hit) {
 			if err := w.CrashClient(0); err != nil {
@@ -235,7 +235,7 @@ func TestACrashedClientsCommandsInFlightStay(t *testing.T) {
 }
 
 func TestAPausedClientGoesOnAsIfNothingHadHappened(t *testing.T) {
-	commands := run(t, single, func(w *trial) {
+	commands := run(t, brief, func(w *trial) {
 		w.step(0, "acquire")
 		paused := make(chan testbed.Undo, 1)
 		w.At(testbed.Point{Step: "acquire", N: 1, When: testbed.Sent}, func(testbed.Hit) {
@@ -258,7 +258,7 @@ func TestAPausedClientGoesOnAsIfNothingHadHappened(t *testing.T) {
 			t.Errorf("after a pause longer than the timeout: %v", err)
 		}
 	})
-	if s := named(commands, "SET")[0]; s.Replied-s.Served < 200*time.Millisecond {
+	if s := named(commands, "SET")[0]; s.Replied-s.Served < hasty {
 		t.Errorf("replied %v after it was served, want the pause", s.Replied-s.Served)
 	}
 }

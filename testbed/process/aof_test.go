@@ -1,0 +1,92 @@
+package process
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// layouts of append-only files, as files to be there; the empty one grows.
+var layouts = map[string]struct {
+	files map[string]string
+	grows string
+}{
+	"Redis 6.2": {map[string]string{"appendonly.aof": ""}, "appendonly.aof"},
+	"Redis 7": {map[string]string{
+		"appendonlydir/appendonly.aof.manifest": "file appendonly.aof.2.base.rdb seq 2 type b\n" +
+			"file appendonly.aof.2.incr.aof seq 2 type i\nfile appendonly.aof.3.incr.aof seq 3 type i\n",
+		"appendonlydir/appendonly.aof.3.incr.aof": "",
+	}, "appendonlydir/appendonly.aof.3.incr.aof"},
+	"none": {},
+}
+
+// layOut makes a node's directory and returns it with the file that grows.
+func layOut(t *testing.T, name string) (dir, grows string) {
+	t.Helper()
+	dir = t.TempDir()
+	for path, text := range layouts[name].files {
+		write(t, filepath.Join(dir, path), text)
+	}
+	if layouts[name].grows != "" {
+		grows = filepath.Join(dir, layouts[name].grows)
+	}
+	return dir, grows
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheGrowingFileIsFound(t *testing.T) {
+	for name := range layouts {
+		dir, want := layOut(t, name)
+		if got := growingFile(dir); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestAPowerLossTakesTheLastSecond(t *testing.T) {
+	const one, two, three = "*1\r\n$3\r\none\r\n", "*2\r\n$3\r\ntwo\r\n$1\r\n\xff\r\n", "*1\r\n$5\r\nthree\r\n"
+	for name, layout := range layouts {
+		if layout.grows == "" {
+			continue
+		}
+		for _, c := range []struct {
+			killed time.Duration // commands come at 1 s, 2 s and 3 s
+			kept   string
+			lost   string
+		}{
+			{1500 * time.Millisecond, "", `ONE, TWO "\xff", THREE`},
+			{2 * time.Second, one, `TWO "\xff", THREE`},
+			{3999 * time.Millisecond, one + two, "THREE"},
+			{4 * time.Second, one + two + three, "nothing of"},
+		} {
+			dir, path := layOut(t, name)
+			var a aof
+			a.begin(dir, 0)
+			text := ""
+			for i, command := range []string{one, two, three} {
+				text += command
+				write(t, path, text)
+				a.answered(time.Duration(i+1) * time.Second)
+			}
+			a.end(c.killed)
+			lost, err := a.cut(dir)
+			if err != nil || !strings.Contains(lost, c.lost) {
+				t.Errorf("%s, killed at %v: lost %q, %v, want %q", name, c.killed, lost, err, c.lost)
+			}
+			if kept, _ := os.ReadFile(path); string(kept) != c.kept {
+				t.Errorf("%s, killed at %v: kept %q, want %q", name, c.killed, kept, c.kept)
+			}
+		}
+	}
+}
