@@ -84,9 +84,21 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 			c.Verdict = Holds
 		}
 	}
-	c.Why, c.Dir, c.Seed = cmp.Or(worst.Err, worst.Why), worst.Dir, worst.Spec.Seed
+	c.Why, c.Dir, c.Seed = worst.why(), worst.Dir, worst.Spec.Seed
 	c.Replay = replay(info, worst.Spec)
 	return c
+}
+
+// why says in a sentence why there is no verdict; empty if there is one.
+func (t Trial) why() string {
+	if t.Outcome == Unknown && t.Err == "" {
+		for _, v := range t.Verdicts {
+			if v.Result == checker.Unknown {
+				return v.Oracle + ": " + v.Why
+			}
+		}
+	}
+	return cmp.Or(t.Err, t.Why)
 }
 
 // addFlaws adds those that the cell does not have yet, worst first.

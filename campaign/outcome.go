@@ -63,6 +63,9 @@ type Trial struct {
 	// Probe: a fault-free trial that was run for its commands; it also counts
 	// as a trial of its cell, if that was asked for.
 	Probe bool `json:"probe,omitempty"`
+	// Again counts how often the trial was run before, and set aside because
+	// the machine had stalled the harness: what was seen proved nothing.
+	Again int `json:"again,omitempty"`
 }
 
 // exercised says whether the trial's fault hit something; a trial without a

@@ -30,6 +30,7 @@ type plannedCell struct {
 type job struct {
 	spec  Spec
 	probe bool
+	again int // as Trial.Again
 }
 
 // pair is what a probe is made for.

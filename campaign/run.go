@@ -71,6 +71,7 @@ type run struct {
 
 	mu       sync.Mutex // judging: one trial at a time, so that running trials keep a core
 	trials   []Trial
+	spoilt   []job // trials to be run again: the machine had stalled the harness
 	progress Progress
 	err      error // the first of storing or of the sink
 }
@@ -99,7 +100,7 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 			r.progress.Total += n - len(c.workloads)
 		}
 	}
-	r.pool(ctx, probes)
+	r.rounds(ctx, probes)
 	jobs, err := r.planner.jobs(cells)
 	if err != nil {
 		return err
@@ -110,17 +111,34 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 		return err
 	}
 	r.progress.Total = len(probes) + len(jobs)
-	r.pool(ctx, jobs)
+	r.rounds(ctx, jobs)
 	return r.finish(ctx)
+}
+
+// retries is how often a trial is run again that the machine spoilt.
+const retries = 2
+
+// rounds runs jobs, and then those again whose violations prove nothing because
+// the harness itself stalled: fewer at a time, so that the machine has peace.
+func (r *run) rounds(ctx context.Context, jobs []job) {
+	r.spoilt = nil
+	parallel := r.Config.Parallel
+	r.pool(ctx, jobs, parallel)
+	for range retries {
+		again := r.spoilt
+		r.spoilt = nil
+		parallel = max(1, parallel/3)
+		r.pool(ctx, again, parallel)
+	}
 }
 
 func (r *run) saveInfo() error { return writeJSON(filepath.Join(r.store.dir, CampaignFile), r.info) }
 
-// pool runs jobs, in their order, Parallel at a time, until ctx ends.
-func (r *run) pool(ctx context.Context, jobs []job) {
+// pool runs jobs, in their order, parallel at a time, until ctx ends.
+func (r *run) pool(ctx context.Context, jobs []job, parallel int) {
 	queue := make(chan job)
 	var workers sync.WaitGroup
-	for range min(r.Config.Parallel, len(jobs)) {
+	for range min(parallel, len(jobs)) {
 		workers.Go(func() {
 			for j := range queue {
 				r.trial(ctx, j)
@@ -158,7 +176,7 @@ func (r *run) trial(ctx context.Context, j job) {
 	}
 	defer enter.leave()
 	started := time.Now()
-	t := Trial{Spec: j.spec, Probe: j.probe}
+	t := Trial{Spec: j.spec, Probe: j.probe, Again: j.again}
 	recipe, _ := locks.ByID(j.spec.Lock)
 	f, err := r.store.folder(storedSpec{Spec: j.spec, Claims: j.spec.claims(recipe)})
 	if err != nil {
@@ -175,7 +193,7 @@ func (r *run) trial(ctx context.Context, j job) {
 	if ctx.Err() != nil {
 		return // interrupted: what it wrote so far stays, but is no result
 	}
-	r.judge(ctx, t, recipe, f, e, err)
+	r.judge(ctx, t, j, f, e, err)
 }
 
 // fail keeps the first error that makes going on senseless.
@@ -188,10 +206,12 @@ func (r *run) fail(err error) {
 }
 
 // judge asks the oracles about a finished trial, stores the answer and passes
-// it on. The history is on disk before.
-func (r *run) judge(ctx context.Context, t Trial, recipe locks.Recipe, f *folder, e history.Evidence, err error) {
+// it on. The history is on disk before. A trial that the machine spoilt is set
+// aside instead.
+func (r *run) judge(ctx context.Context, t Trial, j job, f *folder, e history.Evidence, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	recipe, _ := locks.ByID(j.spec.Lock)
 	if err == nil {
 		t, err = judge(ctx, t, recipe.Flaws, e)
 		if ctx.Err() != nil {
@@ -205,6 +225,14 @@ func (r *run) judge(ctx context.Context, t Trial, recipe locks.Recipe, f *folder
 		t.Err, t.Outcome = err.Error(), Unknown
 	case t.Probe:
 		r.planner.points[pair{t.Spec.Lock, t.Spec.Workload}] = nemesis.Points(e.Commands)
+	}
+	if _, stalled := checker.Stalled(e); stalled && t.Outcome == Unknown && j.again < retries && !errors.Is(err, checker.ErrDisagree) {
+		if err := f.remove(); err != nil && r.err == nil {
+			r.err = err
+		}
+		j.again++
+		r.spoilt = append(r.spoilt, j)
+		return
 	}
 	if err := r.keep(ctx, &t, f, e); err != nil && r.err == nil {
 		r.err = err
