@@ -226,7 +226,7 @@ func (r *run) judge(ctx context.Context, t Trial, j job, f *folder, e history.Ev
 	case t.Probe:
 		r.planner.points[pair{t.Spec.Lock, t.Spec.Workload}] = nemesis.Points(e.Commands)
 	}
-	if _, stalled := checker.Stalled(e); stalled && t.Outcome == Unknown && j.again < retries && !errors.Is(err, checker.ErrDisagree) {
+	if _, stalled := checker.Stalled(e); stalled && err == nil && t.Outcome == Unknown && j.again < retries {
 		if err := f.remove(); err != nil && r.err == nil {
 			r.err = err
 		}

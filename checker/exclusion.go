@@ -95,14 +95,16 @@ func compare(overlap map[string]bool, results map[string]porcupine.CheckResult) 
 }
 
 // conclude makes a verdict of the findings of an oracle about who held what
-// when: the heartbeat may make it unknown, and causes are told.
+// when: overlaps within our own slack do not count, and causes are told.
 func conclude(e history.Evidence, findings []Finding, overlaps bool) Verdict {
 	if len(findings) == 0 {
 		return Verdict{Result: Held}
 	}
-	kept, why := heartbeat(e, findings, overlaps)
-	if len(kept) == 0 {
-		return Verdict{Result: Unknown, Why: why}
+	kept, why := findings, ""
+	if overlaps {
+		if kept, why = beyondSlack(e, findings); len(kept) == 0 {
+			return Verdict{Result: Unknown, Why: why}
+		}
 	}
 	if len(kept) > maxFindings {
 		why = sentences(why, fmt.Sprintf("the first %d of %d findings are listed", maxFindings, len(kept)))

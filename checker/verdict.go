@@ -132,6 +132,7 @@ func (o oracle) ask(ctx context.Context, e history.Evidence) (v Verdict, err err
 		return Verdict{Result: Unknown, Why: "the history is impossible: " + err.Error()}, nil
 	}
 	v, err = o.judge(ctx, e)
+	v = doubt(e, v)
 	if cerr := ctx.Err(); cerr != nil && v.Result != Violated {
 		v = Verdict{Result: Unknown, Why: "not judged to the end: " + cerr.Error()}
 	}
