@@ -58,12 +58,13 @@ var redlockFlaws = flaws(
 	orphanedKey(),
 )
 
-// redlockPatience is how long one node is waited for: D3's 5 to 50 ms at a
-// lease of 10 s, scaled with the lease from the upper end, TTL/200. Below 25 ms
-// a busy machine's scheduler is taken for a dead node; so short leases wait that
-// long, but at most TTL/20, that five dead nodes cost a quarter of the lease.
+// redlockPatience is how long one node is waited for: the upper end of D3's 5 to
+// 50 ms at a lease of 10 s, TTL/200. It does not shrink with shorter leases,
+// since a network and a scheduler do not either, and a node that is merely slow
+// would be taken for dead, its grant left behind; but five dead nodes shall cost
+// no more than a quarter of the lease: TTL/20.
 func redlockPatience(ttl time.Duration) time.Duration {
-	return max(ttl/200, min(25*time.Millisecond, ttl/20))
+	return max(ttl/200, min(50*time.Millisecond, ttl/20))
 }
 
 // TryLock implements Lock. What is not held is given back on every node, and

@@ -51,17 +51,17 @@ func init() {
 }
 
 var redlockNaiveFlaws = flaws(
-	under([]string{"none", "client-pause", "delay", "node-pause", "node-restart"}, "foreign-renewal", Bug,
+	under(anyFault, "foreign-renewal", Bug,
 		"Watchdogs outlive the attempt or the lease that started them, and their plain EXPIRE prolongs whatever lock is there by then.",
 		"D0, red lock: a watchdog per node, one stop channel", "ownership"),
-	under([]string{"client-crash"}, "foreign-renewal", Bug,
-		"A watchdog of a failed attempt has nothing to stop it and keeps a crashed holder's keys alive for ever.",
+	under(anyFault, "foreign-renewal", Bug,
+		"Watchdogs of failed attempts have nothing to stop them: they pile up, and keep the keys of crashed holders and of releases that were lost alive for ever.",
 		"D0, red lock: a watchdog per node, started before the quorum is known", "liveness"),
 	under([]string{"node-pause", "client-pause", "delay", "partition-replies", "lost-reply"}, "lease-outlived", Bug,
 		"There is no validity time: an attempt that waits for one slow node is granted although the keys on the others have expired meanwhile.",
 		`D0, red lock; redis.io, "Distributed Locks with Redis": the elapsed time must be less than the validity time`, "exclusion", "resource"),
-	under([]string{"node-pause"}, "orphaned-key", Bug,
-		"One node that hangs holds every attempt up: its keys on the other nodes keep everybody out although a majority has answered.",
+	under([]string{"node-pause", "none"}, "orphaned-key", Bug,
+		"One node that hangs, or is slow under all the watchdogs' renewals, holds every attempt up: its keys on the other nodes keep everybody out although a majority has answered.",
 		"D0, red lock: it waits for all nodes and gives none a time limit", "liveness"),
 	renewalFailed(Limit, "Watchdogs that reach no majority for a whole lease lose it under the holder.",
 		"D0, red lock", "partition", "partition-requests"),

@@ -238,7 +238,7 @@ func TestRedlockWaitsForANodeAFractionOfTheLease(t *testing.T) {
 	for ttl, want := range map[time.Duration]time.Duration{
 		100 * time.Millisecond: 5 * time.Millisecond,
 		300 * time.Millisecond: 15 * time.Millisecond,
-		time.Second:            25 * time.Millisecond,
+		time.Second:            50 * time.Millisecond,
 		10 * time.Second:       50 * time.Millisecond,
 		time.Minute:            300 * time.Millisecond,
 	} {
