@@ -17,7 +17,7 @@ type ledger struct {
 	clocks     map[int]clock
 	holds      []Hold
 	holdOf     map[int]int // place in holds, by the index of an acquire's ok
-	spells     map[errand][]between
+	spells     map[errand][]spell
 	windows    []history.Pair // of the nemesis
 	end        time.Duration  // of all that was recorded
 }
@@ -27,6 +27,9 @@ type errand struct {
 	client int
 	lock   string
 }
+
+// spell is a stretch of a trial.
+type spell struct{ from, to time.Duration }
 
 // newLedger returns an error if the history is impossible.
 func newLedger(e history.Evidence) (*ledger, error) {
@@ -41,7 +44,7 @@ func newLedger(e history.Evidence) (*ledger, error) {
 	l := &ledger{
 		Evidence: e, holds: holds, clocks: clocksOf(e.Ops),
 		pairs: map[int]history.Pair{}, invocation: map[int]int{}, crashes: map[int]time.Duration{},
-		holdOf: map[int]int{}, spells: map[errand][]between{},
+		holdOf: map[int]int{}, spells: map[errand][]spell{},
 	}
 	for _, op := range e.Ops {
 		l.end = max(l.end, op.Time)
@@ -87,7 +90,7 @@ func (l *ledger) attend(pairs []history.Pair) {
 			continue
 		}
 		at := errand{p.Invoke.Client, p.Invoke.Lock}
-		l.spells[at] = append(l.spells[at], between{p.Invoke.Time, l.doneAt(p)})
+		l.spells[at] = append(l.spells[at], spell{p.Invoke.Time, l.doneAt(p)})
 	}
 	for _, h := range l.holds {
 		at := errand{h.Client, h.Lock}
@@ -95,10 +98,10 @@ func (l *ledger) attend(pairs []history.Pair) {
 		if h.ToWhy == ByDeadline || h.ToWhy == ByLost {
 			until = l.leaving(pairs, h)
 		}
-		l.spells[at] = append(l.spells[at], between{h.From, until})
+		l.spells[at] = append(l.spells[at], spell{h.From, until})
 	}
 	for at, spells := range l.spells {
-		slices.SortFunc(spells, func(a, b between) int { return cmp.Compare(a.from, b.from) })
+		slices.SortFunc(spells, func(a, b spell) int { return cmp.Compare(a.from, b.from) })
 		merged := spells[:0]
 		for _, s := range spells {
 			if last := len(merged) - 1; last >= 0 && s.from <= merged[last].to {
@@ -147,7 +150,7 @@ func (l *ledger) attends(client int, lock string, t time.Duration) bool {
 		return false
 	}
 	spells := l.spells[errand{client, lock}]
-	i, _ := slices.BinarySearchFunc(spells, t, func(s between, t time.Duration) int {
+	i, _ := slices.BinarySearchFunc(spells, t, func(s spell, t time.Duration) int {
 		return cmp.Compare(s.to, t)
 	})
 	return i < len(spells) && spells[i].from <= t

@@ -201,7 +201,7 @@ func (w *wire) orphaned(o *orphan) Finding {
 		names[i] = fmt.Sprintf("c%d", c)
 	}
 	f := Finding{
-		Cause: OrphanedKey, Lock: l.lock, Clients: append([]int{l.client}, o.kept...), From: o.first.at.lo, To: within(w.Evidence, until),
+		Cause: OrphanedKey, Lock: l.lock, Clients: append([]int{l.client}, o.kept...), From: o.first.at.lo, To: max(o.first.at.lo, within(w.Evidence, until)),
 		Ops: indices(append(w.entries(o.op), w.entries(o.ops...)...)...), Commands: w.indexOf(append([]int{l.cmd}, o.cmds...)...),
 		Summary: fmt.Sprintf("%s kept %s out from %s on until it %s at %s, though nobody believed in it: %s",
 			l.key, strings.Join(names, ", "), seconds(o.first.at.lo), ended, seconds(until), w.abandoned(l)),

@@ -135,7 +135,7 @@ func (w *wire) grantedUntil(l *life) (until time.Duration, granted bool) {
 func (w *wire) robbery(s strike, l *life, until time.Duration) Finding {
 	c := w.Commands[s.cmd]
 	f := Finding{
-		Cause: ForeignDelete, Lock: l.lock, Clients: []int{c.Client, l.client}, From: s.at.lo, To: within(w.Evidence, max(s.at.lo, until)),
+		Cause: ForeignDelete, Lock: l.lock, Clients: []int{c.Client, l.client}, From: s.at.lo, To: max(s.at.lo, within(w.Evidence, until)),
 		Commands: w.indexOf(l.cmd, s.cmd), Ops: w.entries(append(slices.Clone(l.ops), c.Op)...),
 	}
 	did := "removed"
