@@ -115,16 +115,15 @@ func failoverPlans(w World, r *rand.Rand) []Plan {
 		stop, lag = nil, k+w.TTL/10
 	}
 	add("the primary is lost while the lock is held, the replica knows of no grant", stop, lag, w.step(stepHold))
+	if stop == nil {
+		add("the primary is lost just when the lock was granted again", w.step(stepRest), 0, w.step(stepHold))
+	}
 	for _, p := range w.last(stepRelease) {
 		// Stopped after the grant was replicated, so that only the release is lost.
 		after := w.at(p, testbed.Replied)
 		after.Who = Same
 		add("the primary is lost after a release, of which the replica knows nothing", w.step(stepTouch), 0, after)
 	}
-	add("the primary is lost just when the lock was granted again", w.step(stepRest), 0, w.step(stepHold))
 	add("the primary is lost between look and touch", stop, lag, w.step(stepTouch))
-	for _, p := range w.last(stepAcquire) {
-		add("the primary is lost when the lock is granted, before its client knows", stop, lag, w.at(p, testbed.Replied))
-	}
 	return w.pack(moves, 1, r)
 }

@@ -173,7 +173,7 @@ func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
 	}
 	restart := Action{
 		ID: 2, Fault: "node-restart", Idea: fmt.Sprintf("restart (%s) of one node of the quorum", d),
-		At: expired, By: w.Duration - w.Duration/20, Client: history.NoClient,
+		At: expired, By: cutOff.At + cutOff.For, Client: history.NoClient,
 		Point: &Trigger{Clients: []int{lonely}, Step: stepHold},
 		Nodes: w.Nodes[:1], Durability: d, Quorum: w.Claims.Quorum,
 	}

@@ -102,7 +102,7 @@ func (w World) first(step string) []place {
 }
 
 // between are the commands of a step before which it is half done. On
-// independent nodes two stand for all: the one that makes the quorum, and the last.
+// independent nodes one stands for all: that which makes the quorum.
 func (w World) between(step string) []place {
 	all := w.places(step)
 	if len(all) < 2 {
@@ -112,13 +112,12 @@ func (w World) between(step string) []place {
 		return all[1:]
 	}
 	quorum := max(1, w.Claims.Quorum)
-	some := []place{all[len(all)-1]}
-	for _, p := range all[:len(all)-1] {
-		if p.n == 1 && slices.Index(w.Nodes, p.node) == quorum-1 {
-			some = append([]place{p}, some...)
+	for _, p := range all[1:] {
+		if slices.Index(w.Nodes, p.node) >= quorum-1 {
+			return []place{p}
 		}
 	}
-	return some
+	return nil
 }
 
 // last is the last command of a step, if it has one.
