@@ -34,7 +34,7 @@ func sampleResult(t *testing.T) result {
 	return r
 }
 
-func TestPagesOfACampaign(t *testing.T) {
+func TestPagesAreAsTheyWereReviewed(t *testing.T) {
 	r := sampleResult(t)
 	plots, err := drawPlots(r)
 	if err != nil {

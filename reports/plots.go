@@ -95,9 +95,9 @@ func plotViolations(r result) ([]byte, error) {
 	if len(r.Matrix.Cells) == 0 {
 		return nil, nil
 	}
-	height := vg.Length(len(recipes)*plotRow + 130)
+	height := vg.Length(len(recipes)*plotRow + 142)
 	title := "Violated trials of each cell, in percent"
-	return chart(title, "", recipes, 0, height, func(g *plot.Plot) {
+	return chart(title, "red: violated · purple: only blocked · hatched: not judged · blank: not supported", recipes, 4, height, func(g *plot.Plot) {
 		g.X.Min, g.X.Max = -0.5, float64(len(faults))-0.5
 		var ticks []plot.Tick
 		for i, f := range faults {
@@ -225,8 +225,8 @@ func plotLatency(r result) ([]byte, error) {
 	if hi <= lo {
 		hi = lo + 1
 	}
-	height := vg.Length(len(names)*plotRow + 88)
-	return chart("Acquire without faults: least to 99th percentile; the bar is median to 90th", "", names, 4, height, func(g *plot.Plot) {
+	height := vg.Length(len(names)*plotRow + 98)
+	return chart("Acquire without faults: least to 99th percentile; the bar is median to 90th", "one attempt; a recipe with a waiting of its own waits in it", names, 4, height, func(g *plot.Plot) {
 		g.X.Min, g.X.Max = lo, hi
 		g.X.Tick.Marker = plot.TickerFunc(logTicks)
 	}, func(n pen, x, y func(float64) vg.Length) {
@@ -245,12 +245,13 @@ func plotLatency(r result) ([]byte, error) {
 // log is the decimal logarithm of a length in microseconds.
 func log(d time.Duration) float64 { return math.Log10(max(0.1, float64(d.Nanoseconds())/1000)) }
 
-// logTicks labels 1, 2 and 5 of each power of ten of microseconds.
+// logTicks labels 1, 2 and 5 of each power of ten of microseconds; of many
+// powers only 1.
 func logTicks(from, to float64) []plot.Tick {
 	var ticks []plot.Tick
 	for power := math.Floor(from); power <= to; power++ {
 		for _, m := range []float64{1, 2, 5} {
-			if v := power + math.Log10(m); v >= from && v <= to {
+			if v := power + math.Log10(m); v >= from && v <= to && (m == 1 || to-from < 2.5) {
 				us := m * math.Pow(10, power)
 				ticks = append(ticks, plot.Tick{Value: v, Label: strings.Replace(length(time.Duration(us*1000)), " ", "\u00a0", 1)})
 			}

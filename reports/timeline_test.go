@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestTimelineOfEveryCause(t *testing.T) {
+func TestEveryCauseHasItsTimeline(t *testing.T) {
 	for _, s := range sampleTrials() {
 		t.Run(s.Name, func(t *testing.T) {
 			f, ok := focusOn(s.Trial, s.Evidence)
@@ -21,7 +21,7 @@ func TestTimelineOfEveryCause(t *testing.T) {
 	}
 }
 
-func TestCounterexampleOfEveryCause(t *testing.T) {
+func TestEveryCauseHasItsCounterexample(t *testing.T) {
 	for _, s := range sampleTrials() {
 		t.Run(s.Name, func(t *testing.T) {
 			f, ok := focusOn(s.Trial, s.Evidence)

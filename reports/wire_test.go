@@ -1,0 +1,101 @@
+package reports
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+func TestKeyLifeFollowsCommands(t *testing.T) {
+	const source = "return redis.call('DEL', KEYS[1])"
+	sum := sha1.Sum([]byte(source))
+	script := history.Script{Name: "free", SHA1: hex.EncodeToString(sum[:]), Effects: map[string][]history.Effect{"1": {{Kind: history.EffectDelete}}}}
+	tests := []struct {
+		name string
+		fill func(*tape)
+		want []string
+	}{
+		{"SET NX PX that was refused does nothing", func(p *tape) {
+			p.command(0, "n0", 1, "nil", "SET k a PX 100 NX")
+		}, nil},
+		{"SET NX PX expires when its life ends", func(p *tape) {
+			p.command(0, "n0", 1, "OK", "SET k a PX 100 NX")
+			p.command(1, "n0", 300, "0", "EXISTS k")
+		}, []string{"c0 2ms-102ms expired"}},
+		{"EXPIRE counts whole seconds from itself", func(p *tape) {
+			p.command(0, "n0", 1, "1", "SETNX k a")
+			p.command(0, "n0", 11, "1", "EXPIRE k 1")
+			p.command(1, "n0", 2000, "0", "EXISTS k")
+		}, []string{"c0 2ms-1.012s expired"}},
+		{"SETNX alone lives for ever", func(p *tape) {
+			p.command(0, "n0", 1, "1", "SETNX k a")
+			p.command(1, "n0", 2000, "0", "SETNX k b")
+		}, []string{"c0 2ms-2.0018s  for ever"}},
+		{"another client's DEL ends it", func(p *tape) {
+			p.command(0, "n0", 1, "OK", "SET k a PX 1000 NX")
+			p.command(1, "n0", 5, "1", "DEL k")
+		}, []string{"c0 2ms-6ms deleted"}},
+		{"GETSET hands it over and drops its life", func(p *tape) {
+			p.command(0, "n0", 1, "OK", "SET k a PX 1000 NX")
+			p.command(1, "n0", 5, `"a"`, "GETSET k b")
+		}, []string{"c0 2ms-6ms set", "c1 6ms-6.8ms  for ever"}},
+		{"a script does what it declares for its reply", func(p *tape) {
+			p.command(0, "n0", 1, "OK", "SET k a PX 1000 NX")
+			p.command(0, "n0", 5, "0", "EVALSHA "+script.SHA1+" 1 k")
+			p.command(0, "n0", 9, "1", "EVALSHA "+script.SHA1+" 1 k")
+		}, []string{"c0 2ms-10ms deleted"}},
+		{"a command that was not seen to run does nothing", func(p *tape) {
+			p.command(0, "n0", 1, "", "SET k a PX 1000 NX").Served = 0
+		}, nil},
+		{"nodes have keys of their own", func(p *tape) {
+			p.command(0, "n0", 1, "1", "SETNX k a")
+			p.command(1, "n1", 2, "1", "SETNX k a")
+		}, []string{"c0 2ms-3.8ms  for ever", "c1 3ms-3.8ms  for ever"}},
+		{"a node that came back without its data lost it when it went", func(p *tape) {
+			p.command(0, "n0", 1, "1", "SETNX k a")
+			p.event(history.FNodeDown, 20, func(o *history.Op) { o.Node = "n0" })
+			p.event(history.FNodeUp, 40, func(o *history.Op) { o.Node, o.Error = "n0", "everything" })
+		}, []string{"c0 2ms-20ms lost for ever"}},
+		{"a node that came back with its data kept it", func(p *tape) {
+			p.command(0, "n0", 1, "1", "SETNX k a")
+			p.event(history.FNodeDown, 20, func(o *history.Op) { o.Node = "n0" })
+			p.event(history.FNodeUp, 40, func(o *history.Op) { o.Node = "n0" })
+		}, []string{"c0 2ms-40ms  for ever"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p := newTape()
+			p.claims.Scripts = []history.Script{script}
+			test.fill(p)
+			_, spans := keyLife(p.evidence())
+			var got []string
+			for _, s := range spans {
+				text := fmt.Sprintf("c%d %v-%v %s", s.Owner, s.From, s.To, s.End)
+				if s.Forever {
+					text += " for ever"
+				}
+				got = append(got, text)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestLengthsAreWrittenAsPeopleReadThem(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 s", 20: "20 ns", 300 * time.Microsecond: "0.3 ms", 92 * time.Millisecond: "92 ms",
+		100600 * time.Microsecond: "100.6 ms", 100 * time.Millisecond: "100 ms", time.Second: "1 s",
+		1105 * time.Millisecond: "1.105 s", 100 * time.Second: "100 s", -5 * time.Second: "-5 s",
+	} {
+		if got := length(d); got != want {
+			t.Errorf("length(%v) is %q, want %q", d, got, want)
+		}
+	}
+}
