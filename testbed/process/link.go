@@ -28,7 +28,7 @@ type link struct {
 	accepted chan net.Conn // what the proxy dialled
 	closed   chan struct{}
 	serving  sync.WaitGroup // the accept loop and the pairs
-	draining sync.WaitGroup // near ends whose proxy has not closed yet
+	draining tally          // near ends whose proxy has not closed yet
 
 	mu     sync.Mutex
 	target *node
@@ -131,8 +131,8 @@ func refuse(ctx context.Context) error {
 // pair starts serving a new connection. l.dialling is held.
 func (l *link) pair(gc *testbed.Conn, near *net.TCPConn, far net.Conn, target *node) net.Conn {
 	p := &pair{gate: gc, far: far.(*net.TCPConn), node: target, broken: make(chan struct{})}
-	p.near = &nearEnd{TCPConn: near, gone: l.draining.Done}
-	l.draining.Add(1)
+	p.near = &nearEnd{TCPConn: near, gone: l.draining.done}
+	l.draining.add()
 	gc.Observe()
 	l.mu.Lock()
 	l.pairs = append(l.pairs, p)
@@ -176,13 +176,44 @@ func (l *link) carries(client int, node string) bool {
 }
 
 // drained is closed when the proxy has closed all connections that the gate has.
-func (l *link) drained() <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		l.draining.Wait()
-		close(done)
-	}()
-	return done
+func (l *link) drained() <-chan struct{} { return l.draining.none() }
+
+// tally counts what may come and go while somebody waits for there to be
+// nothing, which a WaitGroup does not allow.
+type tally struct {
+	mu   sync.Mutex
+	n    int
+	zero chan struct{} // closed when n next is 0; nil if nobody waits
+}
+
+func (t *tally) add() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.n++
+}
+
+func (t *tally) done() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n--; t.n == 0 && t.zero != nil {
+		close(t.zero)
+		t.zero = nil
+	}
+}
+
+// none returns a channel that is closed once the count is 0.
+func (t *tally) none() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.zero == nil {
+		t.zero = make(chan struct{})
+	}
+	zero := t.zero
+	if t.n == 0 {
+		close(t.zero)
+		t.zero = nil
+	}
+	return zero
 }
 
 // close ends the tap and what it serves. The proxy is closed already.
