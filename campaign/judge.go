@@ -27,12 +27,7 @@ func Judge(ctx context.Context, r Record) (Trial, error) {
 
 // judge fills in what the evidence says of t.
 func judge(ctx context.Context, t Trial, declared []locks.Flaw, e history.Evidence) (Trial, error) {
-	// Only the fault on trial has to prove itself, not one that prepared its ground.
-	var fault []string
-	if t.Spec.Fault != "" {
-		fault = append(fault, t.Spec.Fault)
-	}
-	t.Hits, t.Ops, t.Commands = nemesis.Hits(e.Ops, fault...), len(e.Ops), len(e.Commands)
+	t.Hits, t.Ops, t.Commands = struck(t.Spec, e.Ops), len(e.Ops), len(e.Commands)
 	t.Hash = history.Hash(e.Ops, e.Commands)
 	var err error
 	if t.Verdicts, err = checker.Judge(ctx, e); err != nil {
@@ -42,8 +37,9 @@ func judge(ctx context.Context, t Trial, declared []locks.Flaw, e history.Eviden
 	return t, err
 }
 
-// struck counts the hits of the fault that the trial is about. A plan may use
-// other faults to prepare the ground.
+// struck counts the hits of the fault that the trial is about: it has to prove
+// itself, not one that prepared its ground. A fault that is a mix of others is
+// what it is made of.
 func struck(s Spec, ops []history.Op) int {
 	if slices.Contains(s.Plan.Faults(), s.Fault) {
 		return nemesis.Hits(ops, s.Fault)

@@ -251,3 +251,49 @@ func TestConfigurationErrorsNameTheFlag(t *testing.T) {
 		}
 	}
 }
+
+// TestATrialThatAStallSpoiltIsRunAgainAtMostTwice: what looks like two holders
+// while the harness itself was not scheduled proves nothing.
+func TestATrialThatAStallSpoiltIsRunAgainAtMostTwice(t *testing.T) {
+	s, err := createStore(t.TempDir(), "compare", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	spec := soundSpec()
+	rec := recorder()
+	for client := range 2 {
+		op := history.Op{Process: history.Process(client), Client: client, F: history.FAcquire, Lock: "a"}
+		if _, err := rec.Invoke(op); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+		op.Type = history.OK
+		if _, err := rec.Complete(op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stall := history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FStall, Offset: spec.Options.TTL / 2}
+	if _, err := rec.Event(stall); err != nil {
+		t.Fatal(err)
+	}
+	e := history.Evidence{Ops: rec.Ops(), Claims: history.Claims{Quorum: 1, TTL: spec.Options.TTL}}
+
+	r := &run{store: s}
+	for again := range retries + 1 {
+		f, err := s.folder(storedSpec{Spec: spec})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.close(); err != nil {
+			t.Fatal(err)
+		}
+		r.judge(t.Context(), Trial{Spec: spec, Again: again}, job{spec: spec, again: again}, f, e, nil)
+		if again < retries && (len(r.spoilt) != again+1 || len(r.trials) > 0) {
+			t.Fatalf("run %d: %d set aside, %d recorded", again+1, len(r.spoilt), len(r.trials))
+		}
+	}
+	if len(r.spoilt) != retries || len(r.trials) != 1 || r.trials[0].Outcome != Unknown || r.trials[0].Again != retries || r.err != nil {
+		t.Errorf("%d set aside, recorded %+v, %v", len(r.spoilt), r.trials, r.err)
+	}
+}
