@@ -19,7 +19,7 @@ type nearEnd struct {
 	gone   func()  // called once the proxy has closed
 	resets *resets // counts it if it is reset from outside; may be nil
 
-	reading sync.Mutex // held while somebody reads
+	reading sync.Mutex // held by Read
 	mu      sync.Mutex
 	err     error // what reads and writes give once it is closed or reset
 }
@@ -89,9 +89,9 @@ func (c *nearEnd) end(err error) bool {
 }
 
 func (c *nearEnd) drain() {
-	c.reading.Lock()
-	defer c.reading.Unlock()
+	c.reading.Lock() // the last reader has left; no other will touch TCPConn
 	c.TCPConn.SetReadDeadline(time.Time{})
+	c.reading.Unlock()
 	io.Copy(io.Discard, c.TCPConn)
 	c.TCPConn.Close()
 	c.gone()
