@@ -30,6 +30,14 @@ func delayPlans(w World, r *rand.Rand) []Plan {
 			moves = append(moves, move{Action: a, cost: max(atLeast, w.lease()), gap: w.TTL / 5})
 		}
 	}
+	// One connection is slow: what its client sends on others comes first.
+	overtaken := func(idea string, places []place, until *Trigger, limit time.Duration) {
+		n := len(moves)
+		add(idea, places, testbed.Upstream, w.timeout()+w.TTL/20, until, limit)
+		for i := range moves[n:] {
+			moves[n+i].OneConn = true
+		}
+	}
 	granted, gone := w.other(stepHold), w.timeout()+w.TTL/20
 	// A reader gets in beside a reader: there the lease must be over first.
 	var expired time.Duration
@@ -41,15 +49,10 @@ func delayPlans(w World, r *rand.Rand) []Plan {
 		add("a release's first command arrives after the next grant", w.first(stepRelease), testbed.Upstream, expired, granted, w.outlast())
 	}
 	add("a renewal arrives after the next grant", w.renewals(), testbed.Upstream, expired, granted, w.outlast())
-	// The sender has given up by then, and asks anew behind what it sent.
-	add("a request arrives when its client has given up", w.first(stepAcquire), testbed.Upstream,
-		gone, w.other(stepRest), gone+w.TTL/2)
-	for _, p := range w.first(stepAcquire) {
-		again := w.at(p, testbed.Sent)
-		again.Who = Same
-		add("a release arrives when its client has asked again", w.last(stepRelease), testbed.Upstream,
-			gone, again, gone+w.TTL)
-	}
+	again := w.step(stepHold)
+	again.Who = Same
+	overtaken("a release arrives when its client holds the lock again", w.last(stepRelease), again, gone+2*w.outlast())
+	overtaken("a request arrives when its client has given up and cleaned up", w.first(stepAcquire), w.other(stepRest), gone+w.TTL/2)
 	add("a grant arrives late", w.last(stepAcquire), testbed.Downstream, 0, granted, w.outlast())
 	add("an acquire's later command arrives late", w.between(stepAcquire), testbed.Upstream, 0, granted, w.outlast())
 	return w.pack(moves, 2, r)

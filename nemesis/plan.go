@@ -80,8 +80,11 @@ type Action struct {
 	Links []testbed.Link `json:"links,omitempty"`
 	// Others are clients whose links are struck instead of those of the client
 	// at Point, which is left out if it is one of them.
-	Others     []int              `json:"others,omitempty"`
-	Direction  testbed.Direction  `json:"direction,omitempty"`
+	Others    []int             `json:"others,omitempty"`
+	Direction testbed.Direction `json:"direction,omitempty"`
+	// OneConn leaves the client's other connections to the node of Point alone:
+	// what it sends later overtakes what is held.
+	OneConn    bool               `json:"oneConn,omitempty"`
 	Offset     time.Duration      `json:"offset,omitempty"`     // of a clock
 	Durability testbed.Durability `json:"durability,omitempty"` // that the trial's nodes must have
 	// Quorum is how many nodes must carry a key for it to be somebody's lock.

@@ -81,7 +81,11 @@ func (s *strike) links() []testbed.Link {
 			continue
 		}
 		for _, n := range a.Nodes {
-			links = append(links, testbed.Link{From: clientName(c), To: n})
+			l := testbed.Link{From: clientName(c), To: n}
+			if a.OneConn && n == s.hit.Command.Node {
+				l.Conn = s.hit.Command.Conn
+			}
+			links = append(links, l)
 		}
 	}
 	return links

@@ -144,6 +144,9 @@ const (
 type Link struct {
 	From string `json:"from"`
 	To   string `json:"to"`
+	// Conn restricts Network.Hold to one connection of a client's link, by its
+	// number as in history.Command.Conn; 0 = all of them.
+	Conn int `json:"conn,omitempty"`
 }
 
 // Undo takes a fault back and tells how much it demonstrably hit: messages

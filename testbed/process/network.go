@@ -94,6 +94,9 @@ func (e *env) Cut(_ context.Context, l testbed.Link, d testbed.Direction) (testb
 
 // Hold implements testbed.Network.
 func (e *env) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	if l.Conn > 0 {
+		return e.shut(l, d, func(v *valve) func() { return v.holdOne(l.Conn) })
+	}
 	return e.shut(l, d, (*valve).hold)
 }
 
@@ -110,7 +113,7 @@ func (e *env) shut(on testbed.Link, d testbed.Direction, how func(*valve) func()
 		return nil, err
 	}
 	w := e.watch(func(c history.Command) bool {
-		return l.carries(c.Client, c.Node) && stopped(c, d)
+		return l.carries(c.Client, c.Node) && (on.Conn == 0 || on.Conn == c.Conn) && stopped(c, d)
 	})
 	undo := l.proxy.shut(d, how)
 	return once(func(context.Context) (int, error) {

@@ -295,3 +295,40 @@ func (w *trial) await(is func(history.Command) bool, n int) {
 	}
 	w.Fatalf("%d commands: %v", n, w.ctx.Err())
 }
+
+func TestWhatIsSentLaterOvertakesAHeldConnection(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	commands := run(t, brief, func(w *trial) {
+		w.mustSet(0, "k", "1")
+		l := c0n0
+		l.Conn = 1
+		undo := must(w.Hold(w.ctx, l, testbed.Upstream))(w)
+		held := 0
+		for range 2 * warmConnections { // whichever connections the pool takes
+			if err := w.set(0, "k", "late"); err != nil {
+				held++
+			}
+		}
+		if held != 1 {
+			t.Fatalf("%d commands were held, want the one on the first connection", held)
+		}
+		w.mustSet(0, "k", "2")
+		w.undo(undo, 1)
+		w.awaitExec("SET", 2*warmConnections+2)
+		if got := w.onNode("n0", "k"); got != "late" {
+			t.Errorf("after: got %q, want what overtook it overwritten", got)
+		}
+	})
+	var ghost, rival history.Command
+	for _, c := range named(commands, "SET") {
+		switch {
+		case c.Conn == 1 && c.Args[2] == "late":
+			ghost = c
+		case c.Args[2] == "2":
+			rival = c
+		}
+	}
+	if ghost.Sent > rival.Sent || ghost.Exec <= rival.Exec {
+		t.Errorf("got %+v and %+v, want the first sent to run last", ghost, rival)
+	}
+}

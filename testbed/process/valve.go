@@ -33,6 +33,8 @@ type valve struct {
 	mu      sync.Mutex
 	cuts    int
 	holds   int
+	one     map[int]int   // holds of single connections, by their number
+	conns   int           // that were made so far
 	drops   int           // how often open was called
 	changed chan struct{} // closed and replaced when any of the above changes
 	caught  bytes.Buffer  // what was cut or held
@@ -48,14 +50,15 @@ type mode struct {
 // catchLimit bounds what is kept for counting.
 const catchLimit = 1 << 20
 
-// mode returns the state; data that comes now is subject to it.
-func (v *valve) mode(data []byte) mode {
+// mode returns the state for a connection; data that comes on it now is subject
+// to it.
+func (v *valve) mode(conn int, data []byte) mode {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.changed == nil {
 		v.changed = make(chan struct{})
 	}
-	m := mode{cut: v.cuts > 0, hold: v.holds > 0, drops: v.drops, changed: v.changed}
+	m := mode{cut: v.cuts > 0, hold: v.holds > 0 || v.one[conn] > 0, drops: v.drops, changed: v.changed}
 	if (m.cut || m.hold) && v.caught.Len() < catchLimit {
 		v.caught.Write(data)
 	}
@@ -83,6 +86,26 @@ func (v *valve) hold() (undo func()) {
 	return v.shut(&v.holds)
 }
 
+// holdOne is hold for the connection of that number alone, from 1. Others
+// overtake what it keeps.
+func (v *valve) holdOne(conn int) (undo func()) {
+	var opened int
+	v.change(func() {
+		if v.one == nil {
+			v.one = map[int]int{}
+		}
+		v.one[conn]++
+		opened = v.drops
+	})
+	return func() {
+		v.change(func() {
+			if opened == v.drops { // else open has undone it
+				v.one[conn]--
+			}
+		})
+	}
+}
+
 func (v *valve) shut(how *int) (undo func()) {
 	opened := 0
 	v.change(func() { *how++; opened = v.drops })
@@ -96,7 +119,7 @@ func (v *valve) shut(how *int) (undo func()) {
 }
 
 // open ends all that shuts the valve, and drops what is held.
-func (v *valve) open() { v.change(func() { v.cuts, v.holds, v.drops = 0, 0, v.drops+1 }) }
+func (v *valve) open() { v.change(func() { v.cuts, v.holds, v.one, v.drops = 0, 0, nil, v.drops+1 }) }
 
 // messages counts what was caught so far, without what a primary and its replicas
 // send each other when nothing happens.
@@ -124,6 +147,7 @@ func (v *valve) messages() int {
 
 // flow is a valve's state on one connection.
 type flow struct {
+	conn  int // its number on the link, from 1, in the order of dialling
 	drops int
 	queue []*stream.StreamChunk // came, and has not left
 	lost  bool                  // something was dropped
@@ -132,7 +156,12 @@ type flow struct {
 
 // NewState implements toxics.StatefulToxic. It is called when a connection is
 // made.
-func (v *valve) NewState() any { return &flow{drops: v.mode(nil).drops} }
+func (v *valve) NewState() any {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.conns++
+	return &flow{conn: v.conns, drops: v.drops}
+}
 
 // patience bounds how long what a sender left behind is offered to a receiver:
 // it may have broken off.
@@ -145,7 +174,7 @@ func (v *valve) Pipe(stub *toxics.ToxicStub) {
 	input := stub.Input
 	var giveUp <-chan time.Time
 	for {
-		m := v.mode(nil)
+		m := v.mode(f.conn, nil)
 		f.obey(m)
 		output, head := f.next(stub, m)
 		if f.over(m) {
@@ -205,7 +234,7 @@ func (f *flow) take(v *valve, chunk *stream.StreamChunk) {
 		f.ended = true
 		return
 	}
-	if v.mode(chunk.Data).cut {
+	if v.mode(f.conn, chunk.Data).cut {
 		f.lost = true
 	} else {
 		f.queue = append(f.queue, chunk)
