@@ -48,7 +48,7 @@ var reentrantHashFlaws = flaws(leaseOutlived(), serverLostKey(), ownerFlaws("D2"
 // is the same from lease to lease.
 func ownerFlaws(document string) []Flaw {
 	return flaws(
-		under([]string{"delay", "node-pause"}, "late-command", Bug,
+		under([]string{"delay"}, "late-command", Bug,
 			"A release that arrives after its client gave up and entered anew finds the owner's own field and ends the next lease.",
 			document+": the owner's id is the same for every lease", "exclusion", "resource"),
 		under(strandingFaults, "orphaned-key", Limit,

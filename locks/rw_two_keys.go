@@ -49,7 +49,7 @@ var rwTwoKeysFlaws = flaws(
 	under(anyFault, "race", Bug,
 		"Readers are not counted: when the last to have come leaves, its key goes with it, and the script grants a writer while other readers are in.",
 		"D4, single node: SET and DEL of one key for all readers", "exclusion", "resource"),
-	under([]string{"delay", "node-pause"}, "late-command", Bug,
+	under([]string{"delay"}, "late-command", Bug,
 		"A bare DEL that arrives after its client gave up and locked again removes the next lease.",
 		"D4, single node", "exclusion", "resource"),
 	leaseOutlived(), serverLostKey(), orphanedKey(),
