@@ -295,47 +295,6 @@ func (p *painter) harmText() {
 	p.pen.text(sty, x, p.y(float64(p.total))+4, p.HarmLabel)
 }
 
-// barLabel writes a bar's label into the bar if it fits; those of faults and
-// findings also beside it.
-func (p *painter) barLabel(i int, b bar) {
-	x0, x1 := p.at(b.From)+labelGap, p.widen(b)
-	bottom, top := p.rows(i, 0)
-	mid := (bottom+top)/2 + 1
-	sty := textStyle(fontSmall, ink, draw.XLeft, draw.YCenter)
-	beside := false
-	switch b.Style {
-	case barFault, barOther, barFinding:
-		beside = true
-	case barHold, barRead, barUnknown:
-		mid -= 2
-	case barKey, barKeyEver:
-		mid -= 3
-	default:
-		return
-	}
-	w := sty.Width(b.Label)
-	switch right, left := x1+3, p.at(b.From)-3-w; {
-	case b.Label == "":
-		return
-	case x0+w+1 <= x1:
-		if b.Style == barHold || b.Style == barFinding {
-			sty.Color = onInk
-		}
-	case !beside:
-		return
-	case right+w <= p.at(p.To) && p.clear(i, b, right, right+w):
-		x0 = right
-	case left >= p.at(p.From) && p.clear(i, b, left, left+w):
-		x0 = left
-	default:
-		return
-	}
-	if beside {
-		p.written[i] = append(p.written[i], [2]vg.Length{x0, x0 + w})
-	}
-	p.pen.text(sty, x0, mid, b.Label)
-}
-
 func (p *painter) mark(i int, m mark) {
 	bottom, top := p.rows(i, 0)
 	mid, x, c := (bottom+top)/2, p.at(m.At), clientInk(m.Client)
@@ -369,45 +328,4 @@ func (p *painter) mark(i int, m mark) {
 	case markEvent:
 		p.pen.lines(line(ink, 1.2), vg.Point{X: x, Y: bottom + 2}, vg.Point{X: x, Y: top - 2})
 	}
-}
-
-func (p *painter) markLabel(i int, m mark) {
-	if m.Label == "" {
-		return
-	}
-	_, top := p.rows(i, 0)
-	sty := textStyle(fontSmall, ink, draw.XLeft, draw.YTop)
-	if m.Shape == markLost || m.Shape == markCrash || m.Shape == markGone {
-		sty = bold(sty)
-	}
-	w := sty.Width(m.Label)
-	x := p.at(m.At) + 6
-	if x+w > p.at(p.To) || !p.vacant(i, x, x+w) {
-		x = p.at(m.At) - 6 - w
-	}
-	if x < p.at(p.From) || !p.vacant(i, x, x+w) {
-		return
-	}
-	p.written[i] = append(p.written[i], [2]vg.Length{x, x + w})
-	p.pen.text(sty, x, top-2, m.Label)
-}
-
-// clear says whether a label beside bar b is in nobody's way.
-func (p *painter) clear(i int, b bar, from, to vg.Length) bool {
-	for _, other := range p.Lanes[i].Bars {
-		if other != b && from < p.widen(other) && to > p.at(other.From) {
-			return false
-		}
-	}
-	return p.vacant(i, from, to)
-}
-
-// vacant says whether no label of a lane's marks, or of a fault, is there yet.
-func (p *painter) vacant(i int, from, to vg.Length) bool {
-	for _, w := range p.written[i] {
-		if from < w[1]+3 && to > w[0]-3 {
-			return false
-		}
-	}
-	return true
 }
