@@ -34,6 +34,8 @@ type link struct {
 	target *node
 	names  []string // of all nodes it ever led to
 	pairs  []*pair  // in the order of dialling
+	made   int      // connections, ever
+	before int      // of these, before it led to target
 	resets *resets  // fault in force
 }
 
@@ -103,8 +105,9 @@ func (l *link) connect(ctx context.Context, gc *testbed.Conn) (net.Conn, error) 
 	if _, err := target.running(); err != nil {
 		return nil, refuse(ctx)
 	}
-	var d net.Dialer
-	near, err := d.DialContext(ctx, "tcp4", l.proxy.Listen)
+	// Without ctx: a dial that is given up may have reached the proxy, and then
+	// the next client would be taken for this one.
+	near, err := net.Dial("tcp4", l.proxy.Listen)
 	if err != nil {
 		return nil, bare(err)
 	}
@@ -136,6 +139,7 @@ func (l *link) pair(gc *testbed.Conn, near *net.TCPConn, far net.Conn, target *n
 	gc.Observe()
 	l.mu.Lock()
 	l.pairs = append(l.pairs, p)
+	l.made++
 	p.near.resets = l.resets
 	l.mu.Unlock()
 	l.serving.Go(func() {
@@ -154,12 +158,21 @@ func (l *link) retarget(to *node) {
 	defer func() { <-l.dialling }()
 	l.mu.Lock()
 	l.target = to
+	l.before = l.made
 	l.names = append(l.names, to.name)
 	pairs := slices.Clone(l.pairs)
 	l.mu.Unlock()
 	for _, p := range pairs {
 		p.cut()
 	}
+}
+
+// number is the place, among all connections ever made, of the one that
+// commands to the present node know by conn.
+func (l *link) number(conn int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.before + conn
 }
 
 // leadsTo says whether the link is the client's way to the node of that name: now,

@@ -89,15 +89,21 @@ func once(end func(context.Context) (int, error)) testbed.Undo {
 
 // Cut implements testbed.Network.
 func (e *env) Cut(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	l.Conn = 0
 	return e.shut(l, d, (*valve).cut)
 }
 
 // Hold implements testbed.Network.
 func (e *env) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	if l.Conn > 0 {
-		return e.shut(l, d, func(v *valve) func() { return v.holdOne(l.Conn) })
+	if l.Conn == 0 {
+		return e.shut(l, d, (*valve).hold)
 	}
-	return e.shut(l, d, (*valve).hold)
+	of, err := e.link(l)
+	if err != nil {
+		return nil, err
+	}
+	one := of.number(l.Conn)
+	return e.shut(l, d, func(v *valve) func() { return v.holdOne(one) })
 }
 
 // shut cuts or holds a link.

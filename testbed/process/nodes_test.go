@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"strings"
@@ -161,6 +162,13 @@ func TestFailoverLosesAnAcknowledgedWrite(t *testing.T) {
 					t.Errorf("early after the failover: got %q, want 1", got)
 				}
 				w.mustSet(0, "after", "1")
+				hold := must(w.Hold(w.ctx, testbed.Link{From: "c0", To: "n1", Conn: 1}, testbed.Upstream))(w)
+				ctx, cancel := context.WithTimeout(w.ctx, hasty)
+				if err := w.redis(0, 0).Set(ctx, "held", "1", 0).Err(); err == nil {
+					t.Error("SET on the new primary's first connection, held: got no error")
+				}
+				cancel()
+				w.undo(hold, 1)
 				w.inSync(1) // n2 follows n1
 				cut := must(w.Cut(w.ctx, testbed.Link{From: "c0", To: "n1"}, testbed.Both))(w)
 				w.undo(cut, 0)
