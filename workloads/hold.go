@@ -41,7 +41,7 @@ func (s *session) onTrialClock(wall time.Time) time.Duration {
 	// Two clocks cannot be read at once. Read in this order the deadline comes
 	// out early by the gap, never late: a hold is not believed longer than claimed.
 	now := s.Env.Now()
-	return now + wall.Sub(time.Now())
+	return now + time.Until(wall)
 }
 
 // ended wraps what ends a client's life, to tell it from what a lock said.
