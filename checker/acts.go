@@ -183,18 +183,8 @@ func (w *wire) set(x doing) {
 	if !x.seen && len(x.k.carriers) > 0 {
 		w.presume(x)
 	}
-	if w.Claims.Reentrant && x.sure {
-		for _, l := range x.k.carriers {
-			if l.client == x.c.Client && l.field == field {
-				l.ops = append(l.ops, x.c.Op)
-				w.byOp[x.c.Op] = append(w.byOp[x.c.Op], l)
-				w.term(x)
-				return
-			}
-		}
-	}
 	l := &life{
-		node: x.n.name, key: x.a.key, field: field, client: x.c.Client, ops: []int{x.c.Op}, cmd: x.pos,
+		node: x.n.name, key: x.a.key, field: field, client: x.c.Client, op: x.c.Op, cmd: x.pos,
 		at: x.at, seq: w.tick(), value: x.a.value, stamps: x.a.stamps, sure: x.sure,
 	}
 	if p, ok := w.pairs[x.c.Op]; ok {

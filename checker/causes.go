@@ -201,7 +201,7 @@ func (w *wire) letIn(first, second *life) reason {
 		end = nil
 	}
 	if o := first.over; o != nil && first.overSeq <= before && (end == nil || first.overSeq < end.seq) &&
-		o.client != first.client && w.wasGranted(o) {
+		o.client != first.client && w.hold(o) != nil {
 		return w.overwritten(first, o)
 	}
 	switch {
@@ -219,11 +219,6 @@ func (w *wire) letIn(first, second *life) reason {
 		return w.lostBy(first, end)
 	}
 	return untold
-}
-
-func (w *wire) wasGranted(l *life) bool {
-	_, granted := w.grantedUntil(l)
-	return granted
 }
 
 // overwritten: another's grant took the place of the first's.
@@ -270,7 +265,7 @@ func (w *wire) deletedBy(first *life, end *ending) reason {
 	name, at := w.name(end.cmd), seconds(end.at.lo)
 	_, isAcquire := w.acquired(c.Op)
 	_, hasOp := w.pairs[c.Op]
-	granted := w.pairs[first.ops[0]].Invoke
+	granted := w.pairs[first.op].Invoke
 	switch {
 	case c.Client == first.client && (hasOp && c.Op < granted.Index || !hasOp && c.Sent < granted.Time):
 		return because(LateCommand, cmds, "c%d's own %s, sent at %s for an earlier lease, arrived at %s and removed %s of the new one",

@@ -30,7 +30,7 @@ func (w *wire) takenOver(first *life, pos int) reason {
 	slack := lease / 10
 	lasted := at.lo - first.at.hi
 	asked := first.at.lo
-	if p, ok := w.pairs[first.ops[0]]; ok {
+	if p, ok := w.pairs[first.op]; ok {
 		asked = p.Invoke.Time
 	}
 	stale := first.at.lo - asked
@@ -91,7 +91,7 @@ func (w *wire) expiredUnder(first, second *life) reason {
 	if second != nil {
 		granted = second.at.hi
 	}
-	owner := w.pairs[first.ops[0]]
+	owner := w.pairs[first.op]
 	if last.fair.lo > granted {
 		return because(ServerClock, cmds, "%s's wall clock had jumped, so that %s expired at %s instead of %s",
 			first.node, first.key, seconds(first.end.at.lo), seconds(last.fair.lo))
@@ -119,8 +119,7 @@ func (w *wire) expiredUnder(first, second *life) reason {
 // heard of its grant too late, or was itself frozen when a renewal was due.
 func (w *wire) unrenewed(first *life, last term) (reason, bool) {
 	due := first.end.at
-	believed, ok := w.believedFrom(first)
-	if !ok || believed >= due.lo {
+	if h := w.hold(first); h == nil || h.From >= due.lo {
 		return reason{}, false
 	}
 	cmds := []int{first.cmd, last.cmd}
@@ -128,7 +127,7 @@ func (w *wire) unrenewed(first *life, last term) (reason, bool) {
 	for _, pos := range w.renewals() {
 		c := w.Commands[pos]
 		if c.Client != first.client || c.Node != first.node || !slices.Contains(readCommand(c, w.scripts).keys, first.key) ||
-			c.Sent < w.Commands[last.cmd].Sent || c.Sent > due.hi || slices.Contains(first.ops, c.Op) {
+			c.Sent < w.Commands[last.cmd].Sent || c.Sent > due.hi || c.Op == first.op {
 			continue
 		}
 		switch {
@@ -154,18 +153,6 @@ func (w *wire) unrenewed(first *life, last term) (reason, bool) {
 	}
 	return because(RenewalFailed, cmds, "c%d sent no renewal after %s in time, and %s expired at %s",
 		first.client, seconds(last.at.lo), first.key, seconds(due.lo)), true
-}
-
-// believedFrom is when the owner learnt of its grant.
-func (w *wire) believedFrom(l *life) (time.Duration, bool) {
-	for _, op := range l.ops {
-		if p, ok := w.acquired(op); ok && p.Complete != nil {
-			if i, ok := w.holdOf[p.Complete.Index]; ok {
-				return w.holds[i].From, true
-			}
-		}
-	}
-	return 0, false
 }
 
 // renewals are the places of the commands that do nothing but prolong a key's

@@ -90,14 +90,14 @@ func (w *wire) keptOutBy(op int, meets []meet) []blocker {
 		}
 		var here []blocker
 		for _, l := range m.on {
-			if compatible(l.mode, p.Invoke.Mode) || slices.Contains(l.ops, op) {
+			if compatible(l.mode, p.Invoke.Mode) || l.op == op {
 				continue
 			}
 			if !w.orphanAt(l, m) || !w.outlasted(l, op) {
 				here = nil
 				break
 			}
-			here = append(here, blocker{of: l.ops[len(l.ops)-1], life: l, meet: m})
+			here = append(here, blocker{of: l.op, life: l, meet: m})
 		}
 		if len(here) > 0 {
 			nodes[node] = true
@@ -117,7 +117,7 @@ func (w *wire) orphanAt(l *life, m meet) bool {
 	if !l.sure || len(l.terms) == 0 {
 		return false
 	}
-	if l.end != nil && l.end.how == expired && w.openAt(l.ops[len(l.ops)-1], l.end.at.hi) {
+	if l.end != nil && l.end.how == expired && w.openAt(l.op, l.end.at.hi) {
 		return true
 	}
 	return !w.cared(l, m.at)
@@ -127,8 +127,7 @@ func (w *wire) orphanAt(l *life, m meet) bool {
 // was alive, and making it, counting on it or giving it back.
 func (w *wire) cared(l *life, at when) bool {
 	for _, t := range []time.Duration{at.lo, at.hi} {
-		making := slices.ContainsFunc(l.ops, func(op int) bool { return w.openAt(op, t) })
-		if w.attends(l.client, l.lock, t) || making && t < w.crashOf(l.client) {
+		if w.attends(l.client, l.lock, t) || w.openAt(l.op, t) && t < w.crashOf(l.client) {
 			return true
 		}
 	}
@@ -144,7 +143,7 @@ func (w *wire) outlasted(l *life, op int) bool {
 	last := l.terms[len(l.terms)-1]
 	switch {
 	case l.over != nil && l.over.client != l.client && stale:
-		return !slices.Contains(l.over.ops, op)
+		return l.over.op != op
 	case l.end == nil:
 		return (last.ttl || stale) && !granted
 	case l.end.how == expired:
@@ -217,7 +216,7 @@ func (w *wire) orphaned(o *orphan) Finding {
 
 // abandoned tells how a claim came to be nobody's.
 func (w *wire) abandoned(l *life) string {
-	op := l.ops[len(l.ops)-1]
+	op := l.op
 	p, isAcquire := w.acquired(op)
 	set := fmt.Sprintf("c%d's %s had set it at %s", l.client, w.name(l.cmd), seconds(l.at.lo))
 	crash, crashed := w.crashes[l.client]
@@ -342,7 +341,7 @@ func (w *wire) lastUnowned(l *life, start, now time.Duration) *term {
 	n := 0
 	var last *term
 	for i, t := range l.terms {
-		if i == 0 || t.at.lo < start || slices.Contains(l.ops, w.Commands[t.cmd].Op) || !w.unowned(t, l) {
+		if i == 0 || t.at.lo < start || w.Commands[t.cmd].Op == l.op || !w.unowned(t, l) {
 			continue
 		}
 		n++

@@ -100,12 +100,9 @@ func (w *wire) trespass(s strike) (findings []Finding, doubt string) {
 		return nil, "" // its own claim is on the key too
 	}
 	for _, l := range s.on {
-		until, granted := w.grantedUntil(l)
-		if l.client == who || !granted || s.at.lo >= until {
+		until := w.grantedUntil(l)
+		if l.client == who || s.at.lo >= until {
 			continue
-		}
-		if l.copied && w.isScript(s.cmd) {
-			continue // an owner-checked script found its own value: the copy was older
 		}
 		if s.at.hi > until || !s.sure || !l.sure || l.copied || s.blind {
 			doubt = fmt.Sprintf("whether %s still carried c%d's grant of %s when c%d's %s ran at %s cannot be told",
@@ -117,26 +114,33 @@ func (w *wire) trespass(s strike) (findings []Finding, doubt string) {
 	return findings, doubt
 }
 
-// grantedUntil is when the owner stopped believing in what l put there; not
-// granted if it never believed.
-func (w *wire) grantedUntil(l *life) (until time.Duration, granted bool) {
-	for _, op := range l.ops {
-		p, isAcquire := w.acquired(op)
-		if !isAcquire || p.Complete == nil {
-			continue
-		}
-		if i, ok := w.holdOf[p.Complete.Index]; ok {
-			until, granted = max(until, w.holds[i].To), true
-		}
+// grantedUntil is when the owner stopped believing in what l put there; 0 if it
+// never believed.
+func (w *wire) grantedUntil(l *life) time.Duration {
+	if h := w.hold(l); h != nil {
+		return h.To
 	}
-	return until, granted
+	return 0
+}
+
+// hold is the hold that the claim belongs to; nil if its acquire did not end
+// with ok.
+func (w *wire) hold(l *life) *Hold {
+	p, isAcquire := w.acquired(l.op)
+	if !isAcquire || p.Complete == nil {
+		return nil
+	}
+	if i, ok := w.holdOf[p.Complete.Index]; ok {
+		return &w.holds[i]
+	}
+	return nil
 }
 
 func (w *wire) robbery(s strike, l *life, until time.Duration) Finding {
 	c := w.Commands[s.cmd]
 	f := Finding{
 		Cause: ForeignDelete, Lock: l.lock, Clients: []int{c.Client, l.client}, From: s.at.lo, To: max(s.at.lo, within(w.Evidence, until)),
-		Commands: w.indexOf(l.cmd, s.cmd), Ops: w.entries(append(slices.Clone(l.ops), c.Op)...),
+		Commands: w.indexOf(l.cmd, s.cmd), Ops: w.entries(l.op, c.Op),
 	}
 	did := "removed"
 	if s.kind == history.EffectExpire {

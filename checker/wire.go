@@ -21,8 +21,8 @@ type life struct {
 	client           int
 	lock             string
 	mode             history.Mode
-	ops              []int // the invocations whose commands set it, in order; -1 for a command of none
-	cmd              int   // place in the log of the command that set it first
+	op               int // the invocation whose command set it; -1 for none
+	cmd              int // place of that command in the log
 	at               when
 	seq              int
 	value            string
@@ -307,7 +307,7 @@ func (w *wire) copy(lives []*life, node string) []*life {
 	for _, l := range lives {
 		c := *l
 		c.node, c.copied = node, true
-		c.terms, c.ops = slices.Clone(l.terms), slices.Clone(l.ops)
+		c.terms = slices.Clone(l.terms)
 		w.bear(&c)
 		copies = append(copies, &c)
 	}
@@ -317,9 +317,7 @@ func (w *wire) copy(lives []*life, node string) []*life {
 // bear enters a life into the book.
 func (w *wire) bear(l *life) {
 	w.lives = append(w.lives, l)
-	for _, op := range l.ops {
-		w.byOp[op] = append(w.byOp[op], l)
-	}
+	w.byOp[l.op] = append(w.byOp[l.op], l)
 	if !slices.Contains(w.holders[l.lock], l.key) {
 		w.holders[l.lock] = append(w.holders[l.lock], l.key)
 	}
