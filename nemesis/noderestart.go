@@ -153,32 +153,63 @@ func (w World) restarts(d testbed.Durability, r *rand.Rand) []Plan {
 	return w.pack(moves, 3, r)
 }
 
-// cutAndRestart restarts one node while the lock is held by exactly a quorum:
-// before, one client is cut from all nodes that it can do without. What it left
-// on those must have expired first. They are the last, so that it has asked the
-// others by the time it waits for them.
+// cutAndRestart restarts one node while the lock is held by exactly a quorum of
+// which it is one: before, each client is cut from all nodes that it can do
+// without, others for each, so that another client needs that node only. What
+// was left on the nodes by then must have expired first.
 func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
-	if len(w.Nodes) <= w.Claims.Quorum || w.Claims.Quorum < 2 {
+	ring := w.ring()
+	if ring == nil {
 		return nil, false
 	}
-	lonely := r.IntN(w.Clients)
 	cutOff := Action{
-		ID: 1, Fault: "partition", Idea: "a client can get no more than a quorum", Client: lonely,
-		At: w.TTL / 10, By: w.TTL / 2, Nodes: w.Nodes[w.Claims.Quorum:], Direction: testbed.Both,
+		ID: 1, Fault: "partition", Idea: "each client can get no more than a quorum", Client: history.NoClient,
+		At: w.TTL / 10, By: w.TTL / 2, Links: ring, Direction: testbed.Both,
 	}
 	cutOff.For = w.Duration - cutOff.By
-	expired := cutOff.At + w.outlast()
+	expired := cutOff.At + w.TTL + w.TTL/5 + time.Duration(r.Int64N(int64(w.TTL)/5+1)).Round(max(1, w.TTL/1000))
 	if cutOff.For <= 0 || expired+w.TTL > w.Duration {
 		return nil, false
 	}
-	restart := Action{
-		ID: 2, Fault: "node-restart", Idea: fmt.Sprintf("restart (%s) of one node of the quorum", d),
-		At: expired, By: cutOff.At + cutOff.For, Client: history.NoClient,
-		Point: &Trigger{Clients: []int{lonely}, Step: stepHold},
-		Nodes: w.Nodes[:1], Durability: d, Quorum: w.Claims.Quorum,
+	node := w.Nodes[w.Claims.Quorum-1]
+	p := Plan{cutOff}
+	for i := range 3 {
+		a := Action{
+			ID: i + 2, Fault: "node-restart", Idea: fmt.Sprintf("restart (%s) of one node of exactly a quorum", d),
+			At: expired, By: cutOff.At + cutOff.For, Client: history.NoClient,
+			Point: &Trigger{Clients: w.sharing(node), Step: stepHold},
+			Nodes: []string{node}, Durability: d, Quorum: w.Claims.Quorum,
+		}
+		if i > 0 {
+			a.At, a.After, a.Delay = 0, i+1, w.TTL+w.TTL/10
+		}
+		p = append(p, a)
 	}
-	again := restart
-	again.ID, again.At, again.After, again.Delay = 3, 0, 2, time.Duration(1.1*float64(w.TTL))
-	again.Nodes = w.Nodes[1:2]
-	return Plan{cutOff, restart, again}, true
+	return p, true
+}
+
+// sharing are the clients that, in a ring, have no other node than this in
+// common with some other client; all clients if there are none.
+func (w World) sharing(node string) []int {
+	reached := make([][]string, w.Clients)
+	for c := range reached {
+		for _, n := range w.Nodes {
+			if !slices.Contains(w.ring(), testbed.Link{From: clientName(c), To: n}) {
+				reached[c] = append(reached[c], n)
+			}
+		}
+	}
+	var clients []int
+	for c := range reached {
+		for d := range reached {
+			common := slices.DeleteFunc(slices.Clone(reached[c]), func(n string) bool { return !slices.Contains(reached[d], n) })
+			if c != d && slices.Equal(common, []string{node}) && !slices.Contains(clients, c) {
+				clients = append(clients, c)
+			}
+		}
+	}
+	if clients == nil {
+		return w.everyone()
+	}
+	return clients
 }
