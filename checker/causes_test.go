@@ -111,6 +111,36 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 			s.give(1250, 1, "1", s.cad("t1")...)
 			s.give(1300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: lease-outlived"}},
+		{"a restarted node grants by a script", "lua-setnx-expire-owner", func(s *story) {
+			enter := func(v string) []string { return s.script("setnx-then-expire", []string{"lock"}, v, "1") }
+			s.take(10, 0, "1", enter("handle-zero")...)
+			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.nemesis(150, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "all keys"})
+			s.take(200, 1, "1", enter("handle-one")...)
+			s.give(250, 1, "1", s.cad("handle-one")...)
+			s.give(300, 0, "0", s.cad("handle-zero")...)
+		}, []string{"exclusion: server-lost-key"}},
+		{"a script that grants in the millisecond of the expiry", "lua-setnx-expire-owner", func(s *story) {
+			enter := func(v string) []string { return s.script("setnx-then-expire", []string{"lock"}, v, "1") }
+			s.take(10, 0, "1", enter("handle-zero")...)
+			s.take(1010, 1, "1", enter("handle-one")...)
+			s.give(1050, 1, "1", s.cad("handle-one")...)
+			s.give(1100, 0, "0", s.cad("handle-zero")...)
+		}, []string{"exclusion: lease-outlived"}},
+		{"a key that was to live until an instant", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "t0", "NX")
+			s.cmd(12, 0, "1", "PEXPIREAT", "lock", "1700000000000")
+			s.take(500, 1, "OK", setPX("t1")...)
+			s.give(550, 1, "1", s.cad("t1")...)
+			s.give(600, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: lease-outlived"}},
+		{"a set that keeps the key's life", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.cmd(500, 0, "OK", "SET", "lock", "t0", "XX", "KEEPTTL")
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.give(1150, 1, "1", s.cad("t1")...)
+			s.give(1200, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: lease-outlived"}},
 		{"a promoted replica never had the key", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})

@@ -1,7 +1,9 @@
 package checker
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -45,6 +47,19 @@ func TestOwnershipIsViolatedByWhatHitsAnothersGrant(t *testing.T) {
 			s.give(50, 0, "1", "DEL", "lock")
 			s.give(60, 1, "0", "DEL", "lock")
 		}, []string{"exclusion: server-lost-key", "ownership: foreign-delete"}},
+		{"a DEL of a promoted node's key, whose value was seen there", "set-nx-ex-get-del", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "token-zero", "EX", "1", "NX")
+			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
+			s.node = "n1"
+			s.cmd(25, 1, quoted("token-zero"), "GET", "lock")
+			s.cmd(30, 1, "1", "DEL", "lock")
+			s.give(40, 0, "nil", "GET", "lock")
+		}, []string{"ownership: foreign-delete"}},
+		{"a DEL of a hash takes every owner's field", "reentrant-hash", func(s *story) {
+			s.take(10, 0, "1", "HSET", "lock", "field-zero", "1")
+			s.give(20, 1, "1", "DEL", "lock")
+			s.give(30, 0, "0", "HDEL", "lock", "field-zero")
+		}, []string{"ownership: foreign-delete"}},
 		{"a watchdog of a failed attempt on independent nodes", "redlock-naive", func(s *story) {
 			s.vote(10, 0, "t0", allNodes, nil)
 			s.node = "n3"
@@ -127,6 +142,23 @@ func TestOwnershipAccusesNobodyOfWhatIsRight(t *testing.T) {
 				s.done(at+1, c, history.OK)
 			}
 		}, nil},
+		{"an EXPIRE of a hash in which one has a field of one's own", "reentrant-hash", func(s *story) {
+			s.e.Claims.ReadWrite = true // so that both may be in
+			for c := range 2 {
+				s.invoke(float64(9+10*c), c, history.FAcquire, history.Read)
+				s.cmd(float64(10+10*c), c, "1", "HSET", "lock", fmt.Sprint("field-", c), "1")
+				s.done(float64(11+10*c), c, history.OK)
+			}
+			s.cmd(30, 0, "1", "EXPIRE", "lock", "1")
+		}, nil},
+		{"a script that gives its key a life before it sets it", "set-nx-px", func(s *story) {
+			s.e.Claims.Scripts = []history.Script{{Name: "enter", SHA1: "abc", Effects: map[string][]history.Effect{
+				"1": {{Kind: history.EffectExpire, TTLArg: 1, TTLUnit: time.Millisecond}, {Kind: history.EffectSet}},
+			}}}
+			enter := []string{"EVALSHA", "abc", "1", "lock", "1000"}
+			s.take(10, 0, "1", enter...)
+			s.take(20, 1, "1", enter...)
+		}, []string{"exclusion: race"}},
 		{"a script by its source, after NOSCRIPT", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.invoke(20, 0, history.FRelease)
@@ -174,6 +206,13 @@ func TestOwnershipIsUnknownWhereTheWireDoesNotTell(t *testing.T) {
 			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
 			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
 			s.node = "n1"
+			s.cmd(30, 1, "1", "DEL", "lock")
+			s.give(40, 0, "0", "DEL", "lock")
+		}, []string{"ownership: unknown"}},
+		{"a DEL of a restarted node's key may hit an older grant", "set-nx-ex", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.nemesis(21, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "the last second"})
 			s.cmd(30, 1, "1", "DEL", "lock")
 			s.give(40, 0, "0", "DEL", "lock")
 		}, []string{"ownership: unknown"}},
