@@ -71,7 +71,7 @@ type run struct {
 
 	mu       sync.Mutex // judging: one trial at a time, so that running trials keep a core
 	trials   []Trial
-	spoilt   []job // trials to be run again: the machine had stalled the harness
+	spoilt   []spoilt // in this round
 	progress Progress
 	err      error // the first of storing or of the sink
 }
@@ -113,23 +113,6 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	r.progress.Total = len(probes) + len(jobs)
 	r.rounds(ctx, jobs)
 	return r.finish(ctx)
-}
-
-// retries is how often a trial is run again that the machine spoilt.
-const retries = 2
-
-// rounds runs jobs, and then those again whose violations prove nothing because
-// the harness itself stalled: fewer at a time, so that the machine has peace.
-func (r *run) rounds(ctx context.Context, jobs []job) {
-	r.spoilt = nil
-	parallel := r.Config.Parallel
-	r.pool(ctx, jobs, parallel)
-	for range retries {
-		again := r.spoilt
-		r.spoilt = nil
-		parallel = max(1, parallel/3)
-		r.pool(ctx, again, parallel)
-	}
 }
 
 func (r *run) saveInfo() error { return writeJSON(filepath.Join(r.store.dir, CampaignFile), r.info) }
@@ -227,13 +210,14 @@ func (r *run) judge(ctx context.Context, t Trial, j job, f *folder, e history.Ev
 		r.planner.points[pair{t.Spec.Lock, t.Spec.Workload}] = nemesis.Points(e.Commands)
 	}
 	if _, stalled := checker.Stalled(e); stalled && err == nil && t.Outcome == Unknown && j.again < retries {
-		if err := f.remove(); err != nil && r.err == nil {
-			r.err = err
-		}
-		j.again++
-		r.spoilt = append(r.spoilt, j)
+		r.spoilt = append(r.spoilt, spoilt{job: j, trial: t, folder: f})
 		return
 	}
+	r.record(ctx, t, f, e)
+}
+
+// record stores a judged trial and counts it. The caller holds mu.
+func (r *run) record(ctx context.Context, t Trial, f *folder, e history.Evidence) {
 	if err := r.keep(ctx, &t, f, e); err != nil && r.err == nil {
 		r.err = err
 	}

@@ -252,9 +252,8 @@ func TestConfigurationErrorsNameTheFlag(t *testing.T) {
 	}
 }
 
-// TestATrialThatAStallSpoiltIsRunAgainAtMostTwice: what looks like two holders
-// while the harness itself was not scheduled proves nothing.
-func TestATrialThatAStallSpoiltIsRunAgainAtMostTwice(t *testing.T) {
+// TestATrialThatAStallSpoiltIsRunAgain: what looks like two holders while the harness itself was not scheduled proves nothing.
+func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
 	s, err := createStore(t.TempDir(), "compare", time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -279,21 +278,45 @@ func TestATrialThatAStallSpoiltIsRunAgainAtMostTwice(t *testing.T) {
 	}
 	e := history.Evidence{Ops: rec.Ops(), Claims: history.Claims{Quorum: 1, TTL: spec.Options.TTL}}
 
-	r := &run{store: s}
-	for again := range retries + 1 {
+	// at runs the trial's verdict, as of its run number again, through r.
+	at := func(r *run, again int) {
 		f, err := s.folder(storedSpec{Spec: spec})
 		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.history.WriteString(acquired); err != nil {
 			t.Fatal(err)
 		}
 		if err := f.close(); err != nil {
 			t.Fatal(err)
 		}
 		r.judge(t.Context(), Trial{Spec: spec, Again: again}, job{spec: spec, again: again}, f, e, nil)
-		if again < retries && (len(r.spoilt) != again+1 || len(r.trials) > 0) {
-			t.Fatalf("run %d: %d set aside, %d recorded", again+1, len(r.spoilt), len(r.trials))
+	}
+	t.Run("twice", func(t *testing.T) {
+		r := &run{store: s}
+		for again := range retries {
+			at(r, again)
+			if jobs := r.again(t.Context(), 5); len(jobs) != 1 || jobs[0].again != again+1 || len(r.trials) > 0 {
+				t.Fatalf("run %d: again %+v, recorded %d", again+1, jobs, len(r.trials))
+			}
 		}
-	}
-	if len(r.spoilt) != retries || len(r.trials) != 1 || r.trials[0].Outcome != Unknown || r.trials[0].Again != retries || r.err != nil {
-		t.Errorf("%d set aside, recorded %+v, %v", len(r.spoilt), r.trials, r.err)
-	}
+		at(r, retries)
+		if len(r.spoilt) > 0 || len(r.trials) != 1 || r.trials[0].Outcome != Unknown || r.trials[0].Again != retries || r.err != nil {
+			t.Errorf("%d set aside, recorded %+v, %v", len(r.spoilt), r.trials, r.err)
+		}
+	})
+	t.Run("not beyond the budget", func(t *testing.T) {
+		r := &run{store: s}
+		at(r, 0)
+		if jobs := r.again(t.Context(), 0); len(jobs) > 0 || len(r.trials) != 1 || r.trials[0].Dir == "" || r.err != nil {
+			t.Errorf("again %+v, recorded %+v, %v", jobs, r.trials, r.err)
+		}
+	})
+	t.Run("not where another trial has decided", func(t *testing.T) {
+		r := &run{store: s, trials: []Trial{{Spec: spec, Outcome: Violated}}}
+		at(r, 0)
+		if jobs := r.again(t.Context(), 5); len(jobs) > 0 || len(r.trials) != 2 || r.err != nil {
+			t.Errorf("again %+v, recorded %d, %v", jobs, len(r.trials), r.err)
+		}
+	})
 }

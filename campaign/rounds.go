@@ -1,0 +1,65 @@
+package campaign
+
+import (
+	"context"
+	"slices"
+)
+
+// retries is how often a trial is run again that the machine spoilt.
+const retries = 2
+
+// spoilt is a trial that is unknown because the harness itself was not
+// scheduled for so long that a violation proves nothing.
+type spoilt struct {
+	job    job
+	trial  Trial
+	folder *folder
+}
+
+// rounds runs jobs, and then those again that the machine spoilt and that could
+// still change their cell: fewer at a time, so that the machine has peace, and
+// a tenth of all at most, so that a busy one costs a little time and no more.
+func (r *run) rounds(ctx context.Context, jobs []job) {
+	parallel, budget := r.Config.Parallel, max(10, len(jobs)/10)
+	r.pool(ctx, jobs, parallel)
+	for range retries {
+		again := r.again(ctx, budget)
+		budget -= len(again)
+		parallel = max(1, parallel/3)
+		r.pool(ctx, again, parallel)
+	}
+	r.again(ctx, 0)
+}
+
+// again takes up to n of the spoilt trials to be run once more, and records the
+// others as the unknown that they are.
+func (r *run) again(ctx context.Context, n int) []job {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var jobs []job
+	for _, s := range r.spoilt {
+		if len(jobs) < n && ctx.Err() == nil && !r.decided(s.job.spec) {
+			if err := s.folder.remove(); err != nil && r.err == nil {
+				r.err = err
+			}
+			s.job.again++
+			jobs = append(jobs, s.job)
+			continue
+		}
+		// Its evidence was let go of, not to keep hundreds in memory.
+		record, err := LoadRecord(s.folder.path)
+		if err != nil && r.err == nil {
+			r.err = err
+		}
+		r.record(ctx, s.trial, s.folder, record.Evidence)
+	}
+	r.spoilt = nil
+	return jobs
+}
+
+// decided says whether the cell of s has a verdict that outranks unknown.
+func (r *run) decided(s Spec) bool {
+	return slices.ContainsFunc(r.trials, func(t Trial) bool {
+		return t.Violation() && t.Spec.Lock == s.Lock && t.Spec.Fault == s.Fault
+	})
+}
