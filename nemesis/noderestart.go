@@ -117,19 +117,22 @@ func holds(keys []history.KeyState, k history.KeyState) bool {
 }
 
 func restartPlans(w World, r *rand.Rand) []Plan {
-	var plans []Plan
 	durabilities := []testbed.Durability{testbed.Volatile, testbed.EverySec, testbed.Always}
-	if len(w.Nodes) > 1 {
-		for _, d := range durabilities {
-			if p, ok := w.cutAndRestart(d, r); ok {
-				plans = append(plans, p)
-			}
+	var plans, more []Plan
+	for _, d := range durabilities {
+		whole := w.restarts(d, r)
+		p, ok := w.cutAndRestart(d, r)
+		switch {
+		case ok && d == testbed.Volatile:
+			// What loses most is tried both ways before the others.
+			plans = append(append(plans, p), whole...)
+		case ok:
+			plans, more = append(plans, p), append(more, whole...)
+		default:
+			plans = append(plans, whole...)
 		}
 	}
-	for _, d := range durabilities {
-		plans = append(plans, w.restarts(d, r)...)
-	}
-	return plans
+	return append(plans, more...)
 }
 
 // restarts are plans of restarts of a quorum of nodes.
