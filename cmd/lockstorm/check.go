@@ -65,14 +65,11 @@ func (a *app) check(ctx context.Context, path, model string, asJSON bool) error 
 	}
 	switch {
 	case model != "":
-		if _, err := campaign.Choose("model", []string{model}, modelNames()); err != nil {
+		i := slices.Index(modelNames(), model)
+		if i < 0 {
 			return campaign.Inputf("--model %q: expected one of %s", model, strings.Join(modelNames(), ", "))
 		}
-		for _, m := range models {
-			if m.name == model {
-				record.Evidence.Claims = m.claims
-			}
-		}
+		record.Evidence.Claims = models[i].claims
 	case record.Spec == nil:
 		return campaign.Inputf("%s: no %s beside it that says what was promised: expected --model %s",
 			path, campaign.SpecFile, strings.Join(modelNames(), ", "))

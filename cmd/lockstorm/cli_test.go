@@ -39,6 +39,7 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 	broken := file(t, "broken.json", `{"ttl":`)
 	unknown := file(t, "unknown.json", `{"lokcs": "all"}`)
 	wrong := file(t, "wrong.json", `{"trials": "many"}`)
+	history := file(t, "history.jsonl", "")
 	nested := file(t, "nested.json", `{"locks": {"a": 1}}`)
 	tests := []struct {
 		name string
@@ -53,6 +54,8 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 		{"unknown fault", []string{"run", "--faults", "client-pose"}, `unknown fault "client-pose": did you mean client-pause`},
 		{"unknown workload", []string{"run", "--workloads", "mutexx"}, `unknown workload "mutexx": did you mean mutex`},
 		{"unknown testbed", []string{"run", "--testbed", "proces"}, `unknown testbed "proces": did you mean process`},
+		{"several testbeds", []string{"run", "--testbed", "all"}, `unknown testbed "all": did you mean`},
+		{"several models", []string{"check", history, "--model", "all"}, `--model "all": expected one of mutex`},
 		{"testbed that is not there", []string{"run", "--testbed", "absent"}, "--testbed absent: no redis-server on PATH"},
 		{"impossible number", []string{"run", "--clients", "0"}, "--clients 0: expected at least 1"},
 		{"no configuration file", []string{"run", "--config", "/nonexistent"}, "--config /nonexistent: no such file"},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ func configFlags(flags *pflag.FlagSet, path string) error {
 		return campaign.Inputf("--config %s: expected a JSON object of flag names and values: %w", path, err)
 	}
 	offered := slices.DeleteFunc(flagNames(flags), func(n string) bool { return n == "config" || n == "help" })
-	for _, name := range sortedKeys(values) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(offered, name) {
 			return campaign.Inputf("--config %s: unknown name %q: did you mean %q?", path, name, campaign.Nearest(name, offered))
 		}
@@ -63,15 +64,6 @@ func configFlags(flags *pflag.FlagSet, path string) error {
 		}
 	}
 	return nil
-}
-
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // flagText writes a JSON value as it would be written on the command line.

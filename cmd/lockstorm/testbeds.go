@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/process"
@@ -22,19 +24,15 @@ var testbeds = []testbedChoice{{
 
 // testbed makes the one of that name; done takes it down.
 func (a *app) testbed(name string) (tb testbed.Testbed, done func() error, err error) {
-	var names []string
-	for _, c := range a.testbeds {
-		names = append(names, c.Name)
-	}
-	if _, err := campaign.Choose("testbed", []string{name}, names); err != nil {
-		return nil, nil, err
-	}
-	for _, c := range a.testbeds {
-		if c.Name == name {
-			tb, err = c.New()
+	i := slices.IndexFunc(a.testbeds, func(c testbedChoice) bool { return c.Name == name })
+	if i < 0 {
+		var names []string
+		for _, c := range a.testbeds {
+			names = append(names, c.Name)
 		}
+		return nil, nil, campaign.Inputf("unknown testbed %q: did you mean %s? (lockstorm list testbeds)", name, campaign.Nearest(name, names))
 	}
-	if err != nil {
+	if tb, err = a.testbeds[i].New(); err != nil {
 		return nil, nil, campaign.Inputf("--testbed %s: %w", name, err)
 	}
 	done = func() error { return nil }
