@@ -1,154 +1,16 @@
 package workloads
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
-
-// world is an Env without Redis: its locks live in memory, its clock is the
-// bubble's, and at, if set, is called at each step.
-type world struct {
-	start time.Time
-	skew  time.Duration
-	at    func(client int, step string) error
-}
-
-func (w *world) Now() time.Duration                         { return time.Since(w.start) }
-func (w *world) At(testbed.Point, func(testbed.Hit)) func() { return func() {} }
-func (w *world) Client(i int) testbed.Client                { return &client{w, i} }
-func (c *client) Open(int)                                  {}
-func (c *client) Locks() *locks.Client                      { return &locks.Client{Now: c.now} }
-func (c *client) now() time.Time                            { return time.Now().Add(c.w.skew) }
-func (c *client) Step(ctx context.Context, name string) (err error) {
-	if c.w.at != nil {
-		err = c.w.at(c.i, name)
-	}
-	return errors.Join(err, ctx.Err())
-}
-
-type client struct {
-	w *world
-	i int
-}
-
-// server is the truth behind all memoryLocks of a trial: who holds what.
-type server struct {
-	mu      sync.Mutex
-	owner   map[string]int // lock → client + 1; 0 = free
-	count   map[string]int
-	readers map[string]int
-}
-
-type memoryLock struct {
-	s        *server
-	client   int
-	key      string
-	mode     history.Mode
-	deadline func() time.Time
-	lost     chan struct{}
-	unlock   func() error // instead of a plain release
-	try      func() error // before anything else
-}
-
-func (l *memoryLock) Read() locks.Lock  { r := *l; r.mode = history.Read; return &r }
-func (l *memoryLock) Write() locks.Lock { w := *l; w.mode = history.Write; return &w }
-
-func (l *memoryLock) TryLock(context.Context) (locks.Lease, error) {
-	time.Sleep(time.Millisecond)
-	if l.try != nil {
-		if err := l.try(); err != nil {
-			return locks.Lease{Token: "sent"}, err
-		}
-	}
-	l.s.mu.Lock()
-	defer l.s.mu.Unlock()
-	own := l.s.owner[l.key]
-	lease := locks.Lease{Token: "t", LostC: l.lost}
-	if l.deadline != nil {
-		lease.Deadline = l.deadline()
-	}
-	switch {
-	case l.mode == history.Read && own == 0:
-		l.s.readers[l.key]++
-	case l.mode != history.Read && (own == 0 || own == l.client+1) && l.s.readers[l.key] == 0:
-		l.s.owner[l.key] = l.client + 1
-		l.s.count[l.key]++
-	default:
-		return locks.Lease{}, locks.ErrBusy
-	}
-	return lease, nil
-}
-
-func (l *memoryLock) Unlock(context.Context, locks.Lease) error {
-	time.Sleep(time.Millisecond)
-	if l.unlock != nil {
-		return l.unlock()
-	}
-	l.s.mu.Lock()
-	defer l.s.mu.Unlock()
-	if l.mode == history.Read {
-		l.s.readers[l.key]--
-		return nil
-	}
-	if l.s.count[l.key]--; l.s.count[l.key] == 0 {
-		l.s.owner[l.key] = 0
-	}
-	return nil
-}
-
-var options = Options{
-	Clients: 3, Keys: 1, TTL: time.Second, Hold: 100 * time.Millisecond, Rest: 50 * time.Millisecond,
-	Retry: 50 * time.Millisecond, Duration: 3 * time.Second, Margin: 500 * time.Millisecond, Seed: 7,
-}
-
-// play runs a workload in virtual time and returns its history.
-func play(t *testing.T, name string, w *world, opts Options, adapt func(*memoryLock)) (ops []history.Op, err error) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		w.start = time.Now()
-		rec := history.NewRecorder(nil, w.Now)
-		s := &server{owner: map[string]int{}, count: map[string]int{}, readers: map[string]int{}}
-		healed := make(chan struct{})
-		time.AfterFunc(opts.Duration, func() {
-			if _, err := rec.Event(history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FHealed}); err != nil {
-				t.Error(err)
-			}
-			close(healed)
-		})
-		load, ok := ByName(name)
-		if !ok {
-			t.Fatalf("no workload %q", name)
-		}
-		err = load.Body(t.Context(), World{
-			Env: w, Opts: opts, Rec: rec, Healed: healed,
-			Claims: history.Claims{Lock: "memory", TTL: opts.TTL, KeyTTL: opts.TTL, Recovery: opts.TTL},
-			Make: func(client int) (locks.Maker, error) {
-				return func(key string, _ time.Duration) (locks.Lock, error) {
-					l := &memoryLock{s: s, client: client, key: key}
-					if adapt != nil {
-						adapt(l)
-					}
-					return l, nil
-				}, nil
-			},
-		})
-		ops = rec.Ops()
-	})
-	if _, perr := history.Pairs(ops); perr != nil {
-		t.Errorf("impossible history: %v", perr)
-	}
-	return ops, err
-}
 
 func count(ops []history.Op, match func(history.Op) bool) (n int) {
 	for _, op := range ops {
