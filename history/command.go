@@ -3,6 +3,7 @@ package history
 import (
 	"encoding/base64"
 	"encoding/json"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -43,6 +44,13 @@ type Command struct {
 
 // Ran says whether the command certainly ran on its node.
 func (c Command) Ran() bool { return c.Served > 0 }
+
+// Failed says whether the node's reply is an error, so that the command did
+// nothing: one that begins with its kind in capitals ("READONLY You can't …").
+func (c Command) Failed() bool {
+	kind, rest, found := strings.Cut(strings.TrimPrefix(string(c.Reply), "-"), " ")
+	return found && rest != "" && kind != "" && strings.Trim(kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
+}
 
 // Bytes is a string that may hold any bytes. In JSON it is a string if it is
 // valid UTF-8, else {"base64": …}.

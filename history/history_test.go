@@ -252,3 +252,22 @@ func FuzzReadOps(f *testing.F) {
 		}
 	})
 }
+
+func TestACommandFailedIfItsReplyIsAnError(t *testing.T) {
+	tests := map[Bytes]bool{
+		"ERR unknown command":                             true,
+		"READONLY You can't write against a read replica": true,
+		"NOSCRIPT No matching script.":                    true,
+		"OK":                                              false,
+		"nil":                                             false,
+		"1":                                               false,
+		`"ERR in a value"`:                                false,
+		"[OK nil]":                                        false,
+		"":                                                false,
+	}
+	for reply, want := range tests {
+		if got := (Command{Reply: reply}).Failed(); got != want {
+			t.Errorf("reply %s: got failed %v, want %v", reply, got, want)
+		}
+	}
+}

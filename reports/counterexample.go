@@ -63,7 +63,7 @@ func verdictRows(b *strings.Builder, v checker.Verdict) {
 	}
 }
 
-// trialWords are FAULTS.md's words for a trial's outcome.
+// trialWords are a cell's words for a trial's outcome.
 func trialWords(t campaign.Trial) string {
 	c := campaign.Cell{Verdict: t.Outcome, Kind: t.Kind, Exercised: 1, Trials: 1}
 	for _, f := range t.Flaws {

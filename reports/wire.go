@@ -250,7 +250,7 @@ func (l *keyLog) finish() {
 
 // effects says what a command that ran did to keys, as far as its reply tells.
 func effects(c history.Command, scripts []history.Script) []effect {
-	if len(c.Args) < 2 {
+	if len(c.Args) < 2 || c.Failed() {
 		return nil
 	}
 	name := strings.ToUpper(string(c.Args[0]))
@@ -258,9 +258,6 @@ func effects(c history.Command, scripts []history.Script) []effect {
 		return scriptEffects(name, c, scripts)
 	}
 	key, reply := string(c.Args[1]), string(c.Reply)
-	if strings.HasPrefix(reply, "ERR") {
-		return nil
-	}
 	arg := func(i int, unit time.Duration) time.Duration { return duration(c.Args, i, unit) }
 	changed := reply != "nil" && reply != "0"
 	switch name {
@@ -332,7 +329,7 @@ func scriptEffects(name string, c history.Command, scripts []history.Script) []e
 	}
 	i := slices.IndexFunc(scripts, func(s history.Script) bool { return s.SHA1 == sum })
 	n, err := strconv.Atoi(string(c.Args[2]))
-	if i < 0 || err != nil || n < 0 || 3+n > len(c.Args) || strings.HasPrefix(string(c.Reply), "ERR") || strings.HasPrefix(string(c.Reply), "NOSCRIPT") {
+	if i < 0 || err != nil || n < 0 || 3+n > len(c.Args) {
 		return nil
 	}
 	declared, ok := scripts[i].Effects[string(c.Reply)]

@@ -52,6 +52,10 @@ func TestKeyLifeFollowsCommands(t *testing.T) {
 		{"a command that was not seen to run does nothing", func(p *tape) {
 			p.command(0, "n0", 1, "", "SET k a PX 1000 NX").Served = 0
 		}, nil},
+		{"a command that its node refused does nothing", func(p *tape) {
+			p.command(0, "n0", 1, "OK", "SET k a PX 1000 NX")
+			p.command(1, "n0", 5, "READONLY You can't write against a read only replica.", "DEL k")
+		}, []string{"c0 2ms-6.8ms "}},
 		{"nodes have keys of their own", func(p *tape) {
 			p.command(0, "n0", 1, "1", "SETNX k a")
 			p.command(1, "n1", 2, "1", "SETNX k a")
