@@ -64,8 +64,8 @@ type Effect struct {
 	// Field is set if only one field of a hash was concerned: other owners'
 	// fields stay.
 	Field bool `json:"field,omitempty"`
-	// TTL, for EffectExpire and for an EffectSet with a life: which of ARGV
-	// (from 1) holds it; 0 = none.
+	// TTLArg is which of ARGV, from 1, holds the life of an EffectExpire, or of
+	// an EffectSet with one; 0 = none.
 	TTLArg int `json:"ttlArg,omitempty"`
 	// TTLUnit is the unit of that argument.
 	TTLUnit time.Duration `json:"ttlUnit,omitempty"`

@@ -162,10 +162,8 @@ func (r *Recorder) admit(op Op) error {
 func (r *Recorder) append(op Op) Op {
 	op.Index = len(r.ops)
 	op.Time = r.now()
-	// Two goroutines may read the clock in the other order than they get the
-	// lock only if it were read outside; a clock that stands still is fine.
-	if n := len(r.ops); n > 0 && op.Time < r.ops[n-1].Time {
-		op.Time = r.ops[n-1].Time
+	if n := len(r.ops); n > 0 { // a clock that broke its promise must not make a file that cannot be read
+		op.Time = max(op.Time, r.ops[n-1].Time)
 	}
 	r.ops = append(r.ops, op)
 	if r.w == nil || r.err != nil {
