@@ -86,8 +86,8 @@ type Client interface {
 	// Locks is what recipes are given.
 	Locks() *locks.Client
 	// Step marks the beginning of a step of the client's body ("acquire",
-	// "hold", "touch", "release", "rest"): commands count anew in it. It
-	// blocks while the client is paused and returns ErrCrashed once it
+	// "hold", "read", "touch", "release", "rest"): commands count anew in it.
+	// It blocks while the client is paused and returns ErrCrashed once it
 	// crashed, or ctx's error.
 	Step(ctx context.Context, name string) error
 	// Open tells the gate which invocation the following commands belong to
