@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -196,9 +197,6 @@ func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.It
 // Port is the server's port on 127.0.0.1.
 func (s *Server) Port() int { return s.port }
 
-// Dir is the server's working directory.
-func (s *Server) Dir() string { return s.dir }
-
 // PID is the server's process id.
 func (s *Server) PID() int { return s.process.Pid }
 
@@ -266,6 +264,9 @@ type output struct {
 	isUp  bool
 	write error
 }
+
+// logPrefix is process id, role, time and level of a line of Redis's log.
+var logPrefix = regexp.MustCompile(`^\d+:[A-Z] \d+ \w+ \d+ [\d:.]+ [.*#-] `)
 
 // tailLines is how many lines of log are remembered.
 const tailLines = 20

@@ -47,8 +47,8 @@ func TestServerAnswersAsSoonAsStartReturns(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(s.Dir()); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("directory %s after Close: got %v, want none", s.Dir(), err)
+	if _, err := os.Stat(s.dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("directory %s after Close: got %v, want none", s.dir, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Errorf("second Close: %v", err)

@@ -2,13 +2,9 @@ package redisserver
 
 import (
 	"os/exec"
-	"regexp"
 	"runtime"
 	"sync"
 )
-
-// logPrefix is process id, role, time and level of a line of Redis's log.
-var logPrefix = regexp.MustCompile(`^\d+:[A-Z] \d+ \w+ \d+ [\d:.]+ [.*#-] `)
 
 // A parent-death signal is sent when the *thread* that forked dies, not the
 // process, and Go ends threads as it likes. So one goroutine, locked to its
