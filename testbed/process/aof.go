@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -123,7 +123,7 @@ func commands(piece []byte) []string {
 }
 
 func printable(s string) string {
-	if q := fmt.Sprintf("%q", s); q != `"`+s+`"` || s == "" {
+	if q := strconv.Quote(s); q != `"`+s+`"` || s == "" {
 		return q
 	}
 	return s

@@ -3,7 +3,6 @@ package process
 import (
 	"bufio"
 	"bytes"
-	"strings"
 	"sync"
 	"time"
 
@@ -137,7 +136,7 @@ func (v *valve) messages() int {
 		if err != nil {
 			continue
 		}
-		switch strings.ToUpper(string(args[0])) {
+		switch testbed.CommandName(args) {
 		case "PING", "REPLCONF", "SELECT":
 		default:
 			n++
