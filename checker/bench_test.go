@@ -1,0 +1,76 @@
+package checker
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// turns is a clean history of n critical sections, taken in turns by three
+// clients, each with its busy attempts and two touches of the resource.
+func turns(n int) history.Evidence {
+	var ops []history.Op
+	now := time.Duration(0)
+	log := func(client int, f string, typ history.Type, reason history.Reason) {
+		now += 100 * time.Microsecond
+		op := history.Op{
+			Index: len(ops), Time: now, Process: history.Process(client), Client: client,
+			Type: typ, F: f, Lock: "lock-0", Reason: reason, Lease: &history.Lease{Token: fmt.Sprint("t", now)},
+		}
+		if f == history.FRead || f == history.FWrite {
+			op.Seq, op.Value = int64(len(ops)), []int64{int64(len(ops))}
+		}
+		ops = append(ops, op)
+	}
+	for i := range n {
+		holder, rival := i%3, (i+1)%3
+		log(holder, history.FAcquire, history.Invoke, "")
+		log(holder, history.FAcquire, history.OK, "")
+		log(rival, history.FAcquire, history.Invoke, "")
+		log(rival, history.FAcquire, history.Fail, history.Busy)
+		log(holder, history.FRelease, history.Invoke, "")
+		log(holder, history.FRelease, history.OK, "")
+	}
+	return history.Evidence{Ops: ops, Claims: history.Claims{TTL: time.Second, KeyTTL: time.Second}}
+}
+
+// The two deciders of exclusion, on the same histories.
+func BenchmarkExclusion(b *testing.B) {
+	for _, n := range []int{100, 1000, 10000} {
+		e := turns(n)
+		b.Run(fmt.Sprintf("sweep/%d", n), func(b *testing.B) {
+			for b.Loop() {
+				holds, err := Holds(e)
+				if err != nil || len(holds) != n {
+					b.Fatalf("got %d holds, %v; want %d", len(holds), err, n)
+				}
+				if found := sweep(holds); len(found.list) > 0 {
+					b.Fatal("overlaps in a clean history")
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("porcupine/%d", n), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := linearize(b.Context(), e); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// All oracles on one history.
+func BenchmarkJudge(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		e := turns(n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Judge(b.Context(), e); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
