@@ -2,9 +2,9 @@ package reports
 
 import (
 	"bytes"
+	"encoding/xml"
 	"fmt"
 	"image/color"
-	"io"
 	"math"
 	"regexp"
 	"strconv"
@@ -198,8 +198,8 @@ func tidy(raw []byte, what string) ([]byte, error) {
 	}
 	tag := strings.NewReplacer("\n\t", " ", ` xmlns:xlink="http://www.w3.org/1999/xlink"`, "", ">", ` role="img" font-family="Liberation Sans,Helvetica,Arial,sans-serif">`).Replace(open)
 	var title bytes.Buffer
-	if err := escapeXML(&title, what); err != nil {
-		return nil, err
+	if err := xml.EscapeText(&title, []byte(what)); err != nil {
+		return nil, fmt.Errorf("tidy picture: %w", err)
 	}
 	return []byte(strings.Replace(s, open, tag+"\n<title>"+title.String()+"</title>", 1)), nil
 }
@@ -241,8 +241,3 @@ var pageInks = []struct {
 	name string
 	ink  color.NRGBA
 }{{"paper", paper}, {"ink", ink}, {"muted", muted}, {"rule", rule}, {"wash", wash}, {"alarm", alarm}, {"doubt", doubt}}
-
-func escapeXML(w io.Writer, s string) error {
-	_, err := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;").WriteString(w, s)
-	return err
-}

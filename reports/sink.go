@@ -36,16 +36,6 @@ func New(dir string) (campaign.Sink, error) {
 	return &sink{dir: dir, glossary: registries(), details: map[string]detail{}, acquires: map[string][]time.Duration{}}, nil
 }
 
-// Render writes the reports of the campaign stored in dir again, from what is
-// on disk.
-func Render(ctx context.Context, dir string) error {
-	stored, err := campaign.Load(dir)
-	if err != nil {
-		return err
-	}
-	return stored.Report(ctx, New)
-}
-
 // sink is the one implementation of campaign.Sink.
 type sink struct {
 	dir      string

@@ -97,7 +97,11 @@ func TestTrialsWithoutViolationGetNoFiles(t *testing.T) {
 func TestRenderingAgainGivesTheSameBytes(t *testing.T) {
 	dir, _ := storedCampaign(t)
 	read := func() map[string]string {
-		if err := Render(t.Context(), dir); err != nil {
+		stored, err := campaign.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stored.Report(t.Context(), New); err != nil {
 			t.Fatal(err)
 		}
 		files := map[string]string{}
