@@ -120,7 +120,7 @@ func (c *Cell) addFlaws(flaws []Flaw) {
 	}
 }
 
-// Words are FAULTS.md's words for the cell's verdict.
+// Words are a reader's words for the cell's verdict.
 func (c Cell) Words() string {
 	switch c.Verdict {
 	case Violated:

@@ -149,7 +149,7 @@ func (f Flaw) outcome() Outcome {
 	return Violated
 }
 
-// rank orders (outcome, kind, for ever) as FAULTS.md does, worst first. An
+// rank orders (outcome, kind, for ever), worst first. An
 // undeclared violation ranks between a bug and a limit: nothing excuses it.
 func rank(o Outcome, k locks.Kind, forever bool) int {
 	kinds := map[locks.Kind]int{locks.Bug: 0, "": 1, locks.Limit: 2}

@@ -39,7 +39,7 @@ const (
 	LateCommand    Cause = "late-command"    // a ghost of an earlier attempt
 	FenceRegressed Cause = "fence-regressed" // a later grant got a smaller fence
 	OrphanedKey    Cause = "orphaned-key"    // a key with a TTL, whose owner crashed or never learnt of its grant, kept others out until it expired
-	Unclassified   Cause = "unclassified"    // cannot be told apart: exit 2, and our work
+	Unclassified   Cause = "unclassified"    // cannot be told apart: exit 2
 )
 
 // Causes returns every cause that a Finding may carry, in the order of the

@@ -52,7 +52,7 @@ type result struct {
 	evidence string
 }
 
-// faults is in the order of FAULTS.md's table.
+// faults is in the order in which lists and matrices show them.
 var faults = []Fault{
 	none,
 	clientCrash, clientPause,
