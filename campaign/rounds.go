@@ -18,9 +18,9 @@ type spoilt struct {
 
 // rounds runs jobs, and then those again that the machine spoilt and that could
 // still change their cell: fewer at a time, so that the machine has peace, and
-// a tenth of all at most, so that a busy one costs a little time and no more.
+// a twentieth of all at most, so that a busy one costs a little time and no more.
 func (r *run) rounds(ctx context.Context, jobs []job) {
-	parallel, budget := r.Config.Parallel, max(10, len(jobs)/10)
+	parallel, budget := r.Config.Parallel, max(10, len(jobs)/20)
 	r.pool(ctx, jobs, parallel)
 	for range retries {
 		again := r.again(ctx, budget)
