@@ -132,6 +132,7 @@ func newView(r result) view {
 		NotExercised: reasons(r.Matrix, campaign.NotExercised),
 		NotSupported: reasons(r.Matrix, campaign.NotSupported),
 		Oracles:      r.Glossary.Oracles,
+		Failed:       failures(r.Matrix.Failed),
 	}
 	if !r.Info.Started.IsZero() {
 		v.Started = r.Info.Started.UTC().Format("2006-01-02 15:04:05 UTC")
@@ -177,10 +178,16 @@ func newView(r result) view {
 			v.Tally = append(v.Tally, tally{w.Class, w.Word, n})
 		}
 	}
-	for _, t := range r.Matrix.Failed {
-		v.Failed = append(v.Failed, fact{fmt.Sprintf("%s under %s, %s, trial %d", t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Trial), firstLine(t.Err)})
-	}
 	return v
+}
+
+// failures names the trials that the harness could not finish, and why.
+func failures(trials []campaign.Trial) []fact {
+	var out []fact
+	for _, t := range trials {
+		out = append(out, fact{fmt.Sprintf("%s under %s, %s, trial %d", t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Trial), firstLine(t.Err)})
+	}
+	return out
 }
 
 // withReasons says of unknown cells without a reason what the first oracle that
