@@ -45,8 +45,9 @@ type Command struct {
 // Ran says whether the command certainly ran on its node.
 func (c Command) Ran() bool { return c.Served > 0 }
 
-// Failed says whether the node's reply is an error, so that the command did
-// nothing: one that begins with its kind in capitals ("READONLY You can't …").
+// Failed says whether the node's reply is an error: one that begins with its
+// kind in capitals ("READONLY You can't …"). Then the command did nothing, but
+// for a script that may have died halfway.
 func (c Command) Failed() bool {
 	kind, rest, found := strings.Cut(strings.TrimPrefix(string(c.Reply), "-"), " ")
 	return found && rest != "" && kind != "" && strings.Trim(kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
