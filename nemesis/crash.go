@@ -43,16 +43,16 @@ func crashPlans(w World, r *rand.Rand) []Plan {
 			add(w.action("client-crash", idea, p, when))
 		}
 	}
-	command("dies with its acquire half done", testbed.Before, w.between(stepAcquire))
-	add(w.during("client-crash", "dies as the holder", stepHold))
-	command("dies when its acquire is on its way", testbed.Sent, w.first(stepAcquire))
-	command("dies with its release half done", testbed.Before, w.between(stepRelease))
-	command("dies before it releases", testbed.Before, w.first(stepRelease))
-	command("dies when its lock is granted, before it knows", testbed.Replied, w.last(stepAcquire))
-	command("dies when its release is on its way", testbed.Sent, w.last(stepRelease))
+	command("dies with its acquire half done", testbed.Before, w.between(testbed.StepAcquire))
+	add(w.during("client-crash", "dies as the holder", testbed.StepHold))
+	command("dies when its acquire is on its way", testbed.Sent, w.first(testbed.StepAcquire))
+	command("dies with its release half done", testbed.Before, w.between(testbed.StepRelease))
+	command("dies before it releases", testbed.Before, w.first(testbed.StepRelease))
+	command("dies when its lock is granted, before it knows", testbed.Replied, w.last(testbed.StepAcquire))
+	command("dies when its release is on its way", testbed.Sent, w.last(testbed.StepRelease))
 	command("dies while it renews", testbed.Sent, w.renewals())
-	add(w.during("client-crash", "dies between look and touch", stepTouch))
-	command("dies before it asks", testbed.Before, w.first(stepAcquire))
+	add(w.during("client-crash", "dies between look and touch", testbed.StepTouch))
+	command("dies before it asks", testbed.Before, w.first(testbed.StepAcquire))
 	// One client must live to tell whether the lock is open again.
 	return append(w.rivals(r), w.pack(moves, min(2, w.Clients-1), r)...)
 }
@@ -62,16 +62,16 @@ func crashPlans(w World, r *rand.Rand) []Plan {
 // commands of a takeover are none that a calm trial shows: they come after the
 // last of those, and only where an acquire is more than one command.
 func (w World) rivals(r *rand.Rand) []Plan {
-	last := w.last(stepAcquire)
+	last := w.last(testbed.StepAcquire)
 	if w.Clients < 3 || len(w.Nodes) > 1 || len(last) == 0 || last[0].n < 2 || w.Claims.Recovery == 0 {
 		return nil
 	}
-	next := place{stepAcquire, last[0].node, last[0].n + 1}
+	next := place{testbed.StepAcquire, last[0].node, last[0].n + 1}
 	stall := Action{
 		Fault: "client-pause", Idea: "stalls half-way through taking over a dead client's lock",
-		Client: history.NoClient, Point: w.at(next, testbed.Before), Until: w.other(stepHold), Limit: w.retries(),
+		Client: history.NoClient, Point: w.at(next, testbed.Before), Until: w.other(testbed.StepHold), Limit: w.retries(),
 	}
-	crash := move{Action: w.during("client-crash", "dies as the holder, with two rivals waiting", stepHold)}
+	crash := move{Action: w.during("client-crash", "dies as the holder, with two rivals waiting", testbed.StepHold)}
 	p := w.sequence([]move{crash, {Action: stall}}, r)
 	if p[1].By < p[0].At+w.outlast() {
 		return nil

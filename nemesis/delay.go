@@ -38,22 +38,22 @@ func delayPlans(w World, r *rand.Rand) []Plan {
 			moves[n+i].OneConn = true
 		}
 	}
-	granted, gone := w.other(stepHold), w.timeout()+w.TTL/20
+	granted, gone := w.other(testbed.StepHold), w.timeout()+w.TTL/20
 	// A reader gets in beside a reader: there the lease must be over first.
 	var expired time.Duration
 	if w.Claims.ReadWrite {
 		expired = w.TTL + w.TTL/10
 	}
-	add("a release arrives after the next grant", w.last(stepRelease), testbed.Upstream, expired, granted, w.outlast())
-	if len(w.between(stepRelease)) > 0 {
-		add("a release's first command arrives after the next grant", w.first(stepRelease), testbed.Upstream, expired, granted, w.outlast())
+	add("a release arrives after the next grant", w.last(testbed.StepRelease), testbed.Upstream, expired, granted, w.outlast())
+	if len(w.between(testbed.StepRelease)) > 0 {
+		add("a release's first command arrives after the next grant", w.first(testbed.StepRelease), testbed.Upstream, expired, granted, w.outlast())
 	}
 	add("a renewal arrives after the next grant", w.renewals(), testbed.Upstream, expired, granted, w.outlast())
-	again := w.step(stepHold)
+	again := w.step(testbed.StepHold)
 	again.Who = Same
-	overtaken("a release arrives when its client holds the lock again", w.last(stepRelease), again, gone+2*w.outlast())
-	overtaken("a request arrives when its client has given up and cleaned up", w.first(stepAcquire), w.other(stepRest), gone+w.TTL/2)
-	add("a grant arrives late", w.last(stepAcquire), testbed.Downstream, 0, granted, w.outlast())
-	add("an acquire's later command arrives late", w.between(stepAcquire), testbed.Upstream, 0, granted, w.outlast())
+	overtaken("a release arrives when its client holds the lock again", w.last(testbed.StepRelease), again, gone+2*w.outlast())
+	overtaken("a request arrives when its client has given up and cleaned up", w.first(testbed.StepAcquire), w.other(testbed.StepRest), gone+w.TTL/2)
+	add("a grant arrives late", w.last(testbed.StepAcquire), testbed.Downstream, 0, granted, w.outlast())
+	add("an acquire's later command arrives late", w.between(testbed.StepAcquire), testbed.Upstream, 0, granted, w.outlast())
 	return w.pack(moves, 2, r)
 }

@@ -110,20 +110,20 @@ func failoverPlans(w World, r *rand.Rand) []Plan {
 	}
 	// What the replica heard of before would keep others out after the failover
 	// too. Either it expires, or replication stops when the lock is free.
-	stop, lag := w.step(stepRest), time.Duration(0)
+	stop, lag := w.step(testbed.StepRest), time.Duration(0)
 	if k := w.Claims.KeyTTL; k > 0 && k <= 2*w.TTL {
 		stop, lag = nil, k+w.TTL/10
 	}
-	add("the primary is lost while the lock is held, the replica knows of no grant", stop, lag, w.step(stepHold))
+	add("the primary is lost while the lock is held, the replica knows of no grant", stop, lag, w.step(testbed.StepHold))
 	if stop == nil {
-		add("the primary is lost just when the lock was granted again", w.step(stepRest), 0, w.step(stepHold))
+		add("the primary is lost just when the lock was granted again", w.step(testbed.StepRest), 0, w.step(testbed.StepHold))
 	}
-	for _, p := range w.last(stepRelease) {
+	for _, p := range w.last(testbed.StepRelease) {
 		// Stopped after the grant was replicated, so that only the release is lost.
 		after := w.at(p, testbed.Replied)
 		after.Who = Same
-		add("the primary is lost after a release, of which the replica knows nothing", w.step(stepTouch), 0, after)
+		add("the primary is lost after a release, of which the replica knows nothing", w.step(testbed.StepTouch), 0, after)
 	}
-	add("the primary is lost between look and touch", stop, lag, w.step(stepTouch))
+	add("the primary is lost between look and touch", stop, lag, w.step(testbed.StepTouch))
 	return w.pack(moves, 1, r)
 }

@@ -33,7 +33,7 @@ func probe(t *testing.T, w World, recipe fakeRecipe) []testbed.Point {
 	synctest.Test(t, func(t *testing.T) {
 		e := newFakeEnv(t, w.Clients, w.Nodes...)
 		for i := range e.clients {
-			for _, step := range []string{stepAcquire, stepRelease} {
+			for _, step := range []string{testbed.StepAcquire, testbed.StepRelease} {
 				for _, node := range w.Nodes {
 					for n := range 4 {
 						p := testbed.Point{Client: i, Step: step, Node: node, N: n + 1, When: testbed.Replied}
@@ -131,7 +131,7 @@ func TestCalmRecipeHoldsInTheFakeWorld(t *testing.T) {
 			t.Errorf("%s: %d together, idle %v, faults %v; want one holder at a time and no faults",
 				name, tr.together, tr.idle, tr.faults)
 		}
-		if steps := stepsOf(w.Points); !slices.Equal(steps, []string{stepAcquire, stepRelease}) {
+		if steps := stepsOf(w.Points); !slices.Equal(steps, []string{testbed.StepAcquire, testbed.StepRelease}) {
 			t.Errorf("%s: points of steps %v, want acquire and release", name, steps)
 		}
 	}

@@ -30,11 +30,11 @@ func lostReplyPlans(w World, r *rand.Rand) []Plan {
 		}
 	}
 	command("a renewal runs, its client is not told", w.renewals())
-	command("the lock is granted, its client is not told", w.first(stepAcquire))
-	command("an acquire's later command runs, its client is not told", w.between(stepAcquire))
-	command("a release's last command runs, its client is not told", w.last(stepRelease))
-	if len(w.between(stepRelease)) > 0 {
-		command("a release's first command runs, its client is not told", w.first(stepRelease))
+	command("the lock is granted, its client is not told", w.first(testbed.StepAcquire))
+	command("an acquire's later command runs, its client is not told", w.between(testbed.StepAcquire))
+	command("a release's last command runs, its client is not told", w.last(testbed.StepRelease))
+	if len(w.between(testbed.StepRelease)) > 0 {
+		command("a release's first command runs, its client is not told", w.first(testbed.StepRelease))
 	}
 	return w.pack(moves, 3, r)
 }

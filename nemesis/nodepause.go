@@ -53,11 +53,11 @@ func nodePausePlans(w World, r *rand.Rand) []Plan {
 		sets = []nodeSet{{"one node", w.Nodes[len(w.Nodes)-1:]}, sets[0]}
 	}
 	for _, set := range sets {
-		for _, p := range w.first(stepAcquire) {
+		for _, p := range w.first(testbed.StepAcquire) {
 			add(w.action("node-pause", set.name+" freezes as a client asks", p, testbed.Before), set.nodes)
 		}
-		add(w.during("node-pause", set.name+" freezes while the lock is held", stepHold), set.nodes)
-		for _, p := range w.first(stepRelease) {
+		add(w.during("node-pause", set.name+" freezes while the lock is held", testbed.StepHold), set.nodes)
+		for _, p := range w.first(testbed.StepRelease) {
 			add(w.action("node-pause", set.name+" freezes as the holder releases", p, testbed.Before), set.nodes)
 		}
 	}

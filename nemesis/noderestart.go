@@ -146,11 +146,11 @@ func (w World) restarts(d testbed.Durability, r *rand.Rand) []Plan {
 		moves = append(moves, move{Action: a, cost: w.TTL / 5, gap: w.TTL + w.TTL/10})
 	}
 	idea := fmt.Sprintf("restart (%s) ", d)
-	add(w.during("node-restart", idea+"while the lock is held", stepHold))
-	for _, p := range w.last(stepAcquire) {
+	add(w.during("node-restart", idea+"while the lock is held", testbed.StepHold))
+	for _, p := range w.last(testbed.StepAcquire) {
 		add(w.action("node-restart", idea+"when the lock is granted, before its client knows", p, testbed.Replied))
 	}
-	for _, p := range w.first(stepRelease) {
+	for _, p := range w.first(testbed.StepRelease) {
 		add(w.action("node-restart", idea+"as the holder releases", p, testbed.Before))
 	}
 	return w.pack(moves, 3, r)
@@ -180,7 +180,7 @@ func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
 		a := Action{
 			ID: i + 2, Fault: "node-restart", Idea: fmt.Sprintf("restart (%s) of one node of exactly a quorum", d),
 			At: expired, By: cutOff.At + cutOff.For, Client: history.NoClient,
-			Point: &Trigger{Clients: w.sharing(node), Step: stepHold},
+			Point: &Trigger{Clients: w.sharing(node), Step: testbed.StepHold},
 			Nodes: []string{node}, Durability: d, Quorum: w.Claims.Quorum,
 		}
 		if i > 0 {

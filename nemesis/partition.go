@@ -40,27 +40,27 @@ func partitionPlans(w World, r *rand.Rand, fault string, d testbed.Direction) []
 	}
 	sets := w.nodeSets()
 	for i, set := range sets {
-		add(w.during(fault, "the holder is cut from "+set.name, stepHold), set.nodes)
+		add(w.during(fault, "the holder is cut from "+set.name, testbed.StepHold), set.nodes)
 		if i > 0 {
 			continue
 		}
-		for _, p := range w.first(stepAcquire) {
+		for _, p := range w.first(testbed.StepAcquire) {
 			add(w.action(fault, "cut from "+set.name+" as it asks", p, testbed.Before), set.nodes)
 		}
-		for _, p := range w.between(stepAcquire) {
+		for _, p := range w.between(testbed.StepAcquire) {
 			add(w.action(fault, "cut from "+set.name+" with its acquire half done", p, testbed.Before), set.nodes)
 		}
-		for _, p := range w.first(stepRelease) {
+		for _, p := range w.first(testbed.StepRelease) {
 			add(w.action(fault, "cut from "+set.name+" as it releases", p, testbed.Before), set.nodes)
 		}
 	}
 	if ring := w.ring(); ring != nil {
 		moves = append(moves, move{Action: Action{
 			Fault: fault, Idea: "each client reaches another majority", Client: history.NoClient,
-			Point: w.step(stepHold), Links: ring, Direction: d, For: w.outlast(),
+			Point: w.step(testbed.StepHold), Links: ring, Direction: d, For: w.outlast(),
 		}})
 	}
-	for _, p := range w.first(stepRelease) {
+	for _, p := range w.first(testbed.StepRelease) {
 		a := w.action(fault, "the waiting clients are cut off as the holder releases", p, testbed.Before)
 		a.Others = w.everyone()
 		add(a, w.Nodes)

@@ -56,16 +56,16 @@ func pausePlans(w World, r *rand.Rand) []Plan {
 			add(w.action("client-pause", idea, p, when), until)
 		}
 	}
-	command("freezes with its acquire half done, until another has the lock", testbed.Before, w.between(stepAcquire), stepHold)
-	command("freezes before it releases, until another has the lock", testbed.Before, w.first(stepRelease), stepHold)
-	command("freezes with its release half done, until another has the lock", testbed.Before, w.between(stepRelease), stepHold)
-	add(w.during("client-pause", "freezes between look and touch, until another is about to touch", stepTouch), stepTouch)
-	for _, p := range w.first(stepAcquire) {
+	command("freezes with its acquire half done, until another has the lock", testbed.Before, w.between(testbed.StepAcquire), testbed.StepHold)
+	command("freezes before it releases, until another has the lock", testbed.Before, w.first(testbed.StepRelease), testbed.StepHold)
+	command("freezes with its release half done, until another has the lock", testbed.Before, w.between(testbed.StepRelease), testbed.StepHold)
+	add(w.during("client-pause", "freezes between look and touch, until another is about to touch", testbed.StepTouch), testbed.StepTouch)
+	for _, p := range w.first(testbed.StepAcquire) {
 		moves = append(moves, w.stale(p))
 	}
-	add(w.during("client-pause", "freezes as the holder, until another is about to touch", stepHold), stepTouch)
-	command("freezes when its lock is granted, before it knows, until another has it", testbed.Replied, w.last(stepAcquire), stepHold)
-	command("freezes while it renews, until another has the lock", testbed.Before, w.renewals(), stepHold)
+	add(w.during("client-pause", "freezes as the holder, until another is about to touch", testbed.StepHold), testbed.StepTouch)
+	command("freezes when its lock is granted, before it knows, until another has it", testbed.Replied, w.last(testbed.StepAcquire), testbed.StepHold)
+	command("freezes while it renews, until another has the lock", testbed.Before, w.renewals(), testbed.StepHold)
 	return w.pack(moves, 3, r)
 }
 
@@ -76,6 +76,6 @@ func (w World) stale(p place) move {
 	a := w.action("client-pause", "freezes before it asks, and asks with what it knew long ago", p, testbed.Before)
 	a.Nodes = nil
 	a.For = w.outlast()
-	a.Until, a.Limit = w.other(stepRest), a.For+w.TTL/2
+	a.Until, a.Limit = w.other(testbed.StepRest), a.For+w.TTL/2
 	return move{Action: a, cost: a.For + w.Hold, gap: w.TTL / 10}
 }

@@ -40,7 +40,7 @@ func someWorld(t *rapid.T) World {
 	if rapid.Bool().Draw(t, "scripts") {
 		w.Claims.Scripts = []history.Script{{Name: "release"}}
 	}
-	for _, step := range []string{stepAcquire, stepRead, stepRelease} {
+	for _, step := range []string{testbed.StepAcquire, testbed.StepRead, testbed.StepRelease} {
 		for _, node := range w.Nodes {
 			for n := range rapid.IntRange(0, 3).Draw(t, step+" on "+node) {
 				for _, when := range whens {

@@ -130,7 +130,7 @@ func (w World) last(step string) []place {
 // first of a step stands for all that follow, and one node for all.
 func (w World) renewals() []place {
 	var all []place
-	for _, step := range []string{stepHold, stepRead, stepTouch} {
+	for _, step := range []string{testbed.StepHold, testbed.StepRead, testbed.StepTouch} {
 		for _, p := range w.places(step) {
 			if p.n == 1 && p.node == w.Nodes[0] {
 				all = append(all, p)

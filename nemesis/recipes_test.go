@@ -212,7 +212,7 @@ func (b *belief) set(client int, held bool) {
 func (c *fakeClient) live(ctx context.Context, w World, recipe fakeRecipe, b *belief) error {
 	for k := 0; ; k++ {
 		token := fmt.Sprintf("t%d-%d", c.id, k)
-		if err := c.Step(ctx, stepAcquire); err != nil {
+		if err := c.Step(ctx, testbed.StepAcquire); err != nil {
 			return err
 		}
 		r, err := recipe.acquire(c, token)
@@ -232,7 +232,7 @@ func (c *fakeClient) live(ctx context.Context, w World, recipe fakeRecipe, b *be
 		if err := recipe.release(c, token); err != nil && c.proceed() != nil {
 			return err
 		}
-		if err := c.Step(ctx, stepRest); err != nil {
+		if err := c.Step(ctx, testbed.StepRest); err != nil {
 			return err
 		}
 		time.Sleep(w.Hold/2 + time.Duration(c.id)*time.Millisecond)
@@ -240,13 +240,13 @@ func (c *fakeClient) live(ctx context.Context, w World, recipe fakeRecipe, b *be
 }
 
 func (c *fakeClient) section(ctx context.Context, w World) error {
-	if err := c.Step(ctx, stepHold); err != nil {
+	if err := c.Step(ctx, testbed.StepHold); err != nil {
 		return err
 	}
 	time.Sleep(w.Hold)
-	if err := c.Step(ctx, stepTouch); err != nil {
+	if err := c.Step(ctx, testbed.StepTouch); err != nil {
 		return err
 	}
 	// Whoever pauses here still believes; the belief ends with the release.
-	return c.Step(ctx, stepRelease)
+	return c.Step(ctx, testbed.StepRelease)
 }

@@ -28,14 +28,14 @@ func resetPlans(w World, r *rand.Rand) []Plan {
 			moves = append(moves, move{Action: a, gap: w.TTL})
 		}
 	}
-	command("reset with its acquire half done", testbed.Before, w.between(stepAcquire))
-	command("reset when its acquire is on its way", testbed.Sent, w.first(stepAcquire))
-	command("reset when its release is on its way", testbed.Sent, w.last(stepRelease))
+	command("reset with its acquire half done", testbed.Before, w.between(testbed.StepAcquire))
+	command("reset when its acquire is on its way", testbed.Sent, w.first(testbed.StepAcquire))
+	command("reset when its release is on its way", testbed.Sent, w.last(testbed.StepRelease))
 	command("reset as it renews", testbed.Sent, w.renewals())
-	command("reset before it releases", testbed.Before, w.first(stepRelease))
-	command("reset with its release half done", testbed.Before, w.between(stepRelease))
-	command("reset before it asks", testbed.Before, w.first(stepAcquire))
-	held := w.during("reset", "the holder's idle connections are reset", stepHold)
+	command("reset before it releases", testbed.Before, w.first(testbed.StepRelease))
+	command("reset with its release half done", testbed.Before, w.between(testbed.StepRelease))
+	command("reset before it asks", testbed.Before, w.first(testbed.StepAcquire))
+	held := w.during("reset", "the holder's idle connections are reset", testbed.StepHold)
 	held.For = w.TTL / 10
 	moves = append(moves, move{Action: held, gap: w.TTL})
 	return w.pack(moves, 3, r)

@@ -86,7 +86,7 @@ func bubble(t *testing.T, p Plan, body func(context.Context, *fakeEnv, context.C
 func both(step string) *Trigger { return &Trigger{Clients: []int{0, 1}, Step: step} }
 
 func TestTriggerThatNeverComesLeavesAnEmptyWindow(t *testing.T) {
-	p := Plan{{ID: 1, Fault: "client-crash", Idea: "never", Point: both(stepHold), By: time.Second, Client: history.NoClient}}
+	p := Plan{{ID: 1, Fault: "client-crash", Idea: "never", Point: both(testbed.StepHold), By: time.Second, Client: history.NoClient}}
 	ops := bubble(t, p, func(context.Context, *fakeEnv, context.CancelFunc) {}, nil)
 	w, ok := windows(ops)[1]
 	if !ok || w.Window.Hits != 0 || w.Time != time.Second || len(ops) != 2 {
@@ -98,8 +98,8 @@ func TestFaultIsHealedWhenTheTrialIsGivenUp(t *testing.T) {
 	p := Plan{
 		{ID: 1, Fault: "client-pause", Idea: "long", Client: 0, By: time.Second, For: time.Hour},
 		{ID: 2, Fault: "client-pause", Idea: "later", Client: 1, After: 1, By: time.Hour, For: time.Second},
-		{ID: 3, Fault: "client-crash", Idea: "armed", Client: history.NoClient, Arm: both(stepRest), Point: both(stepHold), By: time.Hour},
-		{ID: 4, Fault: "partition", Idea: "until", Client: 1, Nodes: []string{"n0"}, Direction: testbed.Both, By: time.Hour, Until: both(stepHold), Limit: time.Hour},
+		{ID: 3, Fault: "client-crash", Idea: "armed", Client: history.NoClient, Arm: both(testbed.StepRest), Point: both(testbed.StepHold), By: time.Hour},
+		{ID: 4, Fault: "partition", Idea: "until", Client: 1, Nodes: []string{"n0"}, Direction: testbed.Both, By: time.Hour, Until: both(testbed.StepHold), Limit: time.Hour},
 	}
 	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, cancel context.CancelFunc) {
 		time.Sleep(2 * time.Second)
@@ -117,11 +117,11 @@ func TestFaultIsHealedWhenTheTrialIsGivenUp(t *testing.T) {
 }
 
 func TestCrashIsRecordedBeforeItTakesEffect(t *testing.T) {
-	p := Plan{{ID: 1, Fault: "client-crash", Idea: "dies", Point: both(stepHold), By: time.Second, Client: history.NoClient}}
+	p := Plan{{ID: 1, Fault: "client-crash", Idea: "dies", Point: both(testbed.StepHold), By: time.Second, Client: history.NoClient}}
 	var stepped error
 	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
 		time.Sleep(100 * time.Millisecond)
-		stepped = e.clients[1].Step(ctx, stepHold)
+		stepped = e.clients[1].Step(ctx, testbed.StepHold)
 	}, nil)
 	if !errors.Is(stepped, testbed.ErrCrashed) {
 		t.Errorf("the client's step = %v, want %v", stepped, testbed.ErrCrashed)
@@ -140,12 +140,12 @@ func TestCrashIsRecordedBeforeItTakesEffect(t *testing.T) {
 
 func TestClientIsHeldAtThePointUntilTheFaultIsInForce(t *testing.T) {
 	p := Plan{{
-		ID: 1, Fault: "partition", Idea: "cut", Point: both(stepHold), By: time.Second, For: time.Second,
+		ID: 1, Fault: "partition", Idea: "cut", Point: both(testbed.StepHold), By: time.Second, For: time.Second,
 		Client: history.NoClient, Nodes: []string{"n0"}, Direction: testbed.Upstream,
 	}}
 	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
 		time.Sleep(100 * time.Millisecond)
-		_ = e.clients[0].Step(ctx, stepHold)
+		_ = e.clients[0].Step(ctx, testbed.StepHold)
 		if !e.done("raise c0-n0 upstream") {
 			t.Error("the client went on before its link was cut")
 		}
@@ -158,17 +158,17 @@ func TestClientIsHeldAtThePointUntilTheFaultIsInForce(t *testing.T) {
 }
 
 func TestUntilHoldsItsClientUntilTheFaultIsHealed(t *testing.T) {
-	until := both(stepHold)
+	until := both(testbed.StepHold)
 	until.Who = Other
 	p := Plan{{
-		ID: 1, Fault: "client-pause", Idea: "until", Point: both(stepTouch), By: time.Second,
+		ID: 1, Fault: "client-pause", Idea: "until", Point: both(testbed.StepTouch), By: time.Second,
 		Client: history.NoClient, Until: until, Limit: 5 * time.Second,
 	}}
 	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
 		time.Sleep(100 * time.Millisecond)
-		go func() { _ = e.clients[0].Step(ctx, stepTouch) }()
+		go func() { _ = e.clients[0].Step(ctx, testbed.StepTouch) }()
 		time.Sleep(time.Second)
-		_ = e.clients[1].Step(ctx, stepHold)
+		_ = e.clients[1].Step(ctx, testbed.StepHold)
 		if !e.done("lift c0") {
 			t.Error("the other client went on before the first was resumed")
 		}
@@ -181,11 +181,11 @@ func TestUntilHoldsItsClientUntilTheFaultIsHealed(t *testing.T) {
 
 func TestArmedTriggerWaitsForItsArm(t *testing.T) {
 	p := Plan{{
-		ID: 1, Fault: "script-flush", Idea: "armed", Arm: both(stepRest), Point: both(stepAcquire), By: 2 * time.Second,
+		ID: 1, Fault: "script-flush", Idea: "armed", Arm: both(testbed.StepRest), Point: both(testbed.StepAcquire), By: 2 * time.Second,
 		Client: history.NoClient, Nodes: []string{"n0"},
 	}}
 	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
-		for _, step := range []string{stepAcquire, stepRest, stepHold, stepAcquire} {
+		for _, step := range []string{testbed.StepAcquire, testbed.StepRest, testbed.StepHold, testbed.StepAcquire} {
 			time.Sleep(100 * time.Millisecond)
 			_ = e.clients[0].Step(ctx, step)
 		}
@@ -200,7 +200,7 @@ func TestSkewIsInTheHistoryForAsLongAsItLasts(t *testing.T) {
 	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
 		for range 3 {
 			time.Sleep(300 * time.Millisecond)
-			_ = e.clients[1].Step(ctx, stepAcquire)
+			_ = e.clients[1].Step(ctx, testbed.StepAcquire)
 			if got := time.Until(e.clients[1].locks.Now()); got != time.Minute {
 				t.Errorf("the client's clock is ahead by %v, want 1m", got)
 			}

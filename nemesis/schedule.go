@@ -8,16 +8,6 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Steps of the workloads' clients, as they call testbed.Client.Step.
-const (
-	stepAcquire = "acquire"
-	stepHold    = "hold"
-	stepRead    = "read"
-	stepTouch   = "touch"
-	stepRelease = "release"
-	stepRest    = "rest"
-)
-
 // move is one action that can be placed anywhere in a trial.
 type move struct {
 	Action
@@ -31,7 +21,7 @@ type move struct {
 // show, a renewal: it gets a plan of its own.
 func (m move) rare() bool {
 	p := m.Point
-	return p != nil && p.N > 0 && p.Step != stepAcquire && p.Step != stepRelease
+	return p != nil && p.N > 0 && p.Step != testbed.StepAcquire && p.Step != testbed.StepRelease
 }
 
 // usual is how long the action usually is in force.
@@ -190,10 +180,10 @@ func (w World) other(name string) *Trigger {
 // free arms a trigger of an acquire when somebody has just released the lock:
 // the next attempt is the one that gets it. Other places need no arming.
 func (w World) free(p place) *Trigger {
-	if p.step != stepAcquire {
+	if p.step != testbed.StepAcquire {
 		return nil
 	}
-	return w.step(stepRest)
+	return w.step(testbed.StepRest)
 }
 
 // reach are the nodes whose links a fault at a command strikes: its own, or, if

@@ -56,11 +56,11 @@ func scriptFlushPlans(w World, r *rand.Rand) []Plan {
 			add(w.action("script-flush", idea, p, testbed.Before))
 		}
 	}
-	command("scripts are gone as a client asks", w.first(stepAcquire))
-	command("scripts are gone as the holder releases", w.first(stepRelease))
+	command("scripts are gone as a client asks", w.first(testbed.StepAcquire))
+	command("scripts are gone as the holder releases", w.first(testbed.StepRelease))
 	command("scripts are gone as the holder renews", w.renewals())
-	command("scripts are gone in the middle of an acquire", w.between(stepAcquire))
-	command("scripts are gone in the middle of a release", w.between(stepRelease))
-	add(w.during("script-flush", "scripts are gone while the lock is held", stepHold))
+	command("scripts are gone in the middle of an acquire", w.between(testbed.StepAcquire))
+	command("scripts are gone in the middle of a release", w.between(testbed.StepRelease))
+	add(w.during("script-flush", "scripts are gone while the lock is held", testbed.StepHold))
 	return w.pack(moves, 4, r)
 }

@@ -54,7 +54,7 @@ func countAttempts(s *strike) (stop func() int) {
 	var counting sync.WaitGroup
 	counting.Go(func() {
 		for {
-			w := await(s.env, Trigger{Clients: []int{s.client}, Step: stepAcquire}, history.NoClient,
+			w := await(s.env, Trigger{Clients: []int{s.client}, Step: testbed.StepAcquire}, history.NoClient,
 				func(testbed.Hit) { begun <- struct{}{} })
 			select {
 			case <-begun:
@@ -82,7 +82,7 @@ func skewPlans(w World, r *rand.Rand) []Plan {
 	}
 	// A step of the clock within an acquire, for those who measure time by it.
 	var moves []move
-	for _, p := range w.last(stepAcquire) {
+	for _, p := range w.last(testbed.StepAcquire) {
 		for _, offset := range []time.Duration{far, -far} {
 			a := w.action("client-skew", "the clock is set in the middle of an acquire", p, testbed.Before)
 			a.Nodes, a.Offset, a.For = nil, offset, w.TTL

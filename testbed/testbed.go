@@ -95,6 +95,17 @@ type Client interface {
 	Open(op int)
 }
 
+// Steps of a client's body, as it calls Client.Step, in the order of one
+// critical section. What the nemesis aims at are these.
+const (
+	StepAcquire = "acquire" // one attempt to get the lock
+	StepHold    = "hold"    // the lock was granted
+	StepRead    = "read"    // between look and the first touch of the resource
+	StepTouch   = "touch"   // between look and the second touch
+	StepRelease = "release" // giving the lock back
+	StepRest    = "rest"    // between two critical sections
+)
+
 // When says on which side of a command a Point lies.
 type When string
 

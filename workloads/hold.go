@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // hold is one lease that a client got, or may have got.
@@ -74,7 +75,7 @@ func (a *attempts) Unlock(ctx context.Context, l locks.Lease) error {
 // attempt records one acquire by whatever means take is. Its error is the
 // lock's own, or ended.
 func (s *session) attempt(ctx context.Context, h *hold, take func(context.Context) (locks.Lease, error)) (locks.Lease, error) {
-	if err := s.client.Step(ctx, "acquire"); err != nil {
+	if err := s.client.Step(ctx, testbed.StepAcquire); err != nil {
 		return locks.Lease{}, ended{err}
 	}
 	h.lease, h.record = locks.Lease{}, nil
@@ -162,7 +163,7 @@ func (s *session) entry(lerr error) (ok bool, err error) {
 
 // leave releases the hold once and records how that went.
 func (s *session) leave(h hold) error {
-	if err := s.client.Step(s.ctx, "release"); err != nil {
+	if err := s.client.Step(s.ctx, testbed.StepRelease); err != nil {
 		return err
 	}
 	op, err := s.Rec.Invoke(s.op(history.FRelease, h))

@@ -1,6 +1,9 @@
 package workloads
 
-import "github.com/lockstorm/lockstorm/history"
+import (
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
 
 // mutex is the plain use of a lock: a counter is read, thought about, and
 // written back plus one. Whoever gets in between loses an update.
@@ -26,11 +29,11 @@ func mutexSection(s *session, lock string) error {
 
 // increment adds one to the first register, in two touches with work between.
 func (s *session) increment(h *hold, work func(*hold) error) error {
-	if err := s.client.Step(s.ctx, "hold"); err != nil {
+	if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
 		return err
 	}
 	var values []int64
-	err := s.touch(h, "read", func() (err error) {
+	err := s.touch(h, testbed.StepRead, func() (err error) {
 		values, err = s.read(*h)
 		return err
 	})
@@ -43,7 +46,7 @@ func (s *session) increment(h *hold, work func(*hold) error) error {
 	if values == nil {
 		return nil
 	}
-	return s.touch(h, "touch", func() error {
+	return s.touch(h, testbed.StepTouch, func() error {
 		return s.write(*h, []int64{values[0] + 1})
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // readWrite has readers and writers share a pair of registers that must be
@@ -36,7 +37,7 @@ func readWriteSection(s *session, lock string) error {
 	if err != nil || !ok {
 		return err
 	}
-	if err := s.client.Step(s.ctx, "hold"); err != nil {
+	if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
 		return err
 	}
 	if err := body(s, &h); err != nil {
@@ -50,18 +51,18 @@ func readTwice(s *session, h *hold) error {
 		_, err := s.read(*h)
 		return err
 	}
-	if err := s.touch(h, "read", look); err != nil {
+	if err := s.touch(h, testbed.StepRead, look); err != nil {
 		return err
 	}
 	if err := s.work(h); err != nil {
 		return err
 	}
-	return s.touch(h, "touch", look)
+	return s.touch(h, testbed.StepTouch, look)
 }
 
 func writeBoth(s *session, h *hold) error {
 	var next int64
-	err := s.touch(h, "read", func() error {
+	err := s.touch(h, testbed.StepRead, func() error {
 		values, err := s.read(*h)
 		if err != nil {
 			return err
@@ -75,7 +76,7 @@ func writeBoth(s *session, h *hold) error {
 	if err := s.work(h); err != nil {
 		return err
 	}
-	return s.touch(h, "touch", func() error {
+	return s.touch(h, testbed.StepTouch, func() error {
 		return s.write(*h, []int64{next, next})
 	})
 }

@@ -1,6 +1,9 @@
 package workloads
 
-import "github.com/lockstorm/lockstorm/history"
+import (
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
 
 // reentrant takes the lock again while holding it, to a depth of one to three,
 // and releases it as often. An acquire of unknown outcome is tried once more,
@@ -23,7 +26,7 @@ func reentrantSection(s *session, lock string) error {
 	}
 	holds := []hold{outer}
 	for range depth - 1 {
-		if err := s.client.Step(s.ctx, "hold"); err != nil {
+		if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
 			return err
 		}
 		if err := s.sleep(s.Opts.Hold / 4); err != nil {

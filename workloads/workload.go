@@ -12,8 +12,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime/debug"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -208,14 +210,32 @@ func (r *run) session(ctx context.Context, id int) (*session, error) {
 }
 
 // guard turns a panic of the code under test into an error that ends the
-// trial, not the campaign.
+// trial, not the campaign. A panic in a goroutine that a recipe started cannot
+// be caught.
 func (s *session) guard(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("recipe %s panicked: %v\n%s", s.Claims.Lock, p, debug.Stack())
+			err = fmt.Errorf("recipe %s panicked: %v%s", s.Claims.Lock, p, culprit())
 		}
 	}()
 	return do()
+}
+
+// culprit says where the panic that is being recovered arose.
+func culprit() string {
+	calls := make([]uintptr, 32)
+	frames := runtime.CallersFrames(calls[:runtime.Callers(2, calls)])
+	for panicked := false; ; {
+		f, more := frames.Next()
+		inRuntime := strings.HasPrefix(f.Function, "runtime.")
+		if panicked && !inRuntime {
+			return fmt.Sprintf(" (in %s, %s:%d)", f.Function, filepath.Base(f.File), f.Line)
+		}
+		panicked = panicked || f.Function == "runtime.gopanic"
+		if !more {
+			return ""
+		}
+	}
 }
 
 // live is a client's life: critical sections until everything is healed, then
@@ -262,7 +282,7 @@ func (s *session) comeBack(healed time.Duration) error {
 
 // rest is the pause between critical sections, 0.5 to 1.5 times the mean.
 func (s *session) rest() error {
-	if err := s.client.Step(s.ctx, "rest"); err != nil {
+	if err := s.client.Step(s.ctx, testbed.StepRest); err != nil {
 		return err
 	}
 	return s.sleep(time.Duration(float64(s.Opts.Rest) * (0.5 + s.rng.Float64())))

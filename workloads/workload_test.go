@@ -254,7 +254,7 @@ func TestReentryRefusedTellsTheHolderThatItLost(t *testing.T) {
 
 func TestAPanicOfARecipeEndsTheTrialWithAnError(t *testing.T) {
 	_, err := play(t, "mutex", &world{}, options, func(l *memoryLock) { l.try = func() error { panic("index out of range") } })
-	if err == nil || !strings.Contains(err.Error(), "recipe memory panicked: index out of range") {
+	if err == nil || !strings.Contains(err.Error(), "recipe memory panicked: index out of range (in github.com/lockstorm/lockstorm/workloads.") {
 		t.Errorf("got %v", err)
 	}
 }
