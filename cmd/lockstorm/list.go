@@ -30,6 +30,12 @@ var listings = []listing{
 		}
 		return rows
 	}},
+	{"documents", []string{"id", "title", "describes"}, func(*app) (rows [][]string) {
+		for _, d := range locks.Documents() {
+			rows = append(rows, []string{d.ID, d.Title, d.Gives})
+		}
+		return rows
+	}},
 	{"faults", []string{"name", "what", "needs"}, func(*app) (rows [][]string) {
 		for _, f := range nemesis.All() {
 			rows = append(rows, []string{f.Name, f.Doc, strings.Join(f.Needs, ", ")})

@@ -1,0 +1,24 @@
+package locks
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestEveryRecipeComesFromAKnownDocument(t *testing.T) {
+	cited := map[string]bool{}
+	for _, r := range All() {
+		for id := range strings.SplitSeq(r.Document, ", ") {
+			cited[id] = true
+			if !slices.ContainsFunc(documents, func(d Document) bool { return d.ID == id }) {
+				t.Errorf("%s cites %q, which is no document", r.ID, id)
+			}
+		}
+	}
+	for _, d := range Documents() {
+		if !cited[d.ID] {
+			t.Errorf("no recipe comes from %s", d.ID)
+		}
+	}
+}
