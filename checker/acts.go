@@ -180,7 +180,14 @@ func (w *wire) field(x doing) string {
 
 func (w *wire) set(x doing) {
 	field := w.field(x)
-	if !x.seen && len(x.k.carriers) > 0 {
+	if !x.sure && x.a.ifAbsent && len(x.k.carriers) > 0 {
+		// It found the key there, unless that had just expired.
+		if x.k.ttl && x.at.hi >= x.k.expiry.lo {
+			w.blindfold(x.k, x.a.key, x.pos, x.at)
+		}
+		return
+	}
+	if x.sure && !x.seen && len(x.k.carriers) > 0 {
 		w.presume(x)
 	}
 	l := &life{
@@ -207,7 +214,7 @@ func (w *wire) set(x doing) {
 	w.bear(l)
 	switch {
 	case x.a.keep && !empty: // its life goes on as it was
-		l.terms = append(l.terms, term{cmd: x.pos, client: x.c.Client, at: x.at, ttl: x.k.ttl, expiry: x.k.expiry, fair: x.k.fair})
+		l.terms = append(l.terms, term{cmd: x.pos, client: x.c.Client, at: x.at, sure: x.sure, ttl: x.k.ttl, expiry: x.k.expiry, fair: x.k.fair})
 	default:
 		w.term(x)
 	}
@@ -308,6 +315,6 @@ func (w *wire) term(x doing) {
 	}
 	k.ttl, k.expiry, k.fair = ttl, expiry, fair
 	for _, l := range k.all() {
-		l.terms = append(l.terms, term{cmd: x.pos, client: x.c.Client, at: x.at, ttl: ttl, expiry: expiry, fair: fair})
+		l.terms = append(l.terms, term{cmd: x.pos, client: x.c.Client, at: x.at, sure: x.sure, ttl: ttl, expiry: expiry, fair: fair})
 	}
 }

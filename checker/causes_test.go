@@ -141,6 +141,19 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 			s.give(1150, 1, "1", s.cad("t1")...)
 			s.give(1200, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: lease-outlived"}},
+		{"a grant in flight when the node is killed changes nothing", "setnx-expire", func(s *story) {
+			s.take(10, 0, "1", "SETNX", "lock", "1")
+			s.cmd(12, 0, "1", "EXPIRE", "lock", "1")
+			s.nemesis(99, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.invoke(99, 2, history.FAcquire)
+			c := s.cmd(100, 2, "", "SETNX", "lock", "1")
+			c.Served, c.Replied = 0, 0
+			s.done(130, 2, history.Info)
+			s.nemesis(150, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "all keys"})
+			s.take(200, 1, "1", "SETNX", "lock", "1")
+			s.give(250, 1, "1", "DEL", "lock")
+			s.give(300, 0, "0", "DEL", "lock")
+		}, []string{"exclusion: server-lost-key"}},
 		{"a promoted replica never had the key", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})

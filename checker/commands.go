@@ -58,7 +58,7 @@ func readSet(args []string, reply string) outcome {
 	for i := 3; i < len(args); i++ {
 		switch option := strings.ToUpper(args[i]); option {
 		case "NX":
-			nx = true
+			nx, set.ifAbsent = true, true
 		case "XX":
 			xx = true
 		case "GET":
@@ -109,7 +109,7 @@ func readSetNX(args []string, reply string) outcome {
 	}
 	o := outcome{keys: args[1:2], sights: []sight{{key: args[1], present: reply == "0"}}}
 	if reply != "0" {
-		o.acts = []act{{kind: history.EffectSet, key: args[1], value: args[2], stamps: []string{args[2]}}}
+		o.acts = []act{{kind: history.EffectSet, key: args[1], value: args[2], stamps: []string{args[2]}, ifAbsent: true}}
 	}
 	return o
 }

@@ -29,6 +29,8 @@ type act struct {
 	keep bool
 	// sometime: a life was given, but not one that can be told on the history's clock.
 	sometime bool
+	// ifAbsent: the set does nothing to a key that is there.
+	ifAbsent bool
 }
 
 // ownField marks the field of whoever ran the script.

@@ -92,6 +92,9 @@ func (w *wire) expiredUnder(first, second *life) reason {
 		granted = second.at.hi
 	}
 	owner := w.pairs[first.op]
+	if !last.sure {
+		return untold
+	}
 	if last.fair.lo > granted {
 		return because(ServerClock, cmds, "%s's wall clock had jumped, so that %s expired at %s instead of %s",
 			first.node, first.key, seconds(first.end.at.lo), seconds(last.fair.lo))

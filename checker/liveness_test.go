@@ -292,6 +292,8 @@ func TestLivenessIsUnknownWhereNothingExplainsTheWaiting(t *testing.T) {
 			s.give(20, 0, "1", s.cad("t0")...)
 		}, []string{"liveness: unknown"}},
 		{"no key is left that could have kept it out", "set-nx-px", func(s *story) {
+			s.take(2, 0, "OK", setPX("t0")...)
+			s.give(4, 0, "1", s.cad("t0")...)
 			s.healed(5)
 			for at := 10.0; at < 3000; at += 100 {
 				s.invoke(at, 1, history.FAcquire)

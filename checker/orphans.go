@@ -167,13 +167,30 @@ func (o *orphan) add(w *wire, op int, b blocker) {
 	if !slices.Contains(o.lives, b.life) {
 		o.lives = append(o.lives, b.life)
 	}
-	// The renewal without which the key would have been gone by now.
-	for i := len(b.life.terms) - 1; i > 0; i-- {
-		t, before := b.life.terms[i], b.life.terms[i-1]
-		if t.at.lo <= b.meet.at.lo && before.ttl && before.expiry.hi < b.meet.at.lo && w.unowned(t, b.life) {
-			o.renewed = &b.life.terms[i]
-		}
+	if t := w.prolonged(b.life, b.meet); t != nil {
+		o.renewed = t
 	}
+}
+
+// prolonged is the last renewal before the meeting by somebody who had no
+// business with the claim, if without such renewals the key would have been
+// gone by then; else nil.
+func (w *wire) prolonged(l *life, m meet) *term {
+	var last *term
+	gone := false
+	for i := range l.terms {
+		t := &l.terms[i]
+		if i == 0 || t.at.lo > m.at.lo || !w.unowned(*t, l) {
+			continue
+		}
+		before := l.terms[i-1]
+		gone = gone || before.ttl && before.expiry.hi < m.at.lo
+		last = t
+	}
+	if !gone {
+		return nil
+	}
+	return last
 }
 
 // unowned says whether whoever prolonged the claim had no business with it: it

@@ -41,8 +41,11 @@ func ownership(ctx context.Context, e history.Evidence) Verdict {
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int { return int(min(1, max(-1, a.From-b.From))) })
 	if key, cmd, ok := w.firstBlind(); ok {
-		doubts = append(doubts, fmt.Sprintf("what %s did to %s at %s cannot be read: no declaration says it",
-			w.name(cmd), key, seconds(w.ran(cmd).lo)))
+		doubt := "what c%d's %s did to %s at %s cannot be read: no declaration says it"
+		if !readCommand(w.Commands[cmd], w.scripts).opaque {
+			doubt = "whether c%d's %s of %s ran at %s cannot be told"
+		}
+		doubts = append(doubts, fmt.Sprintf(doubt, w.Commands[cmd].Client, w.name(cmd), key, seconds(w.ran(cmd).lo)))
 	}
 	switch {
 	case len(findings) > maxFindings:

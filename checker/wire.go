@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -44,6 +43,7 @@ type term struct {
 	cmd    int
 	client int
 	at     when
+	sure   bool
 	ttl    bool // false: it lives on without end
 	// expiry is when it ends, fair when it would if no clock jumped.
 	expiry, fair when
@@ -97,7 +97,9 @@ type wire struct {
 	scripts map[string]history.Script
 	nodes   map[string]*node
 	primary string
-	seq     int // of the walk's steps
+	// until is when the node was done with a command at the latest.
+	until map[int]time.Duration
+	seq   int // of the walk's steps
 
 	lives   []*life
 	byOp    map[int][]*life
@@ -112,10 +114,9 @@ type wire struct {
 
 // node is one Redis node during the walk.
 type node struct {
-	name string
-	// ordered: the testbed saw in which order commands ran.
-	ordered bool
-	queue   []int // places of commands in the log, in order of execution
+	name  string
+	queue []int // places of commands in the log, in order of execution
+	// blurred are those of which nobody saw in what order they ran.
 	blurred map[int]bool
 	keys    map[string]*keyState
 	ahead   time.Duration // of its wall clock
@@ -143,7 +144,7 @@ const expirySlack = 2 * time.Millisecond
 func readWire(l *ledger) *wire {
 	w := &wire{
 		ledger: l, scripts: map[string]history.Script{}, nodes: map[string]*node{}, byOp: map[int][]*life{},
-		blind: map[string]int{}, holders: map[string][]string{},
+		blind: map[string]int{}, holders: map[string][]string{}, until: map[int]time.Duration{},
 	}
 	for _, s := range l.Claims.Scripts {
 		w.scripts[s.SHA1] = s
@@ -164,81 +165,6 @@ func readWire(l *ledger) *wire {
 	}
 	w.close(order)
 	return w
-}
-
-// queues sorts the commands that may have run by node.
-func (w *wire) queues() []*node {
-	var order []*node
-	for pos, c := range w.Commands {
-		n := w.nodes[c.Node]
-		if n == nil {
-			n = &node{name: c.Node, keys: map[string]*keyState{}, blurred: map[int]bool{}}
-			w.nodes[c.Node] = n
-			order = append(order, n)
-		}
-		if w.primary == "" {
-			w.primary = c.Node
-		}
-		n.ordered = n.ordered || c.Exec > 0
-		n.queue = append(n.queue, pos)
-	}
-	for _, n := range order {
-		if n.ordered {
-			n.queue = slices.DeleteFunc(n.queue, func(pos int) bool { return w.Commands[pos].Exec <= 0 })
-			slices.SortStableFunc(n.queue, func(a, b int) int { return cmp.Compare(w.Commands[a].Exec, w.Commands[b].Exec) })
-			continue
-		}
-		slices.SortStableFunc(n.queue, func(a, b int) int { return cmp.Compare(w.ran(a).lo, w.ran(b).lo) })
-		w.blur(n)
-	}
-	return order
-}
-
-// blur marks the commands of different clients that touched one key at times
-// that overlap: their order is anybody's guess.
-func (w *wire) blur(n *node) {
-	type latest struct {
-		pos int
-		hi  time.Duration
-	}
-	seen := map[string]latest{}
-	for _, pos := range n.queue {
-		at := w.ran(pos)
-		o := readCommand(w.Commands[pos], w.scripts)
-		if len(o.acts) == 0 {
-			continue
-		}
-		for _, key := range o.keys {
-			before, ok := seen[key]
-			if ok && at.lo <= before.hi && w.Commands[pos].Client != w.Commands[before.pos].Client {
-				n.blurred[pos], n.blurred[before.pos] = true, true
-			}
-			if !ok || at.hi >= before.hi {
-				seen[key] = latest{pos, at.hi}
-			}
-		}
-	}
-}
-
-func (w *wire) earliest(order []*node) *node {
-	var first *node
-	var at time.Duration
-	for _, n := range order {
-		if len(n.queue) == 0 {
-			continue
-		}
-		if lo := w.ran(n.queue[0]).lo; first == nil || lo < at {
-			first, at = n, lo
-		}
-	}
-	return first
-}
-
-// ran bounds the command's execution.
-func (w *wire) ran(pos int) when {
-	c := w.Commands[pos]
-	lo, hi := sane(cmp.Or(c.Arrived, c.Sent)), sane(cmp.Or(c.Served, c.Replied, w.end))
-	return when{lo, max(lo, hi)}
 }
 
 // event takes in what the nemesis did to a node.
