@@ -64,7 +64,7 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 		{"wrong value in it", []string{"run", "--config", wrong}, `trials: `},
 		{"nested value in it", []string{"run", "--config", nested}, `locks: expected a string, a number`},
 		{"store below a file", []string{"run", "--store", broken}, "--store " + broken + ": expected a directory that can be written"},
-		{"list of nothing", []string{"list"}, "expected one of locks, faults, workloads, oracles, testbeds, got 0"},
+		{"list of nothing", []string{"list"}, "expected one of locks, documents, faults, workloads, oracles, testbeds, got 0"},
 		{"list of the unknown", []string{"list", "lock"}, `lockstorm list "lock": expected one of locks`},
 		{"check of nothing", []string{"check"}, "expected one history file or trial folder"},
 		{"check of no file", []string{"check", "/nonexistent"}, "/nonexistent: expected a history file"},
@@ -94,7 +94,7 @@ func TestHelpAndVersionGoToStdout(t *testing.T) {
 
 func TestListsShowEveryRegistry(t *testing.T) {
 	for name, want := range map[string]string{
-		"locks": "set-nx-px", "faults": "client-pause", "workloads": "read-write", "oracles": "exclusion", "testbeds": "process",
+		"locks": "set-nx-px", "documents": "RedLock", "faults": "client-pause", "workloads": "read-write", "oracles": "exclusion", "testbeds": "process",
 	} {
 		code, stdout, stderr := lockstorm(t, "list", name)
 		if code != 0 || stderr != "" || !strings.Contains(stdout, want) {

@@ -74,7 +74,7 @@ func (a *app) listCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:       "list " + strings.Join(listingNames(), "|"),
-		Short:     "List locks, faults, workloads, oracles or testbeds",
+		Short:     "List locks, documents, faults, workloads, oracles or testbeds",
 		ValidArgs: listingNames(),
 		Args:      expectArgs(1, 1, "one of "+strings.Join(listingNames(), ", ")),
 		RunE: func(_ *cobra.Command, args []string) error {
