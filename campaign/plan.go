@@ -127,7 +127,7 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 		TTL:      conf.TTL,
 		Hold:     cmp.Or(conf.Hold, conf.TTL/10),
 		Rest:     cmp.Or(conf.Rest, conf.TTL/20),
-		Retry:    conf.TTL / 40,
+		Retry:    conf.TTL / 20,
 		Duration: conf.Duration,
 		Margin:   conf.TTL / 2,
 		Trusting: conf.Trusting,

@@ -129,8 +129,15 @@ func (s *session) enter(h *hold) (ok bool, err error) {
 	if b, blocks := h.handle.(locks.Blocker); blocks {
 		return s.enterBlocking(h, b)
 	}
-	_, lerr := locks.Wait(s.ctx, &attempts{s: s, h: h}, s.Opts.Retry)
+	_, lerr := locks.Wait(s.ctx, &attempts{s: s, h: h}, s.retry())
 	return s.entry(lerr)
+}
+
+// retry is the interval of one wait, 0.5 to 1.5 times the mean. Clients that all
+// tick alike would split RedLock's votes for ever (redis.io, "Distributed Locks
+// with Redis": "try again after a random delay").
+func (s *session) retry() time.Duration {
+	return time.Duration(float64(s.Opts.Retry) * (0.5 + s.rng.Float64()))
 }
 
 // enterBlocking asks once, as every recipe is asked, and then lets the recipe

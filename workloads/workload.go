@@ -36,7 +36,8 @@ type Options struct {
 	Hold time.Duration `json:"hold"`
 	// Rest is the mean pause between two critical sections of a client.
 	Rest time.Duration `json:"rest"`
-	// Retry is the interval at which a busy lock is tried again.
+	// Retry is the mean interval at which a busy lock is tried again; each wait
+	// draws its own, 0.5 to 1.5 times as long.
 	Retry time.Duration `json:"retry"`
 	// Duration is how long faults may be injected, before the liveness phase.
 	Duration time.Duration `json:"duration"`
