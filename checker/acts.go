@@ -39,9 +39,9 @@ func (w *wire) command(n *node, pos int) {
 	if o.opaque {
 		return
 	}
+	w.presume(n, pos, o, at)
 	for _, a := range o.acts {
 		x := doing{n: n, k: n.keys[a.key], pos: pos, c: c, at: at, a: a, sure: !o.possible && !n.blurred[pos]}
-		x.seen = sightOf(o, a.key) != nil
 		x.owned = slices.ContainsFunc(o.acts, func(b act) bool { return b.key == a.key && b.kind == history.EffectSet })
 		w.do(x)
 	}
@@ -103,11 +103,15 @@ func (w *wire) confirm(k *keyState, s *sight) {
 	same := slices.ContainsFunc(k.carriers, func(l *life) bool {
 		return l.value == *s.value || slices.Contains(l.stamps, *s.value)
 	})
-	if !same {
-		return
-	}
-	for _, l := range k.carriers {
-		l.copied = false
+	switch {
+	case same:
+		k.older = nil
+		for _, l := range k.carriers {
+			l.copied = false
+		}
+	case k.older != nil && !slices.ContainsFunc(k.carriers, func(l *life) bool { return len(l.stamps) == 0 }):
+		w.clear(k, *k.older)
+		k.opaque = true // what stands there was thought to be gone
 	}
 }
 
@@ -145,8 +149,6 @@ type doing struct {
 	at   when
 	a    act
 	sure bool
-	// seen: the reply told whether the key was there.
-	seen bool
 	// owned: the same command also sets the key.
 	owned bool
 }
@@ -187,9 +189,6 @@ func (w *wire) set(x doing) {
 		}
 		return
 	}
-	if x.sure && !x.seen && len(x.k.carriers) > 0 {
-		w.presume(x)
-	}
 	l := &life{
 		node: x.n.name, key: x.a.key, field: field, client: x.c.Client, op: x.c.Op, cmd: x.pos,
 		at: x.at, seq: w.tick(), value: x.a.value, stamps: x.a.stamps, sure: x.sure,
@@ -220,20 +219,28 @@ func (w *wire) set(x doing) {
 	}
 }
 
-// presume: a script granted a lock of whose key it is not sure whether it was
-// still there. Scripts look before they set, so it was not; only of a fellow
-// reader's they do not mind.
-func (w *wire) presume(x doing) {
-	mode := w.pairs[x.c.Op].Invoke.Mode
-	others := slices.ContainsFunc(x.k.carriers, func(l *life) bool {
-		return l.client != x.c.Client && !compatible(l.mode, mode)
-	})
-	switch {
-	case !others:
-	case x.k.doubt != nil:
-		w.clear(x.k, *x.k.doubt)
-	case x.k.ttl && x.at.hi >= x.k.expiry.lo:
-		w.clear(x.k, ending{how: expired, cmd: -1, event: -1, at: x.k.expiry, sure: true})
+// presume: a command granted a lock, without a word on keys of which it is not
+// sure whether they were still there. Scripts look before they set, so the keys
+// were not; only of a fellow reader's they do not mind.
+func (w *wire) presume(n *node, pos int, o outcome, at when) {
+	sets := func(a act) bool { return a.kind == history.EffectSet }
+	if o.possible || n.blurred[pos] || !slices.ContainsFunc(o.acts, sets) {
+		return
+	}
+	c := w.Commands[pos]
+	mode := w.pairs[c.Op].Invoke.Mode
+	for _, key := range o.keys {
+		k := n.keys[key]
+		others := slices.ContainsFunc(k.carriers, func(l *life) bool {
+			return l.client != c.Client && !compatible(l.mode, mode)
+		})
+		switch {
+		case !others || sightOf(o, key) != nil:
+		case k.doubt != nil:
+			w.clear(k, *k.doubt)
+		case k.ttl && at.hi >= k.expiry.lo:
+			w.clear(k, ending{how: expired, cmd: -1, event: -1, at: k.expiry, sure: true})
+		}
 	}
 }
 

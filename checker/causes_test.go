@@ -249,6 +249,21 @@ func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
 			s.give(1150, 1, "1", "DEL", "lock")
 			s.give(1160, 0, "0", "DEL", "lock")
 		}, []string{"exclusion: lease-outlived", "ownership: foreign-delete"}},
+		{"a restart brings an older time back, which is taken over", "setnx-takeover-del", func(s *story) {
+			s.take(10, 0, "1", "SETNX", "lock", millisOf(1010))
+			s.give(20, 0, "1", "DEL", "lock")
+			s.take(1100, 2, "1", "SETNX", "lock", millisOf(2100))
+			s.nemesis(1110, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.nemesis(1120, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "the last second"})
+			s.invoke(1129, 1, history.FAcquire)
+			s.cmd(1130, 1, "0", "SETNX", "lock", millisOf(2130))
+			s.cmd(1131, 1, quoted(millisOf(1010)), "GET", "lock")
+			s.cmd(1132, 1, "1", "DEL", "lock")
+			s.cmd(1133, 1, "1", "SETNX", "lock", millisOf(2133))
+			s.done(1134, 1, history.OK)
+			s.give(1150, 1, "1", "DEL", "lock")
+			s.give(1160, 2, "0", "DEL", "lock")
+		}, []string{"exclusion: server-lost-key", "ownership: unknown"}},
 		{"the deadline of a clock that was set back comes after the keys expired", "redlock", func(s *story) {
 			s.invoke(9, 0, history.FAcquire)
 			for n := range 5 {
@@ -315,6 +330,14 @@ func TestCausesInReadWriteLocks(t *testing.T) {
 			leaveTwo(s, 50, 2, history.Write, "1")
 			leaveTwo(s, 60, 0, history.Read, "0")
 		}, []string{"exclusion: race"}},
+		{"a restart loses the writer's key, and a reader's script finds none", "rw-two-keys", func(s *story) {
+			two(s, 10, 0, history.Write)
+			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "all keys"})
+			two(s, 40, 1, history.Read)
+			leaveTwo(s, 50, 1, history.Read, "1")
+			leaveTwo(s, 60, 0, history.Write, "0")
+		}, []string{"exclusion: server-lost-key"}},
 		{"a writer outlives its key", "rw-two-keys", func(s *story) {
 			two(s, 10, 0, history.Write)
 			two(s, 1100, 1, history.Read)

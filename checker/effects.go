@@ -54,8 +54,6 @@ type outcome struct {
 	possible bool
 	// opaque: nobody can say what it did to its keys.
 	opaque bool
-	// script is the declared name of the script that ran.
-	script string
 }
 
 // readCommand says what c did, given that it reached its node. A reply that is
@@ -116,7 +114,7 @@ func readScript(name string, args []string, reply string, scripts map[string]his
 	}
 	keys, argv := args[3:3+n], args[3+n:]
 	script, declared := scripts[digestOf(name, args[1])]
-	o := outcome{keys: keys, script: script.Name}
+	o := outcome{keys: keys}
 	if !declared {
 		o.opaque = !isError(reply) || diedHalfway(reply)
 		return o

@@ -97,7 +97,7 @@ func (w *wire) expiredUnder(first, second *life) reason {
 	}
 	if last.fair.lo > granted {
 		return because(ServerClock, cmds, "%s's wall clock had jumped, so that %s expired at %s instead of %s",
-			first.node, first.key, seconds(first.end.at.lo), seconds(last.fair.lo))
+			first.node, first.key, seconds(first.end.at.mid()), seconds(last.fair.mid()))
 	}
 	if last.client != first.client && slices.ContainsFunc(first.terms, func(t term) bool {
 		return t.client == first.client && (!t.ttl || t.fair.lo > granted)
@@ -107,7 +107,7 @@ func (w *wire) expiredUnder(first, second *life) reason {
 	}
 	if leaseOf(owner).Deadline != 0 && w.aheadAt(first.client, owner.Invoke.Time) != w.aheadAt(first.client, granted) {
 		return because(ClientClock, cmds, "c%d's wall clock changed while it held the lock, so that its deadline came after %s had expired at %s",
-			first.client, first.key, seconds(first.end.at.lo))
+			first.client, first.key, seconds(first.end.at.mid()))
 	}
 	if w.Claims.Renews {
 		if r, failed := w.unrenewed(first, last); failed {
@@ -115,7 +115,7 @@ func (w *wire) expiredUnder(first, second *life) reason {
 		}
 	}
 	return because(LeaseOutlived, cmds, "c%d's %s had expired at %s, %v after it was given its life",
-		first.client, first.key, seconds(first.end.at.lo), (first.end.at.lo - last.at.lo).Round(time.Millisecond))
+		first.client, first.key, seconds(first.end.at.mid()), (first.end.at.mid() - last.at.lo).Round(time.Millisecond))
 }
 
 // unrenewed tells how the watchdog failed the owner. It did not if the owner
@@ -129,22 +129,22 @@ func (w *wire) unrenewed(first *life, last term) (reason, bool) {
 	var tardy []int
 	for _, pos := range w.renewals() {
 		c := w.Commands[pos]
-		if c.Client != first.client || c.Node != first.node || !slices.Contains(readCommand(c, w.scripts).keys, first.key) ||
-			c.Sent < w.Commands[last.cmd].Sent || c.Sent > due.hi || c.Op == first.op {
+		if c.Client != first.client || c.Node != first.node || c.Op == first.op ||
+			c.Sent < w.Commands[last.cmd].Sent || c.Sent > due.hi || !w.renews(c, first) {
 			continue
 		}
 		switch {
 		case c.Arrived == 0 && c.Exec == 0 && c.Replied == 0:
 			return because(RenewalFailed, append(cmds, pos), "c%d's %s, sent at %s, never reached %s, and %s expired at %s",
-				first.client, w.name(pos), seconds(c.Sent), first.node, first.key, seconds(due.lo)), true
+				first.client, w.name(pos), seconds(c.Sent), first.node, first.key, seconds(due.mid())), true
 		case c.Arrived > due.lo || c.Replied > due.lo:
 			tardy = append(tardy, pos)
 		case c.Replied == 0:
 			return because(RenewalFailed, append(cmds, pos), "c%d never got the reply to its %s of %s, no other renewal came in time, and %s expired at %s",
-				first.client, w.name(pos), seconds(c.Sent), first.key, seconds(due.lo)), true
+				first.client, w.name(pos), seconds(c.Sent), first.key, seconds(due.mid())), true
 		case len(readCommand(c, w.scripts).acts) == 0:
 			return because(RenewalFailed, append(cmds, pos), "c%d's %s of %s was answered %q at %s, and %s expired at %s",
-				first.client, w.name(pos), seconds(c.Sent), string(c.Reply), seconds(c.Replied), first.key, seconds(due.lo)), true
+				first.client, w.name(pos), seconds(c.Sent), string(c.Reply), seconds(c.Replied), first.key, seconds(due.mid())), true
 		}
 	}
 	switch {
@@ -152,10 +152,10 @@ func (w *wire) unrenewed(first *life, last term) (reason, bool) {
 		return reason{}, false
 	case len(tardy) > 0:
 		return because(RenewalFailed, append(cmds, tardy...), "c%d's %s of %s was answered too late: %s had expired at %s",
-			first.client, w.name(tardy[0]), seconds(w.Commands[tardy[0]].Sent), first.key, seconds(due.lo)), true
+			first.client, w.name(tardy[0]), seconds(w.Commands[tardy[0]].Sent), first.key, seconds(due.mid())), true
 	}
 	return because(RenewalFailed, cmds, "c%d sent no renewal after %s in time, and %s expired at %s",
-		first.client, seconds(last.at.lo), first.key, seconds(due.lo)), true
+		first.client, seconds(last.at.lo), first.key, seconds(due.mid())), true
 }
 
 // renewals are the places of the commands that do nothing but prolong a key's
@@ -183,6 +183,14 @@ func (w *wire) renewals() []int {
 	return w.renewing
 }
 
+// renews says whether a renewal is one of this claim: of its key, and if it
+// names an owner or a token, of that.
+func (w *wire) renews(c history.Command, l *life) bool {
+	names := func(s string) bool { return slices.Contains(c.Args, history.Bytes(s)) }
+	name := strings.ToUpper(string(c.Args[0]))
+	return names(l.key) && (!strings.HasPrefix(name, "EVAL") || len(l.stamps) == 0 || slices.ContainsFunc(l.stamps, names))
+}
+
 func prolongsOnly(s history.Script) bool {
 	any := false
 	for _, effects := range s.Effects {
@@ -199,7 +207,7 @@ func prolongsOnly(s history.Script) bool {
 // frozen says whether the client stood still under a fault of its own from
 // before a renewal of a lease given at since was due until the lease's end: the
 // nemesis had a window open on it then, and within that window it recorded
-// nothing, and nothing that it sent arrived anywhere.
+// nothing and sent nothing.
 func (w *wire) frozen(client int, since, end time.Duration) bool {
 	for _, win := range w.windows {
 		from, to := win.Invoke.Time, Never
@@ -213,7 +221,7 @@ func (w *wire) frozen(client int, since, end time.Duration) bool {
 		moved := slices.ContainsFunc(w.Ops, func(op history.Op) bool {
 			return op.Process != history.Nemesis && op.Client == client && inside(op.Time)
 		}) || slices.ContainsFunc(w.Commands, func(c history.Command) bool {
-			return c.Client == client && c.Sent > from && inside(c.Arrived)
+			return c.Client == client && inside(c.Sent)
 		})
 		if !moved {
 			return true

@@ -83,6 +83,24 @@ func TestCausesOfLostRenewals(t *testing.T) {
 			s.cmd(1901, 0, "0", "EXPIRE", "lock", "1")
 			s.give(2300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: lease-outlived"}},
+		{"a holder whose renewals are held up is not frozen", "set-nx-px-watchdog", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.fault(300, history.Invoke, 0)
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.give(1200, 1, "1", s.cad("t1")...)
+			s.fault(1900, history.Info, 0)
+			s.late(343, 1901, 0, "0", "EXPIRE", "lock", "1")
+			s.give(2300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: renewal-failed"}},
+		{"a renewal of another lease is none of this one", "set-nx-ex-bounded-renewal", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "token-zero", "EX", "1", "NX")
+			s.cmd(500, 0, "0", s.script("compare-and-expire", []string{"lock"}, "token-older", "1")...)
+			s.fault(600, history.Invoke, 0)
+			s.take(1100, 1, "OK", "SET", "lock", "token-one", "EX", "1", "NX")
+			s.give(1200, 1, "1", s.cad("token-one")...)
+			s.fault(1300, history.Info, 0)
+			s.give(1400, 0, "0", s.cad("token-zero")...)
+		}, []string{"exclusion: lease-outlived"}},
 		{"a fault on the holder that leaves it running does not excuse it", "set-nx-px-watchdog", func(s *story) {
 			s.fault(5, history.Invoke, 0)
 			s.take(10, 0, "OK", setPX("t0")...)
@@ -248,11 +266,28 @@ func TestAFindingIsCompletedWithItsReasonAndCommands(t *testing.T) {
 		t.Fatalf("got %+v, %v, want one finding", v, err)
 	}
 	f := v.Findings[0]
-	if !strings.Contains(f.Summary, "lock had expired at 1.0") {
+	if !strings.Contains(f.Summary, "lock had expired at 1.010s, 1s after") {
 		t.Errorf("the summary does not say why: %q", f.Summary)
 	}
 	if want := []int{0}; !slices.Equal(f.Commands, want) {
 		t.Errorf("got commands %v, want %v: c0's SET, whose life ended", f.Commands, want)
+	}
+}
+
+func TestAReplyOfNOSCRIPTThatIsLostIsARenewalThatFailed(t *testing.T) {
+	s := tell(t, "reentrant-hash-watchdog")
+	enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
+	s.take(10, 0, "1", enter("owner-zero")...)
+	s.unanswered(343, 0, "NOSCRIPT No matching script. Please use EVAL.", s.script("hash-renew", []string{"lock"}, "owner-zero", "1")...)
+	s.take(1200, 1, "1", enter("owner-one")...)
+	s.give(1250, 1, "1", s.script("hash-leave", []string{"lock"}, "owner-one")...)
+	s.give(1300, 0, "nil", s.script("hash-leave", []string{"lock"}, "owner-zero")...)
+	v, err := exclusion(t.Context(), s.evidence())
+	if err != nil || len(v.Findings) != 1 {
+		t.Fatalf("got %+v, %v, want one finding", v, err)
+	}
+	if want := "c0 never got the reply to its script hash-renew of 0.342800s"; !strings.Contains(v.Findings[0].Summary, want) {
+		t.Errorf("got  %s\nwant %s", v.Findings[0].Summary, want)
 	}
 }
 

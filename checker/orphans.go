@@ -206,7 +206,7 @@ func (w *wire) orphaned(o *orphan) Finding {
 	for _, x := range o.lives {
 		switch {
 		case x.end != nil && x.end.how == expired:
-			until, ended = max(until, x.end.at.lo), "expired"
+			until, ended = max(until, x.end.at.mid()), "expired"
 		case x.over != nil || x.end != nil:
 			ended = "was taken over"
 		}

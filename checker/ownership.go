@@ -66,7 +66,7 @@ func (w *wire) firstBlind() (key string, cmd int, ok bool) {
 		if ok && (pos > cmd || pos == cmd && k > key) {
 			continue
 		}
-		if readCommand(w.Commands[pos], w.scripts).script == "" && w.isScript(pos) || w.carries(k) {
+		if w.isScript(pos) && !w.declared(pos) || w.carries(k) {
 			key, cmd, ok = k, pos, true
 		}
 	}
@@ -76,6 +76,16 @@ func (w *wire) firstBlind() (key string, cmd int, ok bool) {
 func (w *wire) isScript(pos int) bool {
 	args := w.Commands[pos].Args
 	return len(args) > 0 && strings.HasPrefix(strings.ToUpper(string(args[0])), "EVAL")
+}
+
+// declared says whether the command runs a script that the recipe declares.
+func (w *wire) declared(pos int) bool {
+	args := w.Commands[pos].Args
+	if !w.isScript(pos) || len(args) < 2 {
+		return false
+	}
+	_, ok := w.scripts[digestOf(string(args[0]), string(args[1]))]
+	return ok
 }
 
 // carries says whether the key ever carried a claim.
@@ -174,12 +184,12 @@ func (w *wire) entries(ops ...int) []int {
 
 // name is what a command is called in texts: "DEL", or its script's name.
 func (w *wire) name(pos int) string {
-	c := w.Commands[pos]
-	if o := readCommand(c, w.scripts); o.script != "" {
-		return "script " + o.script
+	args := w.Commands[pos].Args
+	if w.declared(pos) {
+		return "script " + w.scripts[digestOf(string(args[0]), string(args[1]))].Name
 	}
-	if len(c.Args) == 0 {
+	if len(args) == 0 {
 		return "command"
 	}
-	return strings.ToUpper(string(c.Args[0]))
+	return strings.ToUpper(string(args[0]))
 }

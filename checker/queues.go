@@ -51,14 +51,24 @@ func (w *wire) limit(n *node) {
 	}
 }
 
-// gone is when the node that the command was handed to had certainly died:
-// when it, or the replica in its place, is said to be up again.
+// gone is when the node that the command was handed to had certainly died: when
+// it, or the replica in its place, is said to be up again.
 func (w *wire) gone(c history.Command) time.Duration {
+	down := false
 	for _, op := range w.Ops {
-		up := op.F == history.FNodeUp && op.Node == c.Node || op.F == history.FPromote && op.Node != c.Node
-		if up && op.Process == history.Nemesis && op.Time > c.Arrived {
-			return op.Time
+		if op.Process != history.Nemesis {
+			continue
 		}
+		up := op.F == history.FNodeUp && op.Node == c.Node || op.F == history.FPromote && op.Node != c.Node
+		switch {
+		case up && op.Time > c.Arrived:
+			return op.Time
+		case op.F == history.FPromote && up:
+			down = true // for good
+		}
+	}
+	if down {
+		return sane(c.Arrived)
 	}
 	return w.end
 }

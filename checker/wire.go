@@ -10,6 +10,9 @@ import (
 // when bounds an instant that nobody saw: it lies between the two.
 type when struct{ lo, hi time.Duration }
 
+// mid is the likeliest instant, for texts: to the millisecond, as nobody knows it better.
+func (w when) mid() time.Duration { return (w.lo + (w.hi-w.lo)/2).Round(time.Millisecond) }
+
 // life is the story of one claim: what one set put on one key of one node.
 //
 // A key may carry several at once: the fields of a hash. A claim that was
@@ -130,7 +133,9 @@ type keyState struct {
 	expiry   when
 	fair     when
 	doubt    *ending // it may have ended so, nobody saw it yet
-	opaque   bool
+	// older: it may have ended so, and an older state may stand there instead.
+	older  *ending
+	opaque bool
 }
 
 func (k *keyState) all() []*life { return append(slices.Clone(k.carriers), k.shadows...) }
@@ -193,7 +198,8 @@ func (w *wire) mayLose(n *node, op history.Op) {
 	for _, k := range n.keys {
 		w.lapse(k, when{op.Time, op.Time}, nil)
 		if len(k.carriers) > 0 {
-			k.doubt = &ending{how: lost, cmd: -1, event: op.Index, at: when{op.Time, op.Time}, seq: w.tick(), sure: true}
+			k.doubt = &ending{how: lost, cmd: -1, event: op.Index, at: when{op.Time, op.Time}, sure: true}
+			k.older = k.doubt
 		}
 		for _, l := range k.carriers {
 			l.copied = true
@@ -222,7 +228,8 @@ func (w *wire) promote(op history.Op) {
 		twin := &keyState{ttl: k.ttl, expiry: k.expiry, fair: k.fair, opaque: k.opaque}
 		twin.carriers, twin.shadows = w.copy(k.carriers, to.name), w.copy(k.shadows, to.name)
 		if len(twin.carriers) > 0 {
-			twin.doubt = &ending{how: lost, cmd: -1, event: op.Index, at: when{op.Time, op.Time}, seq: w.tick(), sure: true}
+			twin.doubt = &ending{how: lost, cmd: -1, event: op.Index, at: when{op.Time, op.Time}, sure: true}
+			twin.older = twin.doubt
 		}
 		to.keys[key] = twin
 	}
