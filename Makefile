@@ -34,8 +34,10 @@ test-chaos: setup build ## the gate for CI: declared flaws must be found, others
 bench: ## speed of the parts, as ratios within one run
 	$(GO) test -run '^$$' -bench . -benchtime 200ms $(PACKAGES)
 
+# Exit code 2 says that some cells are undecided, which the report tells: on a
+# busy machine that is no reason for make to fail.
 run: setup build ## compare every recipe under every fault; says where the report is
-	$(BIN) run --testbed process --store $(STORE) $(RUN)
+	$(BIN) run --testbed process --store $(STORE) $(RUN) || [ $$? -eq 2 ]
 
 report: build ## render the last stored campaign again
 	$(BIN) report $(STORE)/latest

@@ -68,8 +68,8 @@ type client struct {
 // defaultTimeout is go-redis's own ReadTimeout.
 const defaultTimeout = 3 * time.Second
 
-// dialTimeout is the least: only the machine's load makes dials slow.
-const dialTimeout = time.Second
+// dialTimeout, go-redis's default, is the least: only the machine's load makes dials slow.
+const dialTimeout = 5 * time.Second
 
 // poolSize bounds the connections of one client to one node. It is large because
 // go-redis stops dialling for a second once as many dials have failed.
