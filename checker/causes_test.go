@@ -3,6 +3,7 @@ package checker
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -127,6 +128,13 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 			s.give(1050, 1, "1", s.cad("handle-one")...)
 			s.give(1100, 0, "0", s.cad("handle-zero")...)
 		}, []string{"exclusion: lease-outlived"}},
+		{"somebody else cut the key's life short", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.cmd(50, 2, "1", "PEXPIRE", "lock", "100")
+			s.take(200, 1, "OK", setPX("t1")...)
+			s.give(250, 1, "1", s.cad("t1")...)
+			s.give(300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: foreign-renewal", "ownership: foreign-renewal"}},
 		{"a key that was to live until an instant", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "t0", "NX")
 			s.cmd(12, 0, "1", "PEXPIREAT", "lock", "1700000000000")
@@ -188,6 +196,24 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 	})
 }
 
+func TestALostKeyIsToldWithWhatLostIt(t *testing.T) {
+	for f, want := range map[string]string{
+		history.FNodeDown: "n0, restarted at 0.100s, had lost lock, which c0 had set at 0.010s",
+		history.FKeys:     "n0 had lost lock, which c0 had set at 0.010s, though nothing deleted it and it was not due to expire",
+	} {
+		s := tell(t, "set-nx-px")
+		s.take(10, 0, "OK", setPX("t0")...)
+		s.nemesis(100, history.Op{Client: history.NoClient, F: f, Node: "n0"})
+		s.take(200, 1, "OK", setPX("t1")...)
+		s.give(250, 1, "1", s.cad("t1")...)
+		s.give(300, 0, "0", s.cad("t0")...)
+		v, err := exclusion(t.Context(), s.evidence())
+		if err != nil || len(v.Findings) != 1 || !strings.HasSuffix(v.Findings[0].Summary, want) {
+			t.Errorf("got %+v, %v\nwant one finding that ends with %s", v.Findings, err, want)
+		}
+	}
+}
+
 func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
 	// robGetset: c1 finds c0's stamp in the past at that time and takes over.
 	robGetset := func(s *story, at float64, c0s, c1s string) {
@@ -219,7 +245,26 @@ func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
 			s.done(2502, 0, history.OK)
 			robGetset(s, 2550, stampOf(5), stampOf(2550))
 		}, []string{"exclusion: client-clock"}},
-		{"two takeovers of one stale key race", "setnx-takeover-del", func(s *story) {
+		{"a takeover that arrives when its attempt is over", "setnx-takeover-del", func(s *story) {
+			s.take(10, 0, "1", "SETNX", "lock", millisOf(1010))
+			s.nemesis(50, history.Op{Client: 0, F: history.FCrash})
+			s.invoke(1099, 1, history.FAcquire)
+			s.cmd(1100, 1, "0", "SETNX", "lock", millisOf(2100))
+			s.cmd(1101, 1, quoted(millisOf(1010)), "GET", "lock")
+			s.done(1300, 1, history.Info)
+			s.invoke(1399, 2, history.FAcquire)
+			s.cmd(1400, 2, "0", "SETNX", "lock", millisOf(2400))
+			s.cmd(1401, 2, quoted(millisOf(1010)), "GET", "lock")
+			s.cmd(1402, 2, "1", "DEL", "lock")
+			s.cmd(1403, 2, "1", "SETNX", "lock", millisOf(2403))
+			s.done(1404, 2, history.OK)
+			s.late(1102, 1450, 1, "1", "DEL", "lock").Replied = 0
+			s.take(1460, 3, "1", "SETNX", "lock", millisOf(2460))
+			s.give(1500, 3, "1", "DEL", "lock")
+			s.give(1600, 2, "0", "DEL", "lock")
+		}, []string{"exclusion: late-command", "ownership: foreign-delete"}},
+		{"two takeovers of one stale key race, whatever the clocks", "setnx-takeover-del", func(s *story) {
+			s.nemesis(1, skew(1, 2, 100))
 			s.take(10, 0, "1", "SETNX", "lock", millisOf(1010))
 			s.nemesis(50, history.Op{Client: 0, F: history.FCrash})
 			for _, c := range []int{1, 2} {
@@ -238,7 +283,8 @@ func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
 			s.give(1150, 1, "1", "DEL", "lock")
 			s.give(1160, 2, "0", "DEL", "lock")
 		}, []string{"exclusion: race", "ownership: foreign-delete"}},
-		{"a takeover of a lease that was overrun", "setnx-takeover-del", func(s *story) {
+		{"a takeover of a lease that was overrun is no matter of clocks", "setnx-takeover-del", func(s *story) {
+			s.nemesis(1, skew(1, 1, 300))
 			s.take(10, 0, "1", "SETNX", "lock", millisOf(1010))
 			s.invoke(1099, 1, history.FAcquire)
 			s.cmd(1100, 1, "0", "SETNX", "lock", millisOf(2100))
@@ -281,110 +327,5 @@ func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
 			s.give(1200, 1, "1", s.cad("t1")...)
 			s.give(1300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: client-clock"}},
-	})
-}
-
-func TestCausesInReadWriteLocks(t *testing.T) {
-	two := func(s *story, at float64, client int, mode history.Mode) {
-		s.invoke(at-1, client, history.FAcquire, mode)
-		if mode == history.Read {
-			s.cmd(at, client, "1", s.script("two-keys-read", []string{"lock:read", "lock:write"}, "1")...)
-		} else {
-			s.cmd(at, client, "1", s.script("two-keys-write", []string{"lock:read", "lock:write"}, "1")...)
-		}
-		s.done(at+1, client, history.OK)
-	}
-	leaveTwo := func(s *story, at float64, client int, mode history.Mode, reply string) {
-		s.invoke(at-1, client, history.FRelease, mode)
-		s.cmd(at, client, reply, "DEL", "lock:"+string(mode))
-		s.done(at+1, client, history.OK)
-	}
-	hash := func(s *story, at float64, client int, mode history.Mode) {
-		s.invoke(at-1, client, history.FAcquire, mode)
-		if mode == history.Read {
-			s.cmd(at, client, "1", s.script("hash-read", []string{"lock"}, millisOf(at), "3000", "10000")...)
-		} else {
-			s.cmd(at, client, "1", s.script("hash-write", []string{"lock"}, millisOf(at), "3000", "10000", "1000")...)
-		}
-		s.done(at+1, client, history.OK)
-	}
-	leaveHash := func(s *story, at float64, client int, mode history.Mode, since float64) {
-		s.invoke(at-1, client, history.FRelease, mode)
-		s.cmd(at, client, "nil", s.script("hash-forget", []string{"lock"}, string(mode), millisOf(since))...)
-		s.done(at+1, client, history.OK)
-	}
-	tales(t, []tale{
-		{"the first reader to leave takes the others' key along", "rw-two-keys", func(s *story) {
-			two(s, 10, 0, history.Read)
-			two(s, 20, 1, history.Read)
-			leaveTwo(s, 30, 0, history.Read, "1")
-			two(s, 40, 2, history.Write)
-			leaveTwo(s, 50, 2, history.Write, "1")
-			leaveTwo(s, 60, 1, history.Read, "0")
-		}, []string{"exclusion: foreign-delete", "ownership: foreign-delete"}},
-		{"the last reader to come takes along what it had overwritten", "rw-two-keys", func(s *story) {
-			two(s, 10, 0, history.Read)
-			two(s, 20, 1, history.Read)
-			leaveTwo(s, 30, 1, history.Read, "1")
-			two(s, 40, 2, history.Write)
-			leaveTwo(s, 50, 2, history.Write, "1")
-			leaveTwo(s, 60, 0, history.Read, "0")
-		}, []string{"exclusion: race"}},
-		{"a restart loses the writer's key, and a reader's script finds none", "rw-two-keys", func(s *story) {
-			two(s, 10, 0, history.Write)
-			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "all keys"})
-			two(s, 40, 1, history.Read)
-			leaveTwo(s, 50, 1, history.Read, "1")
-			leaveTwo(s, 60, 0, history.Write, "0")
-		}, []string{"exclusion: server-lost-key"}},
-		{"a writer outlives its key", "rw-two-keys", func(s *story) {
-			two(s, 10, 0, history.Write)
-			two(s, 1100, 1, history.Read)
-			leaveTwo(s, 1150, 1, history.Read, "1")
-			leaveTwo(s, 1200, 0, history.Write, "0")
-		}, []string{"exclusion: lease-outlived"}},
-		{"the second reader overwrites the only record of the first", "rw-hash", func(s *story) {
-			hash(s, 10, 0, history.Read)
-			hash(s, 20, 1, history.Read)
-			leaveHash(s, 30, 1, history.Read, 20)
-			hash(s, 40, 2, history.Write)
-			leaveHash(s, 50, 2, history.Write, 40)
-			leaveHash(s, 60, 0, history.Read, 10)
-		}, []string{"exclusion: race"}},
-		{"the first reader's release leaves the second's record alone", "rw-hash", func(s *story) {
-			hash(s, 10, 0, history.Read)
-			hash(s, 20, 1, history.Read)
-			leaveHash(s, 30, 0, history.Read, 10)
-			leaveHash(s, 40, 1, history.Read, 20)
-			hash(s, 50, 2, history.Write)
-			leaveHash(s, 60, 2, history.Write, 50)
-		}, nil},
-		{"equal milliseconds are equal owners", "rw-hash", func(s *story) {
-			for c := range 2 {
-				s.invoke(9, c, history.FAcquire, history.Read)
-			}
-			for c := range 2 {
-				s.cmd(10+0.5*float64(c), c, "1", s.script("hash-read", []string{"lock"}, millisOf(10), "3000", "10000")...)
-				s.done(11+0.5*float64(c), c, history.OK)
-			}
-			leaveHash(s, 30, 0, history.Read, 10)
-			hash(s, 40, 2, history.Write)
-			leaveHash(s, 50, 2, history.Write, 40)
-			leaveHash(s, 60, 1, history.Read, 10)
-		}, []string{"exclusion: foreign-delete", "ownership: foreign-delete"}},
-		{"a writer whose clock is ahead finds a reader's time old", "rw-hash", func(s *story) {
-			s.nemesis(1, skew(1, 2, 60000))
-			hash(s, 10, 0, history.Read)
-			hash(s, 100, 2, history.Write)
-			leaveHash(s, 150, 2, history.Write, 100)
-			leaveHash(s, 160, 0, history.Read, 10)
-		}, []string{"exclusion: client-clock"}},
-		{"a writer finds the time of a reader that overran", "rw-hash", func(s *story) {
-			hash(s, 10, 0, history.Read)
-			hash(s, 1100, 2, history.Write)
-			leaveHash(s, 1150, 2, history.Write, 1100)
-			leaveHash(s, 1160, 0, history.Read, 10)
-		}, []string{"exclusion: lease-outlived"}},
 	})
 }

@@ -83,6 +83,19 @@ func TestCausesOfLostRenewals(t *testing.T) {
 			s.cmd(1901, 0, "0", "EXPIRE", "lock", "1")
 			s.give(2300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: lease-outlived"}},
+		{"a reply that was lost long before is no excuse for a frozen holder", "redisson", func(s *story) {
+			enter := func(o string) []string { return s.script("redisson-enter", []string{"lock"}, o, "1000") }
+			leave := func(o string) []string { return s.script("redisson-leave", []string{"lock", "channel"}, o, "1000") }
+			renew := s.script("redisson-renew", []string{"lock"}, "owner-zero", "1000")
+			s.take(10, 0, "nil", enter("owner-zero")...)
+			s.unanswered(343, 0, "1", renew...)
+			s.cmd(500, 0, "1", renew...)
+			s.fault(600, history.Invoke, 0)
+			s.take(1600, 1, "nil", enter("owner-one")...)
+			s.give(1700, 1, "1", leave("owner-one")...)
+			s.fault(1800, history.Info, 0)
+			s.give(1900, 0, "nil", leave("owner-zero")...)
+		}, []string{"exclusion: lease-outlived"}},
 		{"a holder whose renewals are held up is not frozen", "set-nx-px-watchdog", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.fault(300, history.Invoke, 0)
@@ -288,6 +301,16 @@ func TestAReplyOfNOSCRIPTThatIsLostIsARenewalThatFailed(t *testing.T) {
 	}
 	if want := "c0 never got the reply to its script hash-renew of 0.342800s"; !strings.Contains(v.Findings[0].Summary, want) {
 		t.Errorf("got  %s\nwant %s", v.Findings[0].Summary, want)
+	}
+}
+
+func TestAFindingWithoutAcquiresRestsOnTheLatest(t *testing.T) {
+	s := tell(t, "set-nx-px")
+	twoHoldersByExpiry(s)
+	e := s.evidence()
+	given := []Finding{{Cause: Unclassified, Lock: "lock", Clients: []int{1, 0}, From: ms(1150)}}
+	if got := classifyFindings(e, given); len(got) != 1 || got[0].Cause != LeaseOutlived {
+		t.Errorf("got %+v, want lease-outlived", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -243,6 +244,31 @@ func TestLivenessAccusesNobodyOfWhatIsRight(t *testing.T) {
 			s.busy(310, 1, "nil", setPX("t1")...)
 			s.give(350, 0, "1", s.cad("t0")...)
 		}, nil},
+		{"a loser's time that stands in for the winner's", "getset", func(s *story) {
+			s.invoke(9, 1, history.FAcquire)
+			s.invoke(9, 2, history.FAcquire)
+			for c := 1.0; c < 3; c++ {
+				s.cmd(10+c, int(c), "0", "SETNX", "lock", stampOf(10+c))
+				s.cmd(12+c, int(c), quoted("\x00\x00\x00\x00\x00\x00\x00\x01"), "GET", "lock")
+			}
+			s.cmd(15, 1, quoted("\x00\x00\x00\x00\x00\x00\x00\x01"), "GETSET", "lock", stampOf(11))
+			s.cmd(16, 2, quoted(stampOf(11)), "GETSET", "lock", stampOf(12))
+			s.done(17, 2, history.Fail)
+			s.cmd(18, 1, "1", "EXPIRE", "lock", "1")
+			s.done(19, 1, history.OK)
+			s.queue(100, 900, 0, "0", "SETNX", "lock", stampOf(100))
+			s.busy(1150, 0, "nil", "GET", "lock")
+			s.give(1200, 1, "0", "DEL", "lock")
+		}, nil},
+		{"an attempt that was not answered, by a key of the dead", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nemesis(20, crash(0))
+			s.invoke(49, 1, history.FAcquire)
+			s.unanswered(50, 1, "nil", setPX("t1")...)
+			s.done(350, 1, history.Info)
+			s.take(1100, 1, "OK", setPX("t2")...)
+			s.give(1150, 1, "1", s.cad("t2")...)
+		}, nil},
 		{"a leftover on a minority", "redlock", func(s *story) {
 			s.invoke(9, 0, history.FAcquire)
 			s.onNodes(10, 0, otherHalf, "OK", setPX("t0")...)
@@ -300,7 +326,31 @@ func TestLivenessIsUnknownWhereNothingExplainsTheWaiting(t *testing.T) {
 				s.lost(at+1, 1, setPX("t1")...)
 				s.done(at+50, 1, history.Info)
 			}
-			s.keys(3100)
+			s.keys(3100, key("lock:fence", -1))
+		}, []string{"liveness: unknown"}},
+		{"too few nodes are stuck to keep it out", "redlock", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.onNodes(10, 0, otherHalf, "OK", "SET", "lock", "t0", "NX")
+			s.done(50, 0, history.Info)
+			s.healed(60)
+			for at := 100.0; at < 3000; at += 100 {
+				s.vote(at, 1, "t1", nil, otherHalf)
+			}
+			for n, left := range []int{0, 0, 0, 1, 1} {
+				s.node = fmt.Sprintf("n%d", n)
+				s.keys(3100, []history.KeyState{key("lock", -1)}[:left]...)
+			}
+		}, []string{"liveness: unknown"}},
+		{"it got in long after the recovery time", "set-nx-px", func(s *story) {
+			s.take(2, 0, "OK", setPX("t0")...)
+			s.give(4, 0, "1", s.cad("t0")...)
+			s.healed(5)
+			for at := 10.0; at < 5000; at += 100 {
+				s.invoke(at, 1, history.FAcquire)
+				s.lost(at+1, 1, setPX("t1")...)
+				s.done(at+50, 1, history.Info)
+			}
+			s.take(5100, 1, "OK", setPX("t1")...)
 		}, []string{"liveness: unknown"}},
 		{"somebody alive still believes", "setnx", func(s *story) {
 			s.take(10, 0, "1", "SETNX", "lock", "1")

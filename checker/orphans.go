@@ -29,7 +29,7 @@ type orphan struct {
 //
 // An attempt counts if it found such a key on so many nodes that without them
 // it would have had its quorum, while no living client believed that it held
-// the lock. What its own client deleted in the end does not count, nor what
+// the lock; one of unknown outcome, only if all its commands were answered. What its own client deleted in the end does not count, nor what
 // somebody else's DEL or a node's loss took away before it could expire.
 func (w *wire) orphans() []Finding {
 	byOp := map[int][]meet{}
@@ -77,15 +77,18 @@ type blocker struct {
 // there and then; none if it was not kept out, or not by orphans alone.
 func (w *wire) keptOutBy(op int, meets []meet) []blocker {
 	p := w.pairs[op]
+	if p.Done() == history.Info && w.unanswered[op] {
+		return nil // it may have failed for want of an answer
+	}
 	var blockers []blocker
-	nodes, own := map[string]bool{}, map[string]bool{}
+	nodes, own := map[string]bool{}, map[string]int{}
 	for _, l := range w.byOp[op] {
-		own[l.node] = true
+		own[l.node] = l.seq
 	}
 	for _, m := range meets {
 		// Of what it met on one node, the first tells; it may have been let in later.
 		node := w.Commands[m.cmd].Node
-		if nodes[node] || w.believes(p.Invoke.Lock, p.Invoke.Mode, m.at.lo, p.Invoke.Client) {
+		if in, ok := own[node]; nodes[node] || ok && in < m.seq || w.believes(p.Invoke.Lock, p.Invoke.Mode, m.at.lo, p.Invoke.Client) {
 			continue
 		}
 		var here []blocker
@@ -207,8 +210,10 @@ func (w *wire) orphaned(o *orphan) Finding {
 		switch {
 		case x.end != nil && x.end.how == expired:
 			until, ended = max(until, x.end.at.mid()), "expired"
-		case x.over != nil || x.end != nil:
-			ended = "was taken over"
+		case x.over != nil:
+			until, ended = max(until, x.over.at.lo), "was taken over"
+		case x.end != nil:
+			until, ended = max(until, x.end.at.lo), "was taken over"
 		}
 	}
 	slices.Sort(o.kept)

@@ -22,6 +22,9 @@ func (w *wire) queues() []*node {
 			w.primary = c.Node
 		}
 		n.queue = append(n.queue, pos)
+		if c.Replied == 0 {
+			w.unanswered[c.Op] = true
+		}
 	}
 	// A testbed that sees the order sees it everywhere.
 	ordered := slices.ContainsFunc(w.Commands, func(c history.Command) bool { return c.Exec > 0 })

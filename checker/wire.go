@@ -102,7 +102,9 @@ type wire struct {
 	primary string
 	// until is when the node was done with a command at the latest.
 	until map[int]time.Duration
-	seq   int // of the walk's steps
+	// unanswered are the operations that wait for a reply in vain.
+	unanswered map[int]bool
+	seq        int // of the walk's steps
 
 	lives   []*life
 	byOp    map[int][]*life
@@ -149,7 +151,7 @@ const expirySlack = 2 * time.Millisecond
 func readWire(l *ledger) *wire {
 	w := &wire{
 		ledger: l, scripts: map[string]history.Script{}, nodes: map[string]*node{}, byOp: map[int][]*life{},
-		blind: map[string]int{}, holders: map[string][]string{}, until: map[int]time.Duration{},
+		blind: map[string]int{}, holders: map[string][]string{}, until: map[int]time.Duration{}, unanswered: map[int]bool{},
 	}
 	for _, s := range l.Claims.Scripts {
 		w.scripts[s.SHA1] = s
