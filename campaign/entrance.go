@@ -2,31 +2,70 @@ package campaign
 
 import (
 	"context"
+	"runtime"
 	"sync"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// entrance holds a token for each trial that sets up its world. Running trials
-// mostly wait, but starting servers is work: were all to start at once, the
-// trials beside them would see a machine that stalls.
-type entrance chan struct{}
+// entrance lets trials in. Running trials mostly wait, but each command is work
+// on all links, and starting servers is more: were too many nodes at work or all
+// trials to start at once, every trial would see a machine that stalls.
+type entrance struct {
+	setup chan struct{}       // a token for each trial that sets up its world
+	room  *semaphore.Weighted // for trials that run, by their weight
+	limit int64
+}
+
+// newEntrance has room for that many trials on one node each.
+func newEntrance(parallel int) *entrance {
+	return &entrance{
+		setup: make(chan struct{}, 2*runtime.NumCPU()),
+		room:  semaphore.NewWeighted(int64(parallel)),
+		limit: int64(parallel),
+	}
+}
+
+// weight is how many trials on one node a trial counts for.
+func (e *entrance) weight(s Spec) int64 {
+	w := int64(1)
+	switch s.Topology {
+	case testbed.Replicated:
+		w = 2
+	case testbed.Independent:
+		w = int64(s.Nodes+1) / 2
+	}
+	return min(w, e.limit)
+}
 
 // entering is a testbed for one trial, which leaves the entrance when its body
 // starts.
 type entering struct {
 	testbed.Testbed
 	leave func()
+	exit  func() // gives the room back
 }
 
-// wait returns when a trial may set up its world.
-func (e entrance) wait(ctx context.Context, tb testbed.Testbed) (entering, error) {
+// wait returns when a trial may set up its world. Its caller calls leave and
+// exit in the end.
+func (e *entrance) wait(ctx context.Context, tb testbed.Testbed, s Spec) (entering, error) {
+	w := e.weight(s)
+	if err := e.room.Acquire(ctx, w); err != nil {
+		return entering{}, err
+	}
 	select {
-	case e <- struct{}{}:
+	case e.setup <- struct{}{}:
 	case <-ctx.Done():
+		e.room.Release(w)
 		return entering{}, ctx.Err()
 	}
-	return entering{Testbed: tb, leave: sync.OnceFunc(func() { <-e })}, nil
+	return entering{
+		Testbed: tb,
+		leave:   sync.OnceFunc(func() { <-e.setup }),
+		exit:    func() { e.room.Release(w) },
+	}, nil
 }
 
 // Run implements testbed.Testbed.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"time"
 
@@ -49,7 +48,7 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	if err != nil {
 		return Stored{}, err
 	}
-	r := &run{Campaign: c, store: st, planner: p, entrance: make(entrance, 2*runtime.NumCPU()), info: Info{
+	r := &run{Campaign: c, store: st, planner: p, entrance: newEntrance(c.Config.Parallel), info: Info{
 		Config: c.Config, Command: c.Command, Versions: c.Versions, Started: started.UTC(), Plan: planned(cells),
 	}}
 	err = r.all(ctx, cells)
@@ -67,7 +66,7 @@ type run struct {
 	info     Info
 	sink     Sink
 	result   Stored
-	entrance entrance
+	entrance *entrance
 
 	mu       sync.Mutex // judging: one trial at a time, so that running trials keep a core
 	trials   []Trial
@@ -153,10 +152,11 @@ func (r *run) trial(ctx context.Context, j job) {
 	if ctx.Err() != nil {
 		return
 	}
-	enter, err := r.entrance.wait(ctx, r.Testbed)
+	enter, err := r.entrance.wait(ctx, r.Testbed, j.spec)
 	if err != nil {
 		return
 	}
+	defer enter.exit()
 	defer enter.leave()
 	started := time.Now()
 	t := Trial{Spec: j.spec, Probe: j.probe, Again: j.again}

@@ -39,6 +39,7 @@ func init() {
 				"D3, simple idea; "+redisOwner, anyFault...),
 			noExpiry("The key has no life: whoever crashes, or loses the reply of SET or its DEL, blocks everybody for ever.",
 				"D3, simple idea"),
+			lateDelete("D3, simple idea"),
 			serverLostKey(),
 		),
 		New: onOneNode(func(c *Client, key string, _ time.Duration) (Lock, error) {

@@ -223,7 +223,7 @@ func (s *session) lose(h *hold) error {
 // work is the time between two touches; a careful client stops when it is told
 // that the lease is lost.
 func (s *session) work(h *hold) error {
-	d := s.Opts.Hold
+	d := time.Duration(float64(s.Opts.Hold) * (0.5 + s.rng.Float64()))
 	// Not in the liveness phase, where everybody waits for a turn.
 	if s.Opts.Overrun > 0 && s.healed.Load() == 0 && s.rng.Float64() < s.Opts.Overrun {
 		d = s.Opts.TTL * 3 / 2
