@@ -3,6 +3,7 @@ package campaign
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,9 +40,31 @@ func fold(info Info, dir string, trials []Trial) Matrix {
 			m.Failed = append(m.Failed, t)
 		}
 	}
-	for _, p := range info.Plan {
-		m.Cells = append(m.Cells, foldCell(info, p, byCell[key{p.Lock, p.Fault}]))
+	unprobed := map[pair]bool{} // no trial followed a probe that failed
+	for _, t := range m.Failed {
+		if t.Probe {
+			unprobed[pair{t.Spec.Lock, t.Spec.Workload}] = true
+		}
 	}
+	for _, p := range info.Plan {
+		trials := byCell[key{p.Lock, p.Fault}]
+		m.Cells = append(m.Cells, foldCell(info, p, trials))
+		count := func(w string) (n int) {
+			for _, t := range trials {
+				if t.Spec.Workload == w {
+					n++
+				}
+			}
+			return n
+		}
+		for _, w := range p.Workloads {
+			if p.NotSupported == "" && !unprobed[pair{p.Lock, w}] {
+				m.Planned += info.Config.Trials
+				m.Finished += min(count(w), info.Config.Trials)
+			}
+		}
+	}
+	m.Interrupted = m.Finished < m.Planned
 	m.Unexpected = unexpected(trials)
 	m.Missed = missed(info, trials)
 	return m
@@ -61,8 +84,12 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 	}
 	worst := trials[0]
 	for _, t := range trials {
-		if t.Err == "" && t.Outcome != NotSupported && t.exercised() {
+		switch {
+		case t.decided():
 			c.Exercised++
+		case t.Outcome == Unknown:
+			c.Undecided++
+			c.UndecidedWhy = cmp.Or(c.UndecidedWhy, t.why())
 		}
 		if t.Violation() {
 			c.Violations++
@@ -82,6 +109,11 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 		if i := slices.IndexFunc(trials, func(t Trial) bool { return t.Outcome == Holds }); i >= 0 {
 			worst = trials[i]
 			c.Verdict = Holds
+		}
+	}
+	for _, t := range trials {
+		if t.rank() == worst.rank() {
+			c.Shown++
 		}
 	}
 	c.Why, c.Dir, c.Seed = worst.why(), worst.Dir, worst.Spec.Seed
@@ -140,21 +172,32 @@ func (c Cell) Words() string {
 	return string(c.Verdict)
 }
 
+// fewTrials is how many trials a bound needs to be worth saying.
+const fewTrials = 10
+
 // Bound is the upper end of the 95 % confidence interval of the share of
-// violated trials when none was seen: the rule of three.
+// violated trials when none was seen in n: 1 − 0.05^(1/n), for large n the
+// rule of three, 3/n.
 func (c Cell) Bound() float64 {
-	if c.Exercised < 3 {
+	if c.Exercised == 0 {
 		return 1
 	}
-	return 3 / float64(c.Exercised)
+	return 1 - math.Pow(0.05, 1/float64(c.Exercised))
+}
+
+// BoundWords are a reader's words for the bound.
+func (c Cell) BoundWords() string {
+	if c.Exercised < fewTrials {
+		return "too few trials for a bound"
+	}
+	return fmt.Sprintf("95 %% bound: at most %.2g %% of trials", 100*c.Bound())
 }
 
 // compareTrials puts the trial first that shows its cell's verdict best; among
 // equals the earliest.
 func compareTrials(a, b Trial) int {
-	forever := func(t Trial) bool { return len(t.Flaws) > 0 && t.Flaws[0].Forever }
 	return cmp.Or(
-		rank(a.Outcome, a.Kind, forever(a))-rank(b.Outcome, b.Kind, forever(b)),
+		a.rank()-b.rank(),
 		-cmp.Compare(a.Err, b.Err), // of what is unknown, what failed says most
 		cmp.Compare(a.Spec.Trial, b.Spec.Trial),
 		cmp.Compare(a.Spec.Workload, b.Spec.Workload),

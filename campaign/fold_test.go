@@ -164,10 +164,95 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-func TestBoundIsTheRuleOfThree(t *testing.T) {
-	for n, want := range map[int]float64{0: 1, 2: 1, 3: 1, 4: 0.75, 300: 0.01} {
-		if got := (Cell{Exercised: n}).Bound(); got != want {
-			t.Errorf("%d trials: got %v, want %v", n, got, want)
+func TestBoundIsExactAndNearThreeOfNForMany(t *testing.T) {
+	tests := []struct {
+		n     int
+		low   float64
+		high  float64
+		words string
+	}{
+		{0, 1, 1, "too few trials for a bound"},
+		{1, 0.949, 0.951, "too few trials for a bound"},
+		{3, 0.63, 0.64, "too few trials for a bound"},
+		{10, 0.25, 0.26, "95 % bound: at most 26 % of trials"},
+		{300, 0.0099, 0.01, "95 % bound: at most 0.99 % of trials"},
+	}
+	for _, test := range tests {
+		c := Cell{Exercised: test.n}
+		if got := c.Bound(); got < test.low || got > test.high {
+			t.Errorf("%d trials: got %v, want %v to %v", test.n, got, test.low, test.high)
+		}
+		if got := c.BoundWords(); got != test.words {
+			t.Errorf("%d trials: got %q, want %q", test.n, got, test.words)
+		}
+	}
+}
+
+func TestCellsCountTheirOwnVerdictAmongDecidedTrials(t *testing.T) {
+	held, unsure := verdict("exclusion", checker.Held), verdict("resource", checker.Unknown)
+	unsure.Why = "the harness itself was not scheduled for 40 ms"
+	orphan := violated("liveness", checker.OrphanedKey)
+	tests := []struct {
+		name                        string
+		trials                      []Trial
+		shown, exercised, undecided int
+		why                         string
+	}{
+		{"an undecided trial counts for nobody", []Trial{
+			found("client-pause", 0, 1, violated("ownership", checker.ForeignDelete)), found("client-pause", 1, 1, held, unsure),
+		}, 1, 1, 1, "resource: the harness itself was not scheduled for 40 ms"},
+		{"a limit is no bug", []Trial{
+			found("client-pause", 0, 1, violated("ownership", checker.ForeignDelete)),
+			found("client-pause", 1, 1, violated("exclusion", checker.LeaseOutlived)), found("client-pause", 2, 1, held),
+		}, 1, 3, 0, ""},
+		{"up to TTL is not for ever", []Trial{
+			found("client-crash", 0, 1, blockedForEver(violated("liveness", checker.NoExpiry))), found("client-crash", 1, 1, orphan),
+		}, 1, 2, 0, ""},
+		{"only what holds is counted as no violation", []Trial{
+			found("delay", 0, 1, held), found("delay", 1, 0, held),
+		}, 1, 1, 0, ""},
+		{"unknown cells too", []Trial{
+			found("delay", 0, 1, held), found("delay", 1, 1, held, unsure),
+		}, 1, 1, 1, "resource: the harness itself was not scheduled for 40 ms"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			spec := test.trials[0].Spec
+			info := Info{Plan: []PlannedCell{{Lock: spec.Lock, Fault: spec.Fault}}}
+			c := fold(info, "", test.trials).Cells[0]
+			if c.Shown != test.shown || c.Exercised != test.exercised || c.Undecided != test.undecided || c.UndecidedWhy != test.why {
+				t.Errorf("got %d of %d, undecided %d (%q); want %d of %d, undecided %d (%q)",
+					c.Shown, c.Exercised, c.Undecided, c.UndecidedWhy, test.shown, test.exercised, test.undecided, test.why)
+			}
+		})
+	}
+}
+
+func TestFewerTrialsThanPlannedAreAnInterruptedCampaign(t *testing.T) {
+	held := verdict("exclusion", checker.Held)
+	failed := found("none", 0, 0)
+	failed.Err, failed.Probe, failed.Outcome = "no free port", true, Unknown
+	all := []Trial{found("none", 0, 0, held), found("none", 1, 0, held), found("delay", 0, 1, held), found("delay", 1, 1, held)}
+	info := Info{Plan: []PlannedCell{
+		{Lock: "test-flawed", Fault: "none", Workloads: []string{"mutex"}},
+		{Lock: "test-flawed", Fault: "delay", Workloads: []string{"mutex"}},
+		{Lock: "test-flawed", Fault: "failover", Workloads: []string{"mutex"}, NotSupported: "no"},
+	}}
+	info.Config.Trials = 2
+	tests := []struct {
+		name              string
+		trials            []Trial
+		planned, finished int
+		interrupted       bool
+	}{
+		{"all were run", all, 4, 4, false},
+		{"one is missing", all[:3], 4, 3, true},
+		{"nothing follows a failed probe", []Trial{failed}, 0, 0, false},
+	}
+	for _, test := range tests {
+		m := fold(info, "", test.trials)
+		if m.Planned != test.planned || m.Finished != test.finished || m.Interrupted != test.interrupted {
+			t.Errorf("%s: got %d of %d, interrupted %v", test.name, m.Finished, m.Planned, m.Interrupted)
 		}
 	}
 }

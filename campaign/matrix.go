@@ -25,7 +25,12 @@ type Cell struct {
 	Oracles    map[string]string `json:"oracles"`
 	Trials     int               `json:"trials"`
 	Violations int               `json:"violations"` // trials with a violated oracle
-	Exercised  int               `json:"exercised"`  // trials whose fault hit something
+	// Shown counts the trials that came to the cell's own verdict, kind
+	// included, and Exercised those that came to any: their fault hit something
+	// and their oracles could tell. The others were undecided, or hit nothing.
+	Shown     int `json:"shown"`
+	Exercised int `json:"exercised"`
+	Undecided int `json:"undecided"`
 	// Seed is that of the trial that shows the verdict best.
 	Seed uint64 `json:"seed"`
 	// Replay is the command line that runs that trial again.
@@ -36,6 +41,8 @@ type Cell struct {
 	// Why says in a sentence why the cell is not supported, or what went
 	// wrong with its trials.
 	Why string `json:"-"`
+	// UndecidedWhy says in a sentence why the first undecided trial is.
+	UndecidedWhy string `json:"-"`
 	// Dir is the stored trial that shows the verdict best, relative to the
 	// campaign; empty if none was kept.
 	Dir string `json:"-"`
@@ -59,8 +66,11 @@ type Matrix struct {
 	Missed     []Surprise `json:"-"`
 	// Failed are trials that the harness could not finish or judge.
 	Failed []Trial `json:"-"`
-	// Interrupted: the campaign was stopped before its last trial.
+	// Interrupted: the campaign was stopped or killed before its last trial.
 	Interrupted bool `json:"-"`
+	// Planned are the trials of all cells, and Finished those that were run.
+	Planned  int `json:"-"`
+	Finished int `json:"-"`
 }
 
 // Surprise is a difference between what a recipe declares and what was found.

@@ -75,6 +75,13 @@ func (t Trial) exercised() bool { return len(t.Spec.Plan) == 0 || t.Hits > 0 }
 // Violation says whether an oracle was violated.
 func (t Trial) Violation() bool { return t.Outcome == Violated || t.Outcome == Blocked }
 
+// decided says whether the trial counts for or against its lock: its fault hit
+// something, or it showed a violation, and its oracles could tell.
+func (t Trial) decided() bool { return t.Violation() || t.Outcome == Holds }
+
+// rank orders trials by what they show, worst first.
+func (t Trial) rank() int { return rank(t.Outcome, t.Kind, len(t.Flaws) > 0 && t.Flaws[0].Forever) }
+
 // judged fills in what the verdicts amount to, by the flaws that the recipe declares.
 func (t *Trial) judged(declared []locks.Flaw) {
 	t.Flaws = flawsOf(*t, declared)
