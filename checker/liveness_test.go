@@ -202,6 +202,14 @@ func TestLivenessBlockedUpToTTL(t *testing.T) {
 			s.take(2600, 2, "OK", setPX("t2")...)
 			s.give(2650, 2, "1", s.cad("t2")...)
 		}, []string{"exclusion: lease-outlived", "liveness: foreign-renewal"}},
+		{"a renewal that was on its way when its holder crashed", "set-nx-px-watchdog", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.late(340, 400, 0, "1", "EXPIRE", "lock", "1")
+			s.nemesis(350, crash(0))
+			s.queue(500, 1390, 1, "nil", setPX("t1")...)
+			s.take(1420, 1, "OK", setPX("t1")...)
+			s.give(1450, 1, "1", s.cad("t1")...)
+		}, []string{"liveness: orphaned-key"}},
 		{"a key that is still there when time is up, longer than claimed", "set-nx-px", func(s *story) {
 			s.invoke(9, 0, history.FAcquire)
 			s.unanswered(10, 0, "OK", "SET", "lock", "t0", "NX", "PX", "1000000")

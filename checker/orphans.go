@@ -197,9 +197,11 @@ func (w *wire) prolonged(l *life, m meet) *term {
 }
 
 // unowned says whether whoever prolonged the claim had no business with it: it
-// was not its own, or nobody attended to it any more.
+// was not its own, or nobody attended to it any more when the renewal was sent.
+// What was sent in time and arrived late is the owner's last word.
 func (w *wire) unowned(t term, l *life) bool {
-	return t.client != l.client || !w.cared(l, t.at)
+	sent := w.Commands[t.cmd].Sent
+	return t.client != l.client || !w.cared(l, when{sent, sent})
 }
 
 // orphaned tells of one orphan.
