@@ -44,11 +44,11 @@ func sampleCell(lock, fault string, n int) campaign.Cell {
 	}
 	switch n {
 	case 6:
-		c.Verdict, c.Why, c.Trials, c.Exercised = campaign.NotSupported, "it cannot strike "+fault+" here", 0, 0
+		c.Verdict, c.Why, c.Trials, c.Exercised = campaign.NotSupported, fault+": not supported: it cannot strike "+fault+" here", 0, 0
 	case 8:
 		c.Verdict, c.Exercised = campaign.NotExercised, 0
 	case 10:
-		c.Verdict, c.Why = campaign.Unknown, "the harness stood still for 0.3 s\nand more"
+		c.Verdict, c.Exercised, c.Undecided, c.Why = campaign.Unknown, 3, 2, "the harness stood still for 300.00012ms\nand more"
 	}
 	return c
 }
@@ -56,6 +56,7 @@ func sampleCell(lock, fault string, n int) campaign.Cell {
 func cellOfTrial(t campaign.Trial) campaign.Cell {
 	c := sampleCell(t.Spec.Lock, t.Spec.Fault, 0)
 	c.Verdict, c.Kind, c.Dir, c.Flaws, c.Violations = t.Outcome, t.Kind, t.Dir, t.Flaws, 2
+	c.Shown, c.Exercised, c.Undecided, c.UndecidedWhy = 1, 4, 1, "exclusion: the harness stood still for 40.00012ms"
 	for _, f := range t.Flaws {
 		c.Causes = append(c.Causes, f.Cause)
 		c.Forever = c.Forever || f.Forever
@@ -72,6 +73,22 @@ func TestMatrixIsPlainTextInAPipe(t *testing.T) {
 	golden(t, "matrix.txt", []byte(got))
 	if strings.Contains(got, "\x1b") {
 		t.Error("it has escape sequences")
+	}
+}
+
+func TestInterruptedCampaignsSayHowFarTheyCame(t *testing.T) {
+	r := result{Matrix: sampleMatrix(), Glossary: testGlossary}
+	r.Matrix.Interrupted, r.Matrix.Finished, r.Matrix.Planned = true, 3, 7
+	html, err := htmlReport(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"html": string(html), "md": string(markdownReport(r, nil)), "terminal": terminal(r.Matrix, testGlossary, false, 0),
+	} {
+		if !strings.Contains(strings.ToLower(text), "interrupted: 3 of 7 planned trials") {
+			t.Errorf("%s does not say it", name)
+		}
 	}
 }
 

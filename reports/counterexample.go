@@ -59,7 +59,7 @@ func verdictRows(b *strings.Builder, v checker.Verdict) {
 			fmt.Fprintf(b, "| | | | and %d more |\n", len(v.Findings)-i)
 			return
 		}
-		fmt.Fprintf(b, "| %s | **%s** | %s | %s |\n", v.Oracle, v.Result, x.Cause, markdownCell(sentence(cmp.Or(x.Summary, "no details"))))
+		fmt.Fprintf(b, "| %s | **%s** | %s | %s |\n", v.Oracle, v.Result, x.Cause, markdownCell(sentence(cmp.Or(rounded(x.Summary), "no details"))))
 	}
 }
 
@@ -183,7 +183,7 @@ func keysWords(keys []history.KeyState) string {
 // opWords writes an operation as "acquire: ok".
 func opWords(op history.Op) string {
 	text := op.F
-	if op.Mode != "" {
+	if op.Mode != "" && op.F == history.FAcquire {
 		text += " to " + string(op.Mode)
 	}
 	switch {

@@ -12,6 +12,9 @@ func markdownReport(r result, plots []plotView) []byte {
 	v.Plots = plots
 	var b strings.Builder
 	b.WriteString("# Lockstorm report\n\n")
+	if v.Interrupted != "" {
+		fmt.Fprintf(&b, "**%s**\n\n", sentence(v.Interrupted))
+	}
 	fmt.Fprintf(&b, "```\n%s\n```\n\n", v.Command)
 	facts := append([]fact{{"seed", v.Seed}, {"testbed", v.Testbed}}, v.Setup...)
 	if v.Started != "" {
@@ -19,9 +22,6 @@ func markdownReport(r result, plots []plotView) []byte {
 	}
 	writeFacts(&b, append(facts, v.Versions...))
 	fmt.Fprintf(&b, "%d trials, %d with a violation.", v.TrialCount, v.ViolationCount)
-	if v.Interrupted {
-		b.WriteString(" **The campaign was stopped before its last trial.**")
-	}
 	b.WriteString("\n\n")
 	markdownMatrix(&b, v)
 	markdownDifferences(&b, v)
@@ -88,7 +88,7 @@ func markdownDifferences(b *strings.Builder, v view) {
 	lists := []struct {
 		title string
 		lines []string
-	}{{"Unknown", v.Unknown}, {"Fault not exercised", v.NotExercised}, {"Not supported", v.NotSupported}}
+	}{{"Undecided trials", v.Undecided}, {"Unknown", v.Unknown}, {"Fault not exercised", v.NotExercised}, {"Not supported", v.NotSupported}}
 	for _, l := range lists {
 		if len(l.lines) == 0 {
 			continue

@@ -127,11 +127,11 @@ func heat(n pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
 	switch {
 	case c.Verdict == campaign.NotSupported:
 		return
-	case c.Verdict == campaign.NotExercised || c.Verdict == campaign.Unknown || c.Trials == 0:
+	case c.Verdict == campaign.NotExercised || c.Verdict == campaign.Unknown || c.Exercised == 0:
 		n.hatch(line(rule, 0.7), 4, x0, y0, x1, y1)
 		return
 	}
-	share := float64(c.Violations) / float64(c.Trials)
+	share := float64(c.Violations) / float64(c.Exercised)
 	col := alarm
 	if c.Verdict == campaign.Blocked {
 		col = clientInks[3]

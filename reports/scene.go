@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -233,6 +234,20 @@ func length(d time.Duration) string {
 		return trim(float64(d.Nanoseconds())/1e6, 1) + " ms"
 	}
 	return trim(d.Seconds(), 3) + " s"
+}
+
+// goDuration is a length of time as Go writes it: "1.2045s", "2m3.5s".
+var goDuration = regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?(ns|µs|ms|s)\b`)
+
+// rounded writes the lengths of time in a text of the checker's as all others.
+func rounded(text string) string {
+	return goDuration.ReplaceAllStringFunc(text, func(s string) string {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			return s
+		}
+		return length(d)
+	})
 }
 
 // instant writes a time since the trial's start: seconds with three decimals,

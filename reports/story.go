@@ -271,7 +271,7 @@ func overwriteBeats(e history.Evidence, f focus) []beat {
 // harmBeats tells the violation itself.
 func harmBeats(f focus, holds []checker.Hold) []beat {
 	x := f.Finding
-	b := beat{At: x.From, Weight: turning, Text: x.Summary}
+	b := beat{At: x.From, Weight: turning, Text: rounded(x.Summary)}
 	switch {
 	case x.Oracle == "exclusion" && len(x.Clients) == 2 && x.To > x.From:
 		b.Text = fmt.Sprintf("from %s to %s both c%d and c%d believed that they held it%s",

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
 )
 
 // Matrix writes the matrix as text: recipes down, faults across, the worst
@@ -87,7 +89,7 @@ func legendOf(cells []campaign.Cell) []string {
 		{"?", "unknown"},
 		{"–", "the fault hit nothing"},
 		{"n/s", "not supported"},
-		{"0/", "0/n: no violation in n trials (95 % bound: at most 3/n of them)"},
+		{"0/", "0/n: no violation in n trials (95 % bound: from 10 on, at most 1 − 0.05^(1/n) of them; 3/n if n is large)"},
 	}
 	used := map[string]bool{}
 	surprising := false
@@ -279,6 +281,12 @@ func faultLegend(faults []string, g glossary) string {
 // unjudged lists the cells that say nothing about their recipe, with the reason.
 func unjudged(m campaign.Matrix) string {
 	var b strings.Builder
+	if text := interrupted(m); text != "" {
+		b.WriteString(text + "\n")
+	}
+	for _, line := range undecided(m) {
+		b.WriteString(line + "\n")
+	}
 	groups := []struct {
 		verdict campaign.Outcome
 		title   string
@@ -308,7 +316,11 @@ func reasons(m campaign.Matrix, verdict campaign.Outcome) []string {
 		if c.Verdict != verdict {
 			continue
 		}
-		g := group{c.Fault, c.Why}
+		why := withoutFault(firstLine(c.Why), c.Fault)
+		if verdict == campaign.Unknown && c.Undecided > 0 {
+			why = undecidedWords(c)
+		}
+		g := group{c.Fault, why}
 		if _, ok := recipes[g]; !ok {
 			order = append(order, g)
 		}
@@ -323,12 +335,47 @@ func reasons(m campaign.Matrix, verdict campaign.Outcome) []string {
 			who = "all recipes"
 		}
 		line := g.fault + ": " + who
-		if why := firstLine(g.why); why != "" {
-			line += " (" + why + ")"
+		if g.why != "" {
+			line += " (" + g.why + ")"
 		}
 		out = append(out, line)
 	}
 	return out
+}
+
+// withoutFault drops from an error what the line says already: "failover: not
+// supported: it cannot …".
+func withoutFault(why, fault string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(why, fault+": "), nemesis.ErrNotSupported.Error()+": ")
+}
+
+// undecidedWords says of how many of the cell's trials nobody can tell how they
+// came out, and why.
+func undecidedWords(c campaign.Cell) string {
+	text := fmt.Sprintf("%d of %d %s undecided", c.Undecided, c.Trials, plural(c.Trials, "trial"))
+	if why := firstLine(cmp.Or(c.UndecidedWhy, c.Why)); why != "" {
+		text += ": " + rounded(why)
+	}
+	return text
+}
+
+// undecided lists the cells that have a verdict although some of their trials
+// have none.
+func undecided(m campaign.Matrix) []string {
+	var out []string
+	for _, c := range m.Cells {
+		if c.Undecided > 0 && c.Verdict != campaign.Unknown {
+			out = append(out, fmt.Sprintf("%s under %s: %s", c.Lock, c.Fault, undecidedWords(c)))
+		}
+	}
+	return out
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
 }
 
 func firstLine(s string) string {

@@ -47,7 +47,8 @@ type view struct {
 	Expect                                 bool
 	Failed                                 []fact
 	Unknown, NotExercised, NotSupported    []string
-	Interrupted                            bool
+	Undecided                              []string // trials of cells that have a verdict
+	Interrupted                            string   // how far it came; empty if it ended
 	Plots                                  []plotView
 }
 
@@ -117,7 +118,7 @@ var verdictWords = []wordText{
 	{"unknown", "unknown", "An oracle could not tell, or no trial finished. Never counted as a pass."},
 	{"idle", "fault not exercised", "The fault hit nothing in any trial, so nothing was tested."},
 	{"unsupported", "not supported", "Testbed or topology cannot do it."},
-	{"holds", "no violation in n trials", "Nothing was violated in n trials whose fault demonstrably hit something. That is no proof: with 95 % confidence, at most 3/n of such trials would show a violation."},
+	{"holds", "no violation in n trials", "Nothing was violated in n trials whose fault demonstrably hit something. That is no proof: with 95 % confidence, at most 1 − 0.05^(1/n) of such trials would show a violation: about 3/n if n is large; below ten trials the bound says little."},
 }
 
 // newView arranges a result for reading.
@@ -127,7 +128,8 @@ func newView(r result) view {
 	v := view{
 		Command: r.Matrix.Command, Store: r.Matrix.Store, Testbed: r.Matrix.Testbed,
 		Seed: strconv.FormatUint(r.Matrix.Seed, 10), Expect: r.Info.Config.Expect,
-		Unexpected: r.Matrix.Unexpected, Missed: missed(r.Matrix.Missed), Interrupted: r.Matrix.Interrupted,
+		Unexpected: r.Matrix.Unexpected, Missed: missed(r.Matrix.Missed), Interrupted: interrupted(r.Matrix),
+		Undecided:    undecided(r.Matrix),
 		Unknown:      reasons(r.Matrix, campaign.Unknown),
 		NotExercised: reasons(r.Matrix, campaign.NotExercised),
 		NotSupported: reasons(r.Matrix, campaign.NotSupported),
@@ -179,6 +181,14 @@ func newView(r result) view {
 		}
 	}
 	return v
+}
+
+// interrupted says how far a campaign came that was stopped or killed.
+func interrupted(m campaign.Matrix) string {
+	if !m.Interrupted {
+		return ""
+	}
+	return fmt.Sprintf("interrupted: %d of %d planned trials", m.Finished, m.Planned)
 }
 
 // failures names the trials that the harness could not finish, and why.
@@ -290,25 +300,44 @@ func newViewCell(c campaign.Cell) viewCell {
 	v := viewCell{Class: classOf(c), Word: strings.ToLower(cellSymbol(c).Text), Title: c.Words()}
 	switch c.Verdict {
 	case campaign.Violated, campaign.Blocked:
-		v.Count = fmt.Sprintf("%d/%d", c.Violations, c.Trials)
+		v.Count = fmt.Sprintf("%d/%d", c.Shown, c.Exercised)
 		v.Title += ": " + strings.Join(c.Causes, ", ")
 		v.Anchor = anchor(c.Lock, c.Fault)
 	case campaign.Holds:
-		v.Title += fmt.Sprintf(" (95 %%: at most %.0f %% of trials)", 100*c.Bound())
+		v.Title += " (" + c.BoundWords() + ")"
 	default:
 		if c.Why != "" {
 			v.Title += ": " + firstLine(c.Why)
 		}
+	}
+	if c.Undecided > 0 && c.Verdict != campaign.Unknown {
+		v.Title += "; " + undecidedWords(c)
 	}
 	return v
 }
 
 func anchor(lock, fault string) string { return lock + "--" + fault }
 
+// shareWords says how many of the decided trials showed the cell's verdict, and
+// what became of the others.
+func shareWords(c campaign.Cell) string {
+	text := fmt.Sprintf("%d of %d %s", c.Shown, c.Exercised, plural(c.Exercised, "trial"))
+	if n := c.Violations - c.Shown; n > 0 {
+		text += fmt.Sprintf(" (%d more violated otherwise)", n)
+	}
+	if n := c.Trials - c.Exercised - c.Undecided; n > 0 {
+		text += fmt.Sprintf("; in %d the fault hit nothing", n)
+	}
+	if c.Undecided > 0 {
+		text += "; " + undecidedWords(c)
+	}
+	return text
+}
+
 func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 	d := cellDetail{
 		Anchor: v.Anchor, Lock: c.Lock, Fault: c.Fault, Class: v.Class, Words: c.Words(),
-		Share: fmt.Sprintf("%d of %d trials", c.Violations, c.Trials), Dir: c.Dir, Replay: c.Replay,
+		Share: shareWords(c), Dir: c.Dir, Replay: c.Replay,
 	}
 	if c.Dir != "" {
 		d.Check = "lockstorm check " + shellWord(path.Join(r.Matrix.Store, c.Dir))
