@@ -40,6 +40,7 @@ func init() {
 type memory struct {
 	mu    sync.Mutex
 	owner map[string]string
+	asked func(client string) // tells the command log that a client asked
 }
 
 type memoryKey struct{}
@@ -53,6 +54,7 @@ type memoryLock struct {
 func (l memoryLock) TryLock(ctx context.Context) (locks.Lease, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.asked(l.client)
 	if l.owner[l.key] != "" && !l.broken {
 		return locks.Lease{}, locks.ErrBusy
 	}
@@ -90,7 +92,14 @@ func (b *fakeBed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 			return err
 		}
 	}
-	life, end := context.WithCancel(context.WithValue(ctx, memoryKey{}, &memory{owner: map[string]string{}}))
+	sent := 0 // commands; a memory's own lock guards it
+	ping := func(client string) {
+		var n int
+		fmt.Sscanf(client, "c%d", &n)
+		s.Commands(history.Command{Index: sent, Client: n, Node: "n0", Op: -1, Args: []history.Bytes{"PING"}, Sent: s.Clock(), Reply: "PONG"})
+		sent++
+	}
+	life, end := context.WithCancel(context.WithValue(ctx, memoryKey{}, &memory{owner: map[string]string{}, asked: ping}))
 	defer end()
 	env := &fakeEnv{clock: s.Clock}
 	for i := range s.Clients {
@@ -98,7 +107,6 @@ func (b *fakeBed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 			ID: fmt.Sprintf("c%d", i), Now: time.Now, Rand: rand.Reader, Context: life,
 		}})
 	}
-	s.Commands(history.Command{Node: "n0", Op: -1, Args: []history.Bytes{"PING"}, Sent: 1, Reply: "PONG"})
 	return body(ctx, env)
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Judge asks every oracle about a stored history: a run's verdicts come about
-// in just this way. The error is checker.ErrDisagree; the verdicts are there
+// in just this way. Of a record that is not whole, nothing is said to hold. The error is checker.ErrDisagree; the verdicts are there
 // even then.
 func Judge(ctx context.Context, r Record) (Trial, error) {
 	var t Trial
@@ -22,7 +22,10 @@ func Judge(ctx context.Context, r Record) (Trial, error) {
 			declared = recipe.Flaws
 		}
 	}
-	return judge(ctx, t, declared, r.Evidence)
+	t, err := judge(ctx, t, declared, r.Evidence)
+	doubt(t.Verdicts, r.missing())
+	t.judged(declared)
+	return t, err
 }
 
 // judge fills in what the evidence says of t.

@@ -118,6 +118,11 @@ type Record struct {
 	Spec *Spec
 	// Truncated reports files whose last line was cut off.
 	Truncated []error
+	// Differs says that the files are not those that were judged when the
+	// trial was run; nil if they are, or if nothing beside them tells.
+	Differs error
+
+	historyCut, commandsCut bool
 }
 
 // LoadRecord reads a history and, from the files beside it if they are there,
@@ -138,7 +143,7 @@ func LoadRecord(path string) (Record, error) {
 		return r, &InputError{err}
 	}
 	r.Evidence.Ops = ops
-	r.truncated(truncated)
+	r.historyCut = r.truncated(truncated)
 	if err := r.loadCommands(filepath.Join(filepath.Dir(path), CommandsFile)); err != nil {
 		return r, err
 	}
@@ -154,10 +159,26 @@ func LoadRecord(path string) (Record, error) {
 	return r, nil
 }
 
-func (r *Record) truncated(err error) {
+// truncated notes that a file was cut short, if it was.
+func (r *Record) truncated(err error) bool {
 	if err != nil {
 		r.Truncated = append(r.Truncated, err)
 	}
+	return err != nil
+}
+
+// LoadJudged is LoadRecord, and compares the files with what was judged when
+// the trial was run.
+func LoadJudged(path string) (Record, error) {
+	r, err := LoadRecord(path)
+	if err != nil {
+		return r, err
+	}
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		path = filepath.Dir(path)
+	}
+	r.Differs = differs(path, r.Evidence)
+	return r, nil
 }
 
 // loadCommands reads the command log, if there is one.
@@ -175,7 +196,7 @@ func (r *Record) loadCommands(path string) error {
 		return &InputError{err}
 	}
 	r.Evidence.Commands = cmds
-	r.truncated(truncated)
+	r.commandsCut = r.truncated(truncated)
 	return nil
 }
 

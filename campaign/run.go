@@ -281,9 +281,14 @@ type verdictFile struct {
 	Flaws    []Flaw            `json:"flaws"`
 	Verdicts []checker.Verdict `json:"verdicts"`
 	Hits     int               `json:"hits"`
-	Err      string            `json:"error,omitempty"`
+	// Of the files that were judged.
+	Ops      int    `json:"ops"`
+	Commands int    `json:"commands"`
+	Hash     string `json:"hash,omitempty"`
+	Err      string `json:"error,omitempty"`
 }
 
 func verdictOf(t Trial) verdictFile {
-	return verdictFile{Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits, Err: t.Err}
+	return verdictFile{Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits,
+		Ops: t.Ops, Commands: t.Commands, Hash: t.Hash, Err: t.Err}
 }

@@ -53,7 +53,7 @@ func TestTrialHealsThenLetsEveryClientInThenLooksAtTheNodes(t *testing.T) {
 		if last.F != history.FKeys || last.Node != "n0" || len(last.Keys) != 1 || last.Keys[0].Key != "left" {
 			t.Errorf("last entry is %+v, want the post-mortem of n0", last)
 		}
-		if streamed != 1 || len(e.Commands) != 1 || e.Claims.Lock != soundLock || e.Claims.TTL != time.Second {
+		if streamed == 0 || len(e.Commands) != streamed || e.Claims.Lock != soundLock || e.Claims.TTL != time.Second {
 			t.Errorf("streamed %d commands, got %d and claims %+v", streamed, len(e.Commands), e.Claims)
 		}
 	})

@@ -40,7 +40,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Short: "Judge a stored history",
 		Long: `Check judges a history in JSON Lines, or a trial's folder, by the oracles that
 judge a run. It uses commands.jsonl and spec.json if they lie beside the
-history; without spec.json, say with --model what kind of lock it is.
+history; without spec.json, say with --model what kind of lock it is. Nothing is
+said to hold where files are cut short or are not those that the run judged.
 
 Exit codes: 0 nothing is violated, 1 something is, 2 it cannot be told.`,
 		Example: `  lockstorm check store/latest/trials/set-nx-ex/delay/mutex-0
@@ -56,12 +57,15 @@ Exit codes: 0 nothing is violated, 1 something is, 2 it cannot be told.`,
 }
 
 func (a *app) check(ctx context.Context, path, model string, asJSON bool) error {
-	record, err := campaign.LoadRecord(path)
+	record, err := campaign.LoadJudged(path)
 	if err != nil {
 		return err
 	}
 	for _, t := range record.Truncated {
 		fmt.Fprintf(a.stderr, "lockstorm: %v\n", t)
+	}
+	if record.Differs != nil {
+		fmt.Fprintf(a.stderr, "lockstorm: %s: %v\n", path, record.Differs)
 	}
 	switch {
 	case model != "":

@@ -41,7 +41,9 @@ func TestCheckTellsByItsExitCode(t *testing.T) {
 	}{
 		{"in turn", inTurn, []string{"--model", "mutex"}, 0, "exclusion", ""},
 		{"two holders", both, []string{"--model", "mutex"}, 1, "violated", ""},
-		{"a last line that was cut short", inTurn + `{"index":8,"ti`, []string{"--model", "mutex"}, 0, "holds", ":9: the last line is cut short"},
+		{"a last line that was cut short", inTurn + `{"index":8,"ti`, []string{"--model", "mutex"}, 2, "the history ends at 80ms: its last line is cut short", ":9: the last line is cut short"},
+		{"an empty history", "", []string{"--model", "mutex"}, 2, "nothing was acquired", ""},
+		{"a history without a grant", entries("0 invoke acquire", "0 fail acquire"), []string{"--model", "mutex"}, 2, "nothing was acquired", ""},
 		{"a malformed line", inTurn + "[]\n" + inTurn, []string{"--model", "mutex"}, 254, "", "history.jsonl:9: "},
 		{"an impossible history", inTurn + `{"index":8,"time":90000000,"process":0,"client":0,"type":"ok","f":"acquire"}` + "\n", []string{"--model", "mutex"}, 254, "", "history.jsonl"},
 		{"no claims", inTurn, nil, 254, "", "expected --model mutex, reentrant, read-write"},

@@ -1,0 +1,99 @@
+package campaign
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/checker"
+)
+
+// Parts of a trial that went well: client 0 had the lock once, by one command.
+const (
+	released = `{"index":2,"time":3000000,"process":0,"client":0,"type":"invoke","f":"release","lock":"a"}
+{"index":3,"time":4000000,"process":0,"client":0,"type":"ok","f":"release","lock":"a"}
+`
+	healed     = `{"index":4,"time":5000000,"process":"nemesis","client":-1,"type":"info","f":"healed"}` + "\n"
+	postMortem = `{"index":5,"time":6000000,"process":"nemesis","client":-1,"type":"info","f":"keys","node":"n0"}` + "\n"
+	wholeTrial = acquired + released + healed + postMortem
+	taken      = `{"index":0,"client":0,"node":"n0","op":0,"args":["SET","a","1"],"sent":2,"served":2,"reply":"OK"}` + "\n"
+	promised   = `{"lock":"x","claims":{"lock":"x","quorum":1,"ttl":1000000000,"keyTTL":1000000000}}`
+)
+
+func TestWhatIsNotWholeIsNotSaidToHold(t *testing.T) {
+	tests := []struct {
+		name, history, commands, want string
+	}{
+		{"whole", wholeTrial, taken, ""},
+		{"empty", "", "", "nothing was acquired"},
+		{"history cut in a line", wholeTrial + `{"ind`, taken, "the history ends at 6ms: its last line is cut short"},
+		{"commands cut in a line", wholeTrial, taken + `{"ind`, "the commands end at 0s: the last line is cut short"},
+		{"history cut before it healed", acquired + released, taken, "the history ends at 4ms, before everything was healed"},
+		{"history cut before the post-mortem", acquired + released + healed, taken, "without a post-mortem"},
+		{"no commands", wholeTrial, "", "there are no commands"},
+		{"commands cut between lines", wholeTrial, strings.ReplaceAll(taken, `"client":0`, `"client":1`), "the commands end at 0s: there is none for what client 0 acquired"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r, err := LoadRecord(write(t, map[string]string{HistoryFile: test.history, CommandsFile: test.commands, SpecFile: promised}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.missing(); !strings.Contains(got, test.want) || got != "" && test.want == "" {
+				t.Errorf("missing: %q, want %q", got, test.want)
+			}
+			trial, err := Judge(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if holds := trial.has(checker.Held); holds != (test.want == "") || holds == (trial.Outcome == Unknown) {
+				t.Errorf("outcome %s, verdicts %+v", trial.Outcome, trial.Verdicts)
+			}
+		})
+	}
+}
+
+func TestFilesThatAreNotWhatWasJudgedAreTold(t *testing.T) {
+	c := Campaign{Config: fakeConfig(t.TempDir(), soundLock), Testbed: &fakeBed{}}
+	c.Config.Keep = true
+	inBubble(t, c, func(t *testing.T, s Stored, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder := filepath.Join(s.Dir, s.Trials[0].Dir)
+		differs := func() string {
+			t.Helper()
+			r, err := LoadJudged(filepath.Join(folder, HistoryFile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Differs == nil {
+				return ""
+			}
+			return r.Differs.Error()
+		}
+		if got := differs(); got != "" {
+			t.Errorf("untouched: %s", got)
+		}
+		history := filepath.Join(folder, HistoryFile)
+		data, err := os.ReadFile(history)
+		if err != nil {
+			t.Fatal(err)
+		}
+		short := data[:bytes.LastIndexByte(data[:len(data)-1], '\n')+1]
+		if err := os.WriteFile(history, short, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if got := differs(); !strings.Contains(got, "the files are not what was judged") || !strings.Contains(got, "entries and ") {
+			t.Errorf("history cut, verdict.json: %q", got)
+		}
+		if err := os.Remove(filepath.Join(folder, VerdictFile)); err != nil {
+			t.Fatal(err)
+		}
+		if got := differs(); !strings.Contains(got, "the files are not what was judged") {
+			t.Errorf("history cut, trials.jsonl: %q", got)
+		}
+	})
+}
