@@ -206,7 +206,7 @@ func TestLivenessBlockedUpToTTL(t *testing.T) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.late(340, 400, 0, "1", "EXPIRE", "lock", "1")
 			s.nemesis(350, crash(0))
-			s.queue(500, 1390, 1, "nil", setPX("t1")...)
+			s.queue(1100, 1390, 1, "nil", setPX("t1")...)
 			s.take(1420, 1, "OK", setPX("t1")...)
 			s.give(1450, 1, "1", s.cad("t1")...)
 		}, []string{"liveness: orphaned-key"}},
