@@ -108,6 +108,8 @@ func keyWords(x keyEvent, e history.Evidence) string {
 		return fmt.Sprintf("c%d's key expired", x.Owner)
 	case x.Kind == keyLost:
 		return fmt.Sprintf("c%d's key was lost", x.Owner)
+	case x.Kind == keyGone:
+		return fmt.Sprintf("c%d's key was gone", x.Owner)
 	case !x.foreign():
 		return ""
 	case x.Kind == keyDeleted:

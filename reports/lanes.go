@@ -291,6 +291,9 @@ func keyMark(x keyEvent) mark {
 	case keyLost:
 		m.Shape = markGone
 		m.Label = "lost"
+	case keyGone:
+		m.Shape = markGone
+		m.Label = "gone"
 	}
 	return m
 }

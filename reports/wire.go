@@ -38,6 +38,7 @@ const (
 	keyDeleted keyEventKind = "deleted"
 	keyExpired keyEventKind = "expired"
 	keyLost    keyEventKind = "lost"
+	keyGone    keyEventKind = "gone" // nobody knows how: the next grant proves it
 )
 
 // keySpan is a time during which a key on a node carried one client's claim.
@@ -55,14 +56,18 @@ type effect struct {
 	key   string
 	field bool
 	ttl   time.Duration
+	// free: the command only succeeds if nobody else has the key, as SET NX.
+	free bool
 }
 
 // keyLife reads what happened to every key of every node from the commands
 // that ran there, in the order in which the nodes answered, and from the nemesis's
 // events. Expiries are computed from the lives that commands set: nobody sends
-// them.
+// them. A command ran at some time between its arrival and its answer, so that a
+// key may have gone a little before the computed time: a grant on a free key
+// proves it.
 func keyLife(e history.Evidence) ([]keyEvent, []keySpan) {
-	l := keyLog{open: map[keyName]*keyState{}, end: endOf(e)}
+	l := keyLog{open: map[keyName]*keyState{}, early: map[int]bool{}, end: endOf(e)}
 	type entry struct {
 		at  time.Duration
 		cmd *history.Command
@@ -81,13 +86,27 @@ func keyLife(e history.Evidence) ([]keyEvent, []keySpan) {
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
 	down, gone := nodeDowns(e.Ops)
-	for _, x := range entries {
+	exclusive := exclusiveScripts(e)
+	for i, x := range entries {
 		l.expire(x.at)
 		switch {
-		case x.cmd != nil:
+		case x.cmd != nil && !l.early[x.cmd.Index]:
 			for _, f := range effects(*x.cmd, e.Claims.Scripts) {
+				f.free = f.free || f.kind == history.EffectSet && exclusive(*x.cmd)
+				// What gave the key back may have answered after the grant
+				// that it made way for.
+				n := keyName{x.cmd.Node, f.key}
+				for _, y := range entries[i+1:] {
+					if s := l.open[n]; !f.free || s == nil || s.owner == x.cmd.Client {
+						break
+					}
+					if y.cmd != nil && l.makesWay(*y.cmd, n, *x.cmd, e.Claims.Scripts) {
+						l.early[y.cmd.Index] = true
+					}
+				}
 				l.apply(*x.cmd, f)
 			}
+		case x.cmd != nil: // applied already
 		case x.op.F == history.FNodeUp && x.op.Error != "":
 			l.lose(x.op.Node, down[x.op.Index])
 		case x.op.F == history.FNodeDown && gone[x.op.Node] == x.op.Time:
@@ -135,13 +154,15 @@ type keyName struct{ node, key string }
 
 type keyState struct {
 	since    time.Duration
-	owner    int          // who set it last
-	fields   map[int]bool // owners with a field of their own, for hashes
-	deadline time.Duration
+	owner    int           // who set it last
+	fields   map[int]bool  // owners with a field of their own, for hashes
+	deadline time.Duration // the latest end of its life; 0 = none
+	earliest time.Duration // the earliest
 }
 
 type keyLog struct {
 	open   map[keyName]*keyState
+	early  map[int]bool // commands that were applied before their answer
 	events []keyEvent
 	spans  []keySpan
 	end    time.Duration
@@ -194,16 +215,75 @@ func (l *keyLog) close(n keyName, at time.Duration, why keyEventKind) {
 	delete(l.open, n)
 }
 
+// ranFrom is the earliest time at which a command can have run.
+func ranFrom(c history.Command) time.Duration { return cmp.Or(c.Arrived, c.Sent, c.Served) }
+
+// exclusiveScripts tells the calls of scripts that let nobody in beside another,
+// all but those of readers.
+func exclusiveScripts(e history.Evidence) func(history.Command) bool {
+	modes := map[int]history.Mode{}
+	for _, op := range e.Ops {
+		modes[op.Index] = op.Mode
+	}
+	return func(c history.Command) bool {
+		if scriptName(c, e.Claims.Scripts) == "" {
+			return false
+		}
+		return !e.Claims.ReadWrite || modes[c.Op] == history.Write
+	}
+}
+
+// makesWay applies c before the grant if it gave back its client's key n, and
+// may have run before the grant did although it answered later.
+func (l *keyLog) makesWay(c history.Command, n keyName, grant history.Command, scripts []history.Script) bool {
+	s := l.open[n]
+	if s == nil || s.owner != c.Client || c.Client == grant.Client || c.Node != n.node || ranFrom(c) > grant.Served {
+		return false
+	}
+	if s.deadline > 0 && s.earliest <= grant.Served {
+		return false // it may as well have expired
+	}
+	fs := effects(c, scripts)
+	if len(fs) != 1 || fs[0].kind != history.EffectDelete || fs[0].key != n.key {
+		return false
+	}
+	c.Served = max(ranFrom(c), min(c.Served, ranFrom(grant)), s.since)
+	l.apply(c, fs[0])
+	return true
+}
+
+// vacate ends another client's claim on a key that c found free.
+func (l *keyLog) vacate(n keyName, c history.Command) {
+	s := l.open[n]
+	if s == nil || s.owner == c.Client {
+		return
+	}
+	why, at := keyGone, ranFrom(c)
+	if s.deadline > 0 && s.earliest <= c.Served {
+		why, at = keyExpired, min(max(s.earliest, ranFrom(c)), s.deadline, c.Served)
+	}
+	at = max(at, s.since)
+	l.event(n, at, history.NoClient, why, 0, -1)
+	l.close(n, at, why)
+}
+
 func (l *keyLog) apply(c history.Command, f effect) {
 	n := keyName{c.Node, f.key}
+	if f.free {
+		l.vacate(n, c)
+	}
 	s := l.open[n]
+	live := func(s *keyState) { s.deadline, s.earliest = c.Served+f.ttl, ranFrom(c)+f.ttl }
 	switch f.kind {
 	case history.EffectSet:
 		l.event(n, c.Served, c.Client, keySet, f.ttl, c.Index)
+		if f.field {
+			l.events[len(l.events)-1].Owner = history.NoClient // others' fields stay
+		}
 		fields := map[int]bool{}
-		deadline := time.Duration(0)
+		var deadline, earliest time.Duration
 		if f.field && s != nil {
-			fields, deadline = s.fields, s.deadline
+			fields, deadline, earliest = s.fields, s.deadline, s.earliest
 		}
 		if s != nil && s.owner == c.Client && f.field {
 			s.fields[c.Client] = true
@@ -211,15 +291,15 @@ func (l *keyLog) apply(c history.Command, f effect) {
 		}
 		l.close(n, c.Served, keySet)
 		fields[c.Client] = true
-		s = &keyState{since: c.Served, owner: c.Client, fields: fields, deadline: deadline}
+		s = &keyState{since: c.Served, owner: c.Client, fields: fields, deadline: deadline, earliest: earliest}
 		if f.ttl > 0 {
-			s.deadline = c.Served + f.ttl
+			live(s)
 		}
 		l.open[n] = s
 	case history.EffectExpire:
 		l.event(n, c.Served, c.Client, keyRenewed, f.ttl, c.Index)
 		if s != nil {
-			s.deadline = c.Served + f.ttl
+			live(s)
 		}
 	case history.EffectPersist:
 		l.event(n, c.Served, c.Client, keyPersist, 0, c.Index)
@@ -263,11 +343,11 @@ func effects(c history.Command, scripts []history.Script) []effect {
 	switch name {
 	case "SET":
 		if changed {
-			return []effect{{kind: history.EffectSet, key: key, ttl: setTTL(c.Args)}}
+			return []effect{{kind: history.EffectSet, key: key, ttl: setTTL(c.Args), free: onlyIfFree(c.Args)}}
 		}
 	case "SETNX", "GETSET":
 		if changed || name == "GETSET" {
-			return []effect{{kind: history.EffectSet, key: key}}
+			return []effect{{kind: history.EffectSet, key: key, free: name == "SETNX" || reply == "nil"}}
 		}
 	case "SETEX":
 		return []effect{{kind: history.EffectSet, key: key, ttl: arg(2, time.Second)}}
@@ -291,6 +371,11 @@ func effects(c history.Command, scripts []history.Script) []effect {
 		}
 	}
 	return nil
+}
+
+// onlyIfFree says whether a SET has NX.
+func onlyIfFree(args []history.Bytes) bool {
+	return len(args) > 3 && slices.ContainsFunc(args[3:], func(a history.Bytes) bool { return strings.EqualFold(string(a), "NX") })
 }
 
 // setTTL is the life that a SET gives its key.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 func TestKeyLifeFollowsCommands(t *testing.T) {
 	const source = "return redis.call('DEL', KEYS[1])"
 	sum := sha1.Sum([]byte(source))
-	script := history.Script{Name: "free", SHA1: hex.EncodeToString(sum[:]), Effects: map[string][]history.Effect{"1": {{Kind: history.EffectDelete}}}}
+	script := history.Script{Name: "free", SHA1: hex.EncodeToString(sum[:]), Effects: map[string][]history.Effect{"1": {{Kind: history.EffectDelete}}, "2": {{Kind: history.EffectSet}}}}
 	tests := []struct {
 		name string
 		fill func(*tape)
@@ -44,6 +45,23 @@ func TestKeyLifeFollowsCommands(t *testing.T) {
 			p.command(0, "n0", 1, "OK", "SET k a PX 1000 NX")
 			p.command(1, "n0", 5, `"a"`, "GETSET k b")
 		}, []string{"c0 2ms-6ms set", "c1 6ms-6.8ms  for ever"}},
+		{"a grant on a free key proves that the other's had expired", func(p *tape) {
+			p.command(0, "n0", 1, "OK", "SET k a PX 100 NX")
+			p.command(1, "n0", 100.9, "OK", "SET k b PX 100 NX") // served 0.1 ms before the latest end
+		}, []string{"c0 2ms-101.6ms expired", "c1 101.9ms-102.7ms "}},
+		{"a grant long before the end proves that the key was gone", func(p *tape) {
+			p.command(0, "n0", 1, "OK", "SET k a PX 100 NX")
+			p.command(1, "n0", 20, "1", "SETNX k b")
+		}, []string{"c0 2ms-20.6ms gone", "c1 21ms-21.8ms  for ever"}},
+		{"a release that answered after the grant made way for it", func(p *tape) {
+			p.command(0, "n0", 1, "OK", "SET k a PX 100 NX")
+			p.command(0, "n0", 20, "1", "DEL k").Served = ms(23)
+			p.command(1, "n0", 21, "OK", "SET k b PX 100 NX")
+		}, []string{"c0 2ms-21.6ms deleted", "c1 22ms-23ms "}},
+		{"a script that was granted found the key free", func(p *tape) {
+			p.command(0, "n0", 1, "OK", "SET k a PX 100 NX")
+			p.command(1, "n0", 100.9, "2", "EVALSHA "+script.SHA1+" 1 k")
+		}, []string{"c0 2ms-101.6ms expired", "c1 101.9ms-102.7ms  for ever"}},
 		{"a script does what it declares for its reply", func(p *tape) {
 			p.command(0, "n0", 1, "OK", "SET k a PX 1000 NX")
 			p.command(0, "n0", 5, "0", "EVALSHA "+script.SHA1+" 1 k")
@@ -76,7 +94,12 @@ func TestKeyLifeFollowsCommands(t *testing.T) {
 			p := newTape()
 			p.claims.Scripts = []history.Script{script}
 			test.fill(p)
-			_, spans := keyLife(p.evidence())
+			events, spans := keyLife(p.evidence())
+			for _, x := range events {
+				if x.foreign() && !strings.HasPrefix(test.name, "another") && !strings.HasPrefix(test.name, "GETSET") {
+					t.Errorf("c%d is said to have touched c%d's key: %s", x.Client, x.Owner, x.Kind)
+				}
+			}
 			var got []string
 			for _, s := range spans {
 				text := fmt.Sprintf("c%d %v-%v %s", s.Owner, s.From, s.To, s.End)
@@ -107,9 +130,9 @@ func TestLengthsAreWrittenAsPeopleReadThem(t *testing.T) {
 func TestLengthsInTextsAreRounded(t *testing.T) {
 	for text, want := range map[string]string{
 		"not scheduled for 41.234567ms, more than": "not scheduled for 41.2 ms, more than",
-		"after 1.2000004s (c12, n0, 5 trials)":      "after 1.2 s (c12, n0, 5 trials)",
-		"at 2m3.5s":                                 "at 123.5 s",
-		"from 1.2 s to 300 ms":                      "from 1.2 s to 300 ms",
+		"after 1.2000004s (c12, n0, 5 trials)":     "after 1.2 s (c12, n0, 5 trials)",
+		"at 2m3.5s":                                "at 123.5 s",
+		"from 1.2 s to 300 ms":                     "from 1.2 s to 300 ms",
 	} {
 		if got := rounded(text); got != want {
 			t.Errorf("got %q, want %q", got, want)
