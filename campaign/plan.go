@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
@@ -59,7 +60,7 @@ func (p *planner) cells() ([]plannedCell, error) {
 		return nil, err
 	}
 	if t := p.config.Topology; t != "" && !slices.Contains(p.topologies, t) {
-		return nil, Inputf("--topology %q: expected one of %v", t, p.topologies)
+		return nil, Inputf("--topology %q: expected one of %s", t, join(p.topologies))
 	}
 	var cells []plannedCell
 	for _, r := range recipes {
@@ -226,6 +227,29 @@ func (c *plannedCell) drop(workload string, why error) {
 	if len(c.workloads) == 0 {
 		c.why = why.Error()
 	}
+}
+
+// testsSomething is an InputError with the reasons if no cell can be tested.
+func testsSomething(cells []plannedCell) error {
+	var whys []string
+	for _, c := range cells {
+		if c.why == "" {
+			return nil
+		}
+		if !slices.Contains(whys, c.why) {
+			whys = append(whys, c.why)
+		}
+	}
+	return Inputf("nothing can be tested: no chosen recipe supports a chosen fault and workload: %s", strings.Join(whys, "; "))
+}
+
+// join lists values as a person would.
+func join[T ~string](values []T) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = string(v)
+	}
+	return strings.Join(words, ", ")
 }
 
 // planned is what campaign.json says of the cells.

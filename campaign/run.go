@@ -43,6 +43,9 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	if err != nil {
 		return Stored{}, err
 	}
+	if err := testsSomething(cells); err != nil {
+		return Stored{}, err
+	}
 	started := time.Now()
 	st, err := createStore(c.Config.Store, c.Config.Name, started)
 	if err != nil {
@@ -105,6 +108,12 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 		return err
 	}
 	// Only now is it known where a fault has nothing to strike.
+	if err := testsSomething(cells); err != nil {
+		return errors.Join(err, r.store.discard())
+	}
+	if err := r.store.publish(); err != nil {
+		return err
+	}
 	r.info.Plan = planned(cells)
 	if err := r.saveInfo(); err != nil {
 		return err

@@ -219,27 +219,53 @@ func TestASinkThatFailsEndsTheCampaign(t *testing.T) {
 	})
 }
 
+func TestACampaignThatCanTestNothingIsBadUsageAndLeavesNothing(t *testing.T) {
+	tests := map[string]func(*Config){
+		"none of the chosen workloads suits": func(c *Config) { c.Workloads = []string{"read-write"} },
+		"failover":                           func(c *Config) { c.Faults = []string{"failover"} },
+		"client-pause":                       func(c *Config) { c.Faults, c.Duration = []string{"client-pause"}, time.Millisecond },
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := fakeConfig(t.TempDir(), soundLock)
+			change(&c)
+			inBubble(t, Campaign{Config: c, Testbed: &fakeBed{}}, func(t *testing.T, _ Stored, err error) {
+				var input *InputError
+				if !errors.As(err, &input) || !strings.Contains(err.Error(), "nothing can be tested") {
+					t.Errorf("got %v, want an InputError", err)
+				}
+				if _, err := os.Lstat(filepath.Join(c.Store, Latest)); err == nil {
+					t.Error("latest was moved")
+				}
+				if left, _ := filepath.Glob(filepath.Join(c.Store, c.Name, "*")); len(left) > 0 {
+					t.Errorf("left behind: %v", left)
+				}
+			})
+		})
+	}
+}
+
 func TestConfigurationErrorsNameTheFlag(t *testing.T) {
 	tests := map[string]func(*Config){
-		"--clients 0":         func(c *Config) { c.Clients = 0 },
-		"--keys 0":            func(c *Config) { c.Keys = 0 },
-		"--ttl 1ms":           func(c *Config) { c.TTL = time.Millisecond },
-		"--hold -1s":          func(c *Config) { c.Hold = -time.Second },
-		"--rest -1s":          func(c *Config) { c.Rest = -time.Second },
-		"--overrun 2":         func(c *Config) { c.Overrun = 2 },
-		"--duration 0s":       func(c *Config) { c.Duration = 0 },
-		"--trials 0":          func(c *Config) { c.Trials = 0 },
-		"--seed 9007":         func(c *Config) { c.Seed = MaxSeed + 1 },
-		"--parallel 0":        func(c *Config) { c.Parallel = 0 },
-		"--nodes 99":          func(c *Config) { c.Nodes = 99 },
-		"--timeout -1s":       func(c *Config) { c.Timeout = -time.Second },
-		`--name "../x"`:       func(c *Config) { c.Name = "../x" },
-		`--name "latest"`:     func(c *Config) { c.Name = Latest },
-		"--store: expected":   func(c *Config) { c.Store = "" },
-		`unknown lock "tset"`: func(c *Config) { c.Locks = []string{"tset"} },
-		`unknown fault "non"`: func(c *Config) { c.Faults = []string{"non"} },
-		`unknown workload`:    func(c *Config) { c.Workloads = []string{"mutx"} },
-		`--topology "ring"`:   func(c *Config) { c.Topology = "ring" },
+		"--clients 0":                    func(c *Config) { c.Clients = 0 },
+		"--keys 0":                       func(c *Config) { c.Keys = 0 },
+		"--ttl 1ms":                      func(c *Config) { c.TTL = time.Millisecond },
+		"--hold -1s":                     func(c *Config) { c.Hold = -time.Second },
+		"--rest -1s":                     func(c *Config) { c.Rest = -time.Second },
+		"--overrun 2":                    func(c *Config) { c.Overrun = 2 },
+		"--duration 0s":                  func(c *Config) { c.Duration = 0 },
+		"--trials 0":                     func(c *Config) { c.Trials = 0 },
+		"--seed 9007":                    func(c *Config) { c.Seed = MaxSeed + 1 },
+		"--parallel 0":                   func(c *Config) { c.Parallel = 0 },
+		"--nodes 99":                     func(c *Config) { c.Nodes = 99 },
+		"--timeout -1s":                  func(c *Config) { c.Timeout = -time.Second },
+		`--name "../x"`:                  func(c *Config) { c.Name = "../x" },
+		`--name "latest"`:                func(c *Config) { c.Name = Latest },
+		"--store: expected":              func(c *Config) { c.Store = "" },
+		`unknown lock "tset"`:            func(c *Config) { c.Locks = []string{"tset"} },
+		`unknown fault "non"`:            func(c *Config) { c.Faults = []string{"non"} },
+		`unknown workload`:               func(c *Config) { c.Workloads = []string{"mutx"} },
+		`"ring": expected one of single`: func(c *Config) { c.Topology = "ring" },
 	}
 	for want, change := range tests {
 		c := fakeConfig(t.TempDir(), soundLock)

@@ -31,6 +31,7 @@ const Latest = "latest"
 
 // store is the directory of one campaign.
 type store struct {
+	root   string
 	dir    string
 	trials *os.File // trials.jsonl
 	// mu keeps one trial from removing the empty directory in which another
@@ -38,7 +39,7 @@ type store struct {
 	mu sync.Mutex
 }
 
-// createStore makes root/name/<time> and points root/latest to it. It never
+// createStore makes root/name/<time>; publish points root/latest to it. It never
 // touches what is there: a second campaign within one second gets a number.
 func createStore(root, name string, now time.Time) (*store, error) {
 	parent := filepath.Join(root, name)
@@ -57,23 +58,38 @@ func createStore(root, name string, now time.Time) (*store, error) {
 		}
 		dir = filepath.Join(parent, fmt.Sprintf("%s-%d", stamp, n))
 	}
-	if err := pointLatest(root, dir); err != nil {
-		return nil, err
+	if err := replaceable(root); err != nil {
+		return nil, errors.Join(err, os.Remove(dir))
 	}
 	f, err := os.OpenFile(filepath.Join(dir, TrialsFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return nil, Inputf("--store %s: %w", root, err)
 	}
-	return &store{dir: dir, trials: f}, nil
+	return &store{root: root, dir: dir, trials: f}, nil
+}
+
+// publish points latest to the campaign: from now on it has something to show.
+func (s *store) publish() error { return pointLatest(s.root, s.dir) }
+
+// discard takes away a campaign that tested nothing.
+func (s *store) discard() error { return os.RemoveAll(s.dir) }
+
+// replaceable is nil if root/latest is a link, or not there.
+func replaceable(root string) error {
+	link := filepath.Join(root, Latest)
+	if info, err := os.Lstat(link); err == nil && info.Mode()&fs.ModeSymlink == 0 {
+		return Inputf("--store %s: %s is not a symbolic link: move it away", root, link)
+	}
+	return nil
 }
 
 // pointLatest makes root/latest a relative link to dir, in one step, and leaves
 // anything else of that name alone.
 func pointLatest(root, dir string) error {
-	link := filepath.Join(root, Latest)
-	if info, err := os.Lstat(link); err == nil && info.Mode()&fs.ModeSymlink == 0 {
-		return Inputf("--store %s: %s is not a symbolic link: move it away", root, link)
+	if err := replaceable(root); err != nil {
+		return err
 	}
+	link := filepath.Join(root, Latest)
 	target, err := filepath.Rel(root, dir)
 	if err != nil {
 		return Inputf("--store %s: %w", root, err)

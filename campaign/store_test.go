@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,7 @@ func TestStoreNeverOverwritesACampaign(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.close(); err != nil {
+		if err := errors.Join(s.publish(), s.close()); err != nil {
 			t.Fatal(err)
 		}
 		dirs = append(dirs, filepath.Base(s.dir))
