@@ -96,6 +96,18 @@ var causeTexts = []causeText{
 	},
 }
 
+// Cause is what the name of a cause means.
+type Cause struct{ Name, Meaning, Assumption string }
+
+// Causes explains every cause that a verdict can name.
+func Causes() []Cause {
+	var all []Cause
+	for _, t := range causeTexts {
+		all = append(all, Cause{t.Cause, t.Title, t.Assumption})
+	}
+	return all
+}
+
 // explain returns the text of a cause; one that has none is shown by its name.
 func explain(cause string) causeText {
 	for _, t := range causeTexts {

@@ -63,8 +63,10 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 		{"unknown name in it", []string{"run", "--config", unknown}, `unknown name "lokcs": did you mean "locks"?`},
 		{"wrong value in it", []string{"run", "--config", wrong}, `trials: `},
 		{"nested value in it", []string{"run", "--config", nested}, `locks: expected a string, a number`},
+		{"impossible selection", []string{"run", "--locks", "set-nx-px", "--workloads", "read-write", "--expect", "--store", t.TempDir()}, "nothing can be tested: no chosen recipe supports"},
+		{"unknown topology", []string{"run", "--topology", "foo"}, `--topology "foo": expected one of single, `},
 		{"store below a file", []string{"run", "--store", broken}, "--store " + broken + ": expected a directory that can be written"},
-		{"list of nothing", []string{"list"}, "expected one of locks, documents, faults, workloads, oracles, testbeds, got 0"},
+		{"list of nothing", []string{"list"}, "expected one of locks, documents, faults, workloads, oracles, causes, testbeds, got 0"},
 		{"list of the unknown", []string{"list", "lock"}, `lockstorm list "lock": expected one of locks`},
 		{"check of nothing", []string{"check"}, "expected one history file or trial folder"},
 		{"check of no file", []string{"check", "/nonexistent"}, "/nonexistent: expected a history file"},
@@ -84,7 +86,7 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 }
 
 func TestHelpAndVersionGoToStdout(t *testing.T) {
-	for _, args := range [][]string{{}, {"help"}, {"--version"}, {"run", "--help"}, {"check", "--help"}} {
+	for _, args := range [][]string{{}, {"help"}, {"--version"}, {"version"}, {"run", "--help"}, {"check", "--help"}} {
 		code, stdout, stderr := lockstorm(t, args...)
 		if code != 0 || stderr != "" || !strings.Contains(stdout, "lockstorm") {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q", args, code, stdout, stderr)
@@ -94,7 +96,7 @@ func TestHelpAndVersionGoToStdout(t *testing.T) {
 
 func TestListsShowEveryRegistry(t *testing.T) {
 	for name, want := range map[string]string{
-		"locks": "set-nx-px", "documents": "RedLock", "faults": "client-pause", "workloads": "read-write", "oracles": "exclusion", "testbeds": "process",
+		"locks": "set-nx-px", "documents": "RedLock", "faults": "client-pause", "workloads": "read-write", "oracles": "exclusion", "causes": "lease-outlived", "testbeds": "process",
 	} {
 		code, stdout, stderr := lockstorm(t, "list", name)
 		if code != 0 || stderr != "" || !strings.Contains(stdout, want) {
@@ -104,6 +106,20 @@ func TestListsShowEveryRegistry(t *testing.T) {
 		var rows []map[string]string
 		if err := json.Unmarshal([]byte(stdout), &rows); err != nil || len(rows) == 0 {
 			t.Errorf("list %s --json: %d rows, %v", name, len(rows), err)
+		}
+	}
+}
+
+func TestListsAreAsWideAsTheTerminal(t *testing.T) {
+	for _, l := range listings {
+		rows := l.rows(&app{testbeds: testbeds})
+		for _, width := range []int{80, 120} {
+			table := l.table(rows, width)
+			for _, line := range strings.Split(table, "\n") {
+				if n := len([]rune(line)); n > width {
+					t.Errorf("list %s on %d columns has a line of %d: %s", l.name, width, n, line)
+				}
+			}
 		}
 	}
 }

@@ -2,17 +2,21 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/reports"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -54,6 +58,12 @@ var listings = []listing{
 		}
 		return rows
 	}},
+	{"causes", []string{"name", "what happened", "assumption that broke"}, func(*app) (rows [][]string) {
+		for _, c := range reports.Causes() {
+			rows = append(rows, []string{c.Name, c.Meaning, c.Assumption})
+		}
+		return rows
+	}},
 	{"testbeds", []string{"name", "what"}, func(a *app) (rows [][]string) {
 		for _, t := range a.testbeds {
 			rows = append(rows, []string{t.Name, t.Doc})
@@ -74,7 +84,7 @@ func (a *app) listCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:       "list " + strings.Join(listingNames(), "|"),
-		Short:     "List locks, documents, faults, workloads, oracles or testbeds",
+		Short:     "List locks, documents, faults, workloads, oracles, causes or testbeds",
 		ValidArgs: listingNames(),
 		Args:      expectArgs(1, 1, "one of "+strings.Join(listingNames(), ", ")),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -101,7 +111,14 @@ func (a *app) list(l listing, asJSON bool) error {
 		}
 		return printJSON(a.stdout, objects)
 	}
+	fmt.Fprintln(a.stdout, l.table(rows, terminalWidth(a.stdout)))
+	return nil
+}
+
+// table renders rows for a terminal of that width; 0 is unlimited.
+func (l listing) table(rows [][]string, width int) string {
 	t := plainTable(l.columns...)
+	t.SetColumnConfigs(fitted(l.columns, rows, width))
 	for _, row := range rows {
 		var cells table.Row
 		for _, c := range row {
@@ -109,8 +126,50 @@ func (a *app) list(l listing, asJSON bool) error {
 		}
 		t.AppendRow(cells)
 	}
-	fmt.Fprintln(a.stdout, t.Render())
-	return nil
+	return t.Render()
+}
+
+// terminalWidth is 0 if w is no terminal.
+func terminalWidth(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// widestColumn and narrowestColumn bound a column of text.
+const (
+	widestColumn    = 64
+	narrowestColumn = 12
+)
+
+// fitted makes columns no wider than the terminal has room for, if it can: the
+// widest is narrowed first. Width 0 is unlimited.
+func fitted(columns []string, rows [][]string, width int) []table.ColumnConfig {
+	widths := make([]int, len(columns))
+	total := 0
+	for i, c := range columns {
+		widths[i] = text.StringWidth(c)
+		for _, row := range rows {
+			widths[i] = max(widths[i], text.StringWidth(row[i]))
+		}
+		widths[i] = min(widths[i], widestColumn)
+		total += widths[i] + 2 // what stands between two columns
+	}
+	for ; width > 0 && total > width; total-- {
+		w := slices.Index(widths, slices.Max(widths))
+		if widths[w] <= narrowestColumn {
+			break
+		}
+		widths[w]--
+	}
+	var configs []table.ColumnConfig
+	for i, w := range widths {
+		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: w, WidthMaxEnforcer: text.WrapSoft})
+	}
+	return configs
 }
 
 // flaws says in short what a recipe declares: the causes of each kind.
@@ -142,7 +201,7 @@ func plainTable(columns ...string) table.Writer {
 	var configs []table.ColumnConfig
 	for i, c := range columns {
 		header = append(header, c)
-		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: 64, WidthMaxEnforcer: text.WrapSoft})
+		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: widestColumn, WidthMaxEnforcer: text.WrapSoft})
 	}
 	t.AppendHeader(header)
 	t.SetColumnConfigs(configs)

@@ -100,6 +100,10 @@ Exit codes: 0 as expected, 1 a violation that was not expected, 2 unknown,
 		SilenceErrors: true,
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == "version" {
+				fmt.Fprintf(a.stdout, "%s version %s\n", cmd.Name(), cmd.Version)
+				return nil
+			}
 			if len(args) > 0 {
 				return campaign.Inputf("unknown command %q: did you mean %s? (lockstorm help)", args[0], campaign.Nearest(args[0], commandNames(cmd)))
 			}
