@@ -292,7 +292,7 @@ func keyMark(x keyEvent) mark {
 		m.Shape = markGone
 		m.Label = "lost"
 	case keyGone:
-		m.Shape = markGone
+		m.Shape = markExpired
 		m.Label = "gone"
 	}
 	return m
