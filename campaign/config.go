@@ -116,6 +116,9 @@ type PlannedCell struct {
 	Lock      string   `json:"lock"`
 	Fault     string   `json:"fault"`
 	Workloads []string `json:"workloads,omitempty"`
+	// Variants is how many trials of a workload it takes to run every variant
+	// of the fault's plans once.
+	Variants int `json:"variants,omitempty"`
 	// NotSupported says why the cell has no trials; empty otherwise.
 	NotSupported string `json:"notSupported,omitempty"`
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -24,6 +25,7 @@ type plannedCell struct {
 	fault     nemesis.Fault
 	topology  testbed.Topology
 	workloads []string
+	variants  int    // of the fault's plans, in the workload with the most
 	why       string // not supported, if not empty
 }
 
@@ -205,13 +207,17 @@ func (p *planner) jobs(cells []plannedCell) ([]job, error) {
 					continue // its probe failed, which is reported
 				}
 				s := p.spec(cells[i], w, k)
-				plan, err := nemesis.New(s.Seed, []string{s.Fault}, p.world(s, s.claims(cells[i].recipe)), k)
+				world := p.world(s, s.claims(cells[i].recipe))
+				plan, err := nemesis.New(s.Seed, []string{s.Fault}, world, k)
 				switch {
 				case errors.Is(err, nemesis.ErrNotSupported):
 					cells[i].drop(w, err)
 					continue
 				case err != nil:
 					return nil, fmt.Errorf("plan %s under %s: %w", s.Lock, s.Fault, err)
+				}
+				if k == 0 {
+					cells[i].variants = max(cells[i].variants, len(cells[i].fault.Plans(world, rand.New(rand.NewPCG(s.Seed, 0)))))
 				}
 				s.Plan, s.Durability = plan, plan.Durability()
 				jobs = append(jobs, job{spec: s})
@@ -256,7 +262,7 @@ func join[T ~string](values []T) string {
 func planned(cells []plannedCell) []PlannedCell {
 	var all []PlannedCell
 	for _, c := range cells {
-		all = append(all, PlannedCell{Lock: c.recipe.ID, Fault: c.fault.Name, Workloads: c.workloads, NotSupported: c.why})
+		all = append(all, PlannedCell{Lock: c.recipe.ID, Fault: c.fault.Name, Workloads: c.workloads, Variants: c.variants, NotSupported: c.why})
 	}
 	return all
 }

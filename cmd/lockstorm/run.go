@@ -157,7 +157,14 @@ func (a *app) surprises(w io.Writer, s campaign.Stored) {
 	}
 	if s.Info.Config.Expect {
 		for _, m := range s.Matrix.Missed {
-			fmt.Fprintf(w, "declared but not found: %s: %s (%s), looked for under %s\n", m.Lock, m.Oracle, m.Cause, m.Fault)
+			hint := ""
+			if n := s.TooFew(m); n > 0 {
+				hint = fmt.Sprintf(": missed in %d trials; more --trials may find it", n)
+				if n == 1 {
+					hint = ": missed in 1 trial; more --trials may find it"
+				}
+			}
+			fmt.Fprintf(w, "declared but not found: %s: %s (%s), looked for under %s%s\n", m.Lock, m.Oracle, m.Cause, m.Fault, hint)
 		}
 	}
 	for _, t := range s.Matrix.Failed {
