@@ -299,6 +299,11 @@ func (w *wire) lostBy(first *life, end *ending) reason {
 		return because(ServerLostKey, cmds, "%s, restarted at %s, had lost %s, which c%d had set at %s",
 			op.Node, seconds(op.Time), first.key, first.client, seconds(first.at.lo))
 	}
+	if !slices.ContainsFunc(w.Ops, func(op history.Op) bool {
+		return op.F == history.FNodeDown || op.F == history.FNodeUp || op.F == history.FPromote
+	}) {
+		return untold // no server lost anything in this trial: the reason is one that we do not see
+	}
 	return because(ServerLostKey, cmds, "%s had lost %s, which c%d had set at %s, though nothing deleted it and it was not due to expire",
 		first.node, first.key, first.client, seconds(first.at.lo))
 }

@@ -180,12 +180,12 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 			s.give(250, 1, "1", s.script("redisson-leave", []string{"lock", "channel"}, "owner-1-long", "1000")...)
 			s.give(300, 0, "nil", s.script("redisson-leave", []string{"lock", "channel"}, "owner-0-long", "1000")...)
 		}, []string{"exclusion: server-lost-key"}},
-		{"an eviction loses the key", "set-nx-px", func(s *story) {
+		{"a key that vanishes for a reason that nobody saw", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.take(200, 1, "OK", setPX("t1")...)
 			s.give(250, 1, "1", s.cad("t1")...)
 			s.give(300, 0, "0", s.cad("t0")...)
-		}, []string{"exclusion: server-lost-key"}},
+		}, []string{"exclusion: unclassified"}},
 		{"a node's clock that jumps lets the key expire early", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeClock, Node: "n0", Offset: ms(5000)})
@@ -199,7 +199,7 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 func TestALostKeyIsToldWithWhatLostIt(t *testing.T) {
 	for f, want := range map[string]string{
 		history.FNodeDown: "n0, restarted at 0.100s, had lost lock, which c0 had set at 0.010s",
-		history.FKeys:     "n0 had lost lock, which c0 had set at 0.010s, though nothing deleted it and it was not due to expire",
+		history.FNodeUp:   "n0 had lost lock, which c0 had set at 0.010s, though nothing deleted it and it was not due to expire",
 	} {
 		s := tell(t, "set-nx-px")
 		s.take(10, 0, "OK", setPX("t0")...)

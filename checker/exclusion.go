@@ -35,6 +35,9 @@ func exclusionBy(ctx context.Context, e history.Evidence,
 	first func(history.Evidence) (overlaps, error),
 	second func(context.Context, history.Evidence) (map[string]porcupine.CheckResult, error),
 ) (Verdict, error) {
+	if !slices.ContainsFunc(e.Ops, func(op history.Op) bool { return op.F == history.FAcquire && op.Type == history.OK }) {
+		return Verdict{Result: NotApplicable, Why: "nothing was acquired"}, nil
+	}
 	found, err := first(e)
 	if err != nil {
 		return impossible(err), nil

@@ -343,8 +343,14 @@ const lifetime = time.Duration(1) << 60
 // is about the input only; what the entries mean is for each checker to say.
 func sound(ops []history.Op) error {
 	inRange := func(d time.Duration) bool { return -lifetime < d && d < lifetime }
+	dead := map[int]bool{}
 	for i, op := range ops {
+		if op.Process == history.Nemesis && op.F == history.FCrash {
+			dead[op.Client] = true
+		}
 		switch {
+		case op.Process != history.Nemesis && dead[op.Client]:
+			return fmt.Errorf("entry %d: c%d has crashed before", op.Index, op.Client)
 		case op.Time < 0 || !inRange(op.Time) || !inRange(op.Offset) || (op.Lease != nil && !inRange(op.Lease.Deadline)):
 			return fmt.Errorf("entry %d: a time is out of range", op.Index)
 		case i > 0 && op.Index <= ops[i-1].Index:

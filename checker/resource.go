@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -42,6 +43,9 @@ func resource(ctx context.Context, e history.Evidence) Verdict {
 	if len(byLock) == 0 {
 		return Verdict{Result: NotApplicable, Why: "nothing guarded was touched"}
 	}
+	if err := ordered(byLock); err != nil {
+		return impossible(err)
+	}
 	var findings []Finding
 	told := map[*section]bool{}
 	for _, s := range sections {
@@ -61,6 +65,20 @@ func resource(ctx context.Context, e history.Evidence) Verdict {
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
 	return conclude(e, findings, false)
+}
+
+// ordered refuses touches of one resource that share a place in its order.
+func ordered(byLock map[string][]touch) error {
+	for _, lock := range slices.Sorted(maps.Keys(byLock)) {
+		at := map[int64]int{}
+		for _, t := range byLock[lock] {
+			if other, taken := at[t.op.Seq]; taken {
+				return fmt.Errorf("entries %d and %d touch %s with the same seq %d", other, t.op.Index, lock, t.op.Seq)
+			}
+			at[t.op.Seq] = t.op.Index
+		}
+	}
+	return nil
 }
 
 // seat is where a critical section happens: one owner, one lock, one mode.

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+	"time"
 )
 
 // ReadOps reads a history from JSON Lines, one entry a line, and checks that
@@ -18,14 +20,13 @@ import (
 // writing it) is left out and reported as truncated, which is not an error.
 func ReadOps(r io.Reader, name string) (ops []Op, truncated error, err error) {
 	last := -1
-	truncated, err = readLines(r, name, func(op Op) error {
+	truncated, err = readLines(r, name, func(line entry) error {
+		op, err := line.op()
 		switch {
+		case err != nil:
+			return err
 		case op.Index <= last:
 			return fmt.Errorf("index is %d, expected more than %d", op.Index, last)
-		case op.Type != Invoke && op.Type != OK && op.Type != Fail && op.Type != Info:
-			return fmt.Errorf("type is %q, expected invoke, ok, fail or info", op.Type)
-		case op.F == "":
-			return errors.New("f is missing")
 		case len(ops) > 0 && op.Time < ops[len(ops)-1].Time:
 			return fmt.Errorf("time %d is before the previous entry's %d", op.Time, ops[len(ops)-1].Time)
 		}
@@ -40,6 +41,42 @@ func ReadOps(r io.Reader, name string) (ops []Op, truncated error, err error) {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return ops, truncated, nil
+}
+
+// entry is an Op as it stands in a file, where anything may be missing. What
+// is missing must not be taken for zero: without clients everybody would be one
+// owner, without times no two holds would overlap.
+type entry struct {
+	Op
+	Time    *time.Duration `json:"time"`
+	Process *Process       `json:"process"`
+	Client  *int           `json:"client"`
+}
+
+// clientOps are what clients do.
+var clientOps = []string{FAcquire, FRelease, FExtend, FRead, FWrite, FLost}
+
+func (e entry) op() (Op, error) {
+	op := e.Op
+	switch {
+	case e.Process == nil:
+		return Op{}, errors.New("process is missing")
+	case e.Time == nil:
+		return Op{}, errors.New("time is missing: nanoseconds since the start")
+	case e.Client == nil && *e.Process != Nemesis:
+		return Op{}, errors.New("client is missing: the owner on whose behalf the process acts")
+	case op.Type != Invoke && op.Type != OK && op.Type != Fail && op.Type != Info:
+		return Op{}, fmt.Errorf("type is %q, expected invoke, ok, fail or info", op.Type)
+	case op.F == "":
+		return Op{}, errors.New("f is missing")
+	case *e.Process != Nemesis && !slices.Contains(clientOps, op.F):
+		return Op{}, fmt.Errorf("f is %q, expected one of %s", op.F, strings.Join(clientOps, ", "))
+	}
+	op.Process, op.Time, op.Client = *e.Process, *e.Time, NoClient
+	if e.Client != nil {
+		op.Client = *e.Client
+	}
+	return op, nil
 }
 
 // ReadCommands reads a command log from JSON Lines, as ReadOps does, and

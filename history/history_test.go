@@ -162,6 +162,10 @@ func TestReadOpsNamesFileAndLine(t *testing.T) {
 		"index that stands still":  {good + good, "h.jsonl:2: index is 0"},
 		"time that runs backwards": {good + `{"index":1,"time":0,"process":0,"client":0,"type":"ok","f":"acquire"}` + "\n", "h.jsonl:2: time 0"},
 		"missing f":                {`{"index":0,"time":1,"process":0,"client":0,"type":"ok"}` + "\n", "h.jsonl:1: f is missing"},
+		"missing client":           {`{"index":0,"time":1,"process":0,"type":"ok","f":"acquire"}` + "\n", "h.jsonl:1: client is missing"},
+		"missing time":             {`{"index":0,"process":0,"client":0,"type":"ok","f":"acquire"}` + "\n", "h.jsonl:1: time is missing"},
+		"missing process":          {`{"index":0,"time":1,"client":0,"type":"ok","f":"acquire"}` + "\n", "h.jsonl:1: process is missing"},
+		"what no client does":      {`{"index":0,"time":1,"process":0,"client":0,"type":"ok","f":"lock"}` + "\n", `h.jsonl:1: f is "lock", expected one of acquire`},
 		"bad process":              {`{"index":0,"time":1,"process":"x","client":0,"type":"ok","f":"a"}` + "\n", "h.jsonl:1:"},
 		"completion of nothing":    {`{"index":0,"time":1,"process":0,"client":0,"type":"ok","f":"acquire"}` + "\n", "h.jsonl: entry 0"},
 	}
