@@ -226,7 +226,7 @@ func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (fin
 		return nil, fmt.Sprintf("%s never got into %s after %s, though no key that was left behind explains it", names, lock, seconds(start))
 	}
 	f.Cause, f.Forever, f.Commands = left.cause, left.forever, w.indexOf(left.cmds...)
-	if !left.forever && left.cause == OrphanedKey && left.at < bound {
+	if !left.forever && left.at < bound {
 		return nil, fmt.Sprintf("%s did not get into %s before the run ended at %s; it had until %s", names, lock, seconds(left.at), seconds(bound))
 	}
 	f.Summary = fmt.Sprintf("%s never got into %s again: %s", names, lock, left.why)
