@@ -42,6 +42,8 @@ func liveness(ctx context.Context, e history.Evidence) Verdict {
 		return Verdict{Result: Unknown, Why: ctx.Err().Error()}
 	}
 	stuck, doubt := w.afterHealing(findings)
+	all := len(findings) + len(stuck)
+	stuck = stuck[:min(len(stuck), maxFindings)]
 	findings = append(findings, stuck...)
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
 	switch {
@@ -50,7 +52,9 @@ func liveness(ctx context.Context, e history.Evidence) Verdict {
 		kept := slices.Clone(findings[:maxFindings-len(stuck)])
 		kept = slices.DeleteFunc(kept, func(f Finding) bool { return f.Forever })
 		return Verdict{Result: Violated, Findings: append(kept, stuck...),
-			Why: fmt.Sprintf("%d of %d findings are listed", len(kept)+len(stuck), len(findings))}
+			Why: fmt.Sprintf("%d of %d findings are listed", len(kept)+len(stuck), all)}
+	case len(findings) < all:
+		return Verdict{Result: Violated, Findings: findings, Why: fmt.Sprintf("%d of %d findings are listed", len(findings), all)}
 	case len(findings) > 0:
 		return Verdict{Result: Violated, Findings: findings, Why: doubt}
 	case doubt != "":
