@@ -81,6 +81,15 @@ type fakeBed struct {
 }
 
 func (b *fakeBed) Name() string                   { return "fake" }
+func (b *fakeBed) Capabilities() []testbed.Capability {
+	return []testbed.Capability{testbed.CanNetwork, testbed.CanNodes, testbed.CanClocks, testbed.CanClients}
+}
+
+func (b *fakeBed) Clock() func() time.Duration {
+	started := time.Now()
+	return func() time.Duration { return time.Since(started) }
+}
+
 func (b *fakeBed) Topologies() []testbed.Topology { return []testbed.Topology{testbed.Single} }
 func (b *fakeBed) RealTime() bool                 { return false }
 

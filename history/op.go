@@ -73,9 +73,17 @@ const (
 	FNodeUp    = "node-up"    // nemesis event: Op.Node is back; Op.Error says what it lost
 	FPromote   = "promote"    // nemesis event: Op.Node is primary from now on
 	FNodeClock = "node-clock" // nemesis event: Op.Node's wall clock is off by Op.Offset from now on
+	FEvict     = "evict"      // nemesis event: Op.Node evicted Op.Keys under memory pressure
+	FSplit     = "split"      // nemesis event: Op.Client is served by Op.Node from now on, while others stay with the old primary; FPromote of that node ends it
 	FHealed    = "healed"     // nemesis event: the last fault is healed; the liveness phase starts
 	FKeys      = "keys"       // nemesis event: post-mortem of Op.Node in Op.Keys
 	FStall     = "stall"      // nemesis event: the harness itself was not scheduled for Op.Offset
+
+	// How the code under test can end a trial by its own conduct: nemesis events
+	// with Op.Error, the last entry of their history but for what teardown adds.
+	FDeadlock = "deadlock" // everything waits, and nothing will ever come
+	FPanic    = "panic"    // it panicked
+	FRunaway  = "runaway"  // it did not come to an end: too many commands, or too much time
 )
 
 // Mode is how a read-write lock is taken; empty for every other lock.

@@ -22,12 +22,50 @@ type Testbed interface {
 	Name() string
 	// Topologies that it can set up.
 	Topologies() []Topology
+	// Capabilities that its worlds have, whatever the topology: those that every
+	// Env of its own can be asserted to.
+	Capabilities() []Capability
+	// Clock returns a history's clock for one trial: the time since the trial's
+	// start, which is about now. On virtual time it may be read only while Run
+	// runs that trial.
+	Clock() func() time.Duration
 	// Run sets up what s asks for, calls body, and tears everything down,
 	// whatever body did. An error of set-up or teardown is the harness's; the
-	// body's own error is returned as it is. Commands are complete in
-	// s.Commands when Run returns.
+	// body's own error is returned as it is. A *Breakdown says that the code
+	// under test ended the trial. Commands are complete in s.Commands when Run
+	// returns.
 	Run(ctx context.Context, s Setup, body func(context.Context, Env) error) error
 }
+
+// Breakdown is the error of a trial that the code under test ended by its own
+// conduct: a finding about that code, not about the harness.
+type Breakdown struct {
+	// Kind is history.FDeadlock, history.FPanic or history.FRunaway.
+	Kind string
+	// Detail says in one line what was seen: the same for the same seed.
+	Detail string
+	// Stack shows the goroutines, for a person; it names addresses, which
+	// differ from run to run. It may be empty.
+	Stack string
+}
+
+// Error implements error.
+func (b *Breakdown) Error() string { return b.Kind + ": " + b.Detail }
+
+// Capability is something that faults ask of a running world: an interface that
+// its Env implements.
+type Capability string
+
+// Capabilities, by the interface that they stand for.
+const (
+	CanNetwork    Capability = "network"     // Network
+	CanNodes      Capability = "nodes"       // Nodes
+	CanClocks     Capability = "clocks"      // Clocks
+	CanClients    Capability = "clients"     // Clients
+	CanNodeClocks Capability = "node-clocks" // NodeClocks
+	CanMemory     Capability = "memory"      // Memory
+	CanSplitBrain Capability = "split-brain" // SplitBrain
+)
 
 // Topology is an arrangement of Redis nodes.
 type Topology string
@@ -59,8 +97,11 @@ type Setup struct {
 	// CommandTimeout is the clients' read and write timeout, as go-redis's
 	// ReadTimeout; 0 = 3 s, go-redis's default.
 	CommandTimeout time.Duration
-	// Clock is the history's clock: the time since the trial's start. Never nil.
+	// Clock is the history's clock, one that Testbed.Clock returned. Never nil.
 	Clock func() time.Duration
+	// Limit is when the trial has certainly gone wrong, on the history's clock; 0
+	// = no limit. Only testbeds on virtual time look at it: elsewhere ctx ends.
+	Limit time.Duration
 	// Commands receives every command when it is known how it ended, at the
 	// latest at teardown. Never nil.
 	Commands func(history.Command)
@@ -203,6 +244,31 @@ type Nodes interface {
 type Clocks interface {
 	// Skew sets by how much the client's wall clock is ahead (behind, if negative).
 	Skew(client int, offset time.Duration)
+}
+
+// NodeClocks is the capability to make nodes' wall clocks jump.
+type NodeClocks interface {
+	// SkewNode sets by how much the node's wall clock is ahead of the trial's
+	// (behind, if negative) from now on; keys counts the keys with a life that
+	// it held, whose end the jump moved. Time that passes is not affected.
+	SkewNode(ctx context.Context, node string, offset time.Duration) (keys int, err error)
+}
+
+// Memory is the capability to put a node under memory pressure.
+type Memory interface {
+	// Evict makes the node evict its keys, as an allkeys policy of maxmemory
+	// would, and returns them as they were, sorted by key.
+	Evict(ctx context.Context, node string) ([]history.KeyState, error)
+}
+
+// SplitBrain is the capability to have two primaries at once.
+type SplitBrain interface {
+	// Split cuts the primary off from its replicas and promotes one of them for
+	// these clients only: they are moved to it, the others go on at the old
+	// primary, which does not know. The undo moves everyone to the new primary;
+	// the old one becomes its replica and discards what it alone had, hits
+	// counts the writes that it had acknowledged since the split.
+	Split(ctx context.Context, node string, clients []int) (Undo, error)
 }
 
 // Clients is the capability to disturb client processes.

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
@@ -49,6 +50,17 @@ func (*Testbed) Name() string { return "process" }
 // Topologies implements testbed.Testbed.
 func (*Testbed) Topologies() []testbed.Topology {
 	return []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent}
+}
+
+// Capabilities implements testbed.Testbed.
+func (*Testbed) Capabilities() []testbed.Capability {
+	return []testbed.Capability{testbed.CanNetwork, testbed.CanNodes, testbed.CanClocks, testbed.CanClients}
+}
+
+// Clock implements testbed.Testbed: the machine's monotonic clock.
+func (*Testbed) Clock() func() time.Duration {
+	started := time.Now()
+	return func() time.Duration { return time.Since(started) }
 }
 
 // Numbers of nodes.
