@@ -41,9 +41,10 @@ type pair struct{ lock, workload string }
 
 // planner turns a configuration into cells, and cells into trials.
 type planner struct {
-	config     Config
-	topologies []testbed.Topology
-	points     map[pair][]testbed.Point // by probes that finished
+	config       Config
+	topologies   []testbed.Topology
+	capabilities []testbed.Capability
+	points       map[pair][]testbed.Point // by probes that finished
 }
 
 // cells resolves the names of the configuration: every chosen recipe under
@@ -76,13 +77,16 @@ func (p *planner) cells() ([]plannedCell, error) {
 // cell plans one recipe under one fault.
 func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workload) plannedCell {
 	c := plannedCell{recipe: r, fault: f}
-	topology, err := nemesis.Supported(f, r.Topology, p.topologies)
+	topology, err := nemesis.Supported(f, r.Topology, p.topologies, p.capabilities)
 	if err != nil {
 		c.why = err.Error()
 		return c
 	}
 	c.topology = topology
 	if t := p.config.Topology; t != "" {
+		if other, err := nemesis.Supported(f, r.Topology, []testbed.Topology{t}, p.capabilities); err == nil {
+			topology = other
+		}
 		if !covers(t, topology) {
 			c.why = fmt.Sprintf("it needs a %s topology, not %s", topology, t)
 			return c
@@ -156,6 +160,7 @@ func (p *planner) world(s Spec, claims history.Claims) nemesis.World {
 		Clients:        s.Options.Clients,
 		Nodes:          nodes,
 		Topology:       s.Topology,
+		Capabilities:   p.capabilities,
 		TTL:            s.Options.TTL,
 		Hold:           s.Options.Hold,
 		Retry:          s.Options.Retry,

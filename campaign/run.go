@@ -38,7 +38,7 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	if err := c.Config.check(); err != nil {
 		return Stored{}, err
 	}
-	p := &planner{config: c.Config, topologies: c.Testbed.Topologies(), points: map[pair][]testbed.Point{}}
+	p := &planner{config: c.Config, topologies: c.Testbed.Topologies(), capabilities: c.Testbed.Capabilities(), points: map[pair][]testbed.Point{}}
 	cells, err := p.cells()
 	if err != nil {
 		return Stored{}, err

@@ -12,13 +12,13 @@ import (
 // clientCrash stops a client for ever. Its history is sealed before anything
 // takes effect, and the place where it stopped is the proof.
 var clientCrash = Fault{
-	Name:     "client-crash",
-	Doc:      "a client stops for ever at a chosen point; it never releases",
-	Color:    "#d32f2f",
-	Needs:    []string{NeedClients},
-	Topology: sameTopology,
-	Plans:    crashPlans,
-	target:   clientTarget,
+	Name:       "client-crash",
+	Doc:        "a client stops for ever at a chosen point; it never releases",
+	Color:      "#d32f2f",
+	Needs:      []testbed.Capability{testbed.CanClients},
+	Topologies: sameTopology,
+	Plans:      crashPlans,
+	target:     clientTarget,
 	inject: func(_ context.Context, s *strike) (heal, error) {
 		if err := s.rec.Crash(s.client); err != nil {
 			return nil, err

@@ -11,14 +11,14 @@ import (
 // client that has given up: a release after the next grant, a SET after its
 // cleanup.
 var delay = Fault{
-	Name:     "delay",
-	Doc:      "requests or replies are held and delivered late, also when their sender has given up",
-	Color:    "#fbc02d",
-	Needs:    []string{NeedNetwork},
-	Topology: sameTopology,
-	Plans:    delayPlans,
-	target:   linkTarget,
-	inject:   linkFault("message", "held", hold),
+	Name:       "delay",
+	Doc:        "requests or replies are held and delivered late, also when their sender has given up",
+	Color:      "#fbc02d",
+	Needs:      []testbed.Capability{testbed.CanNetwork},
+	Topologies: sameTopology,
+	Plans:      delayPlans,
+	target:     linkTarget,
+	inject:     linkFault("message", "held", hold),
 }
 
 func delayPlans(w World, r *rand.Rand) []Plan {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -18,14 +17,11 @@ import (
 // the primary there, and promotes a replica that has not heard of what happened
 // since. The proof is what differs between the old primary and the new one.
 var failover = Fault{
-	Name:  "failover",
-	Doc:   "replication lags, the primary is lost, a replica is promoted, clients are moved",
-	Color: "#c2185b",
-	Needs: []string{NeedNodes},
-	Topology: func(t locks.Topology) (testbed.Topology, bool) {
-		// Independent nodes have no replicas.
-		return testbed.Replicated, t == locks.Single
-	},
+	Name:       "failover",
+	Doc:        "replication lags, the primary is lost, a replica is promoted, clients are moved",
+	Color:      "#c2185b",
+	Needs:      []testbed.Capability{testbed.CanNodes},
+	Topologies: withReplicas,
 	Impossible: func(w World) string {
 		if w.Topology != testbed.Replicated {
 			return fmt.Sprintf("a %s topology has no replica", w.Topology)

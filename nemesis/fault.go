@@ -10,24 +10,19 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Capabilities of a testbed that faults need, as named in Fault.Needs.
-const (
-	NeedNetwork = "network"
-	NeedNodes   = "nodes"
-	NeedClocks  = "clocks"
-	NeedClients = "clients"
-)
-
 // Fault is one way to disturb a trial.
 type Fault struct {
 	Name  string // "client-pause"
 	Doc   string // what it does, in one line
 	Color string // of its windows in pictures, "#rrggbb"
-	// Needs names the capabilities that it asks of the testbed's Env.
-	Needs []string
-	// Topology is the smallest arrangement of nodes in which the fault can
-	// strike a recipe of that topology; false if there is none.
-	Topology func(locks.Topology) (testbed.Topology, bool)
+	// Undisturbed says that it does nothing: its trials show what a recipe sends,
+	// and breaks, by itself.
+	Undisturbed bool
+	// Needs are the capabilities that it asks of the testbed's Env.
+	Needs []testbed.Capability
+	// Topologies are the arrangements of nodes in which the fault can strike a
+	// recipe of that topology, what suits it best first; none if it cannot.
+	Topologies func(locks.Topology) []testbed.Topology
 	// Impossible says why the fault has nothing to strike in this world, ""
 	// if it has. Nil means that it always has.
 	Impossible func(w World) string
@@ -75,49 +70,83 @@ func ByName(name string) (Fault, bool) {
 	return faults[i], true
 }
 
+// Undisturbed returns the fault that does nothing, which probe trials run under.
+func Undisturbed() Fault {
+	return faults[slices.IndexFunc(faults, func(f Fault) bool { return f.Undisturbed })]
+}
+
 // Supported returns the topology in which f is tried on a recipe that needs t,
-// given what a testbed can set up. The error wraps ErrNotSupported and says what
-// is missing.
-func Supported(f Fault, t locks.Topology, have []testbed.Topology) (testbed.Topology, error) {
-	want, ok := f.Topology(t)
-	if !ok {
+// given what a testbed can set up and what its worlds are capable of. The error
+// wraps ErrNotSupported and says what is missing.
+func Supported(f Fault, t locks.Topology, have []testbed.Topology, capabilities []testbed.Capability) (testbed.Topology, error) {
+	suits := f.Topologies(t)
+	if len(suits) == 0 {
 		return "", fmt.Errorf("%s: %w: it cannot strike %s nodes", f.Name, ErrNotSupported, t)
 	}
-	if !slices.Contains(have, want) {
-		return "", fmt.Errorf("%s: %w: the testbed has no %s topology", f.Name, ErrNotSupported, want)
+	i := slices.IndexFunc(suits, func(want testbed.Topology) bool { return slices.Contains(have, want) })
+	if i < 0 {
+		return "", fmt.Errorf("%s: %w: the testbed has no %s topology", f.Name, ErrNotSupported, suits[len(suits)-1])
 	}
-	return want, nil
+	if missing := f.missing(capabilities); len(missing) > 0 {
+		return "", fmt.Errorf("%s: %w: the testbed cannot disturb %s", f.Name, ErrNotSupported, missing[0])
+	}
+	return suits[i], nil
+}
+
+// missing are the capabilities that f needs beyond these.
+func (f Fault) missing(have []testbed.Capability) []testbed.Capability {
+	return slices.DeleteFunc(slices.Clone(f.Needs), func(need testbed.Capability) bool { return slices.Contains(have, need) })
 }
 
 // Capable says whether the running world has what f needs. The error wraps
 // ErrNotSupported.
 func Capable(f Fault, env testbed.Env) error {
-	for _, need := range f.Needs {
-		var ok bool
-		switch need {
-		case NeedNetwork:
-			_, ok = env.(testbed.Network)
-		case NeedNodes:
-			_, ok = env.(testbed.Nodes)
-		case NeedClocks:
-			_, ok = env.(testbed.Clocks)
-		case NeedClients:
-			_, ok = env.(testbed.Clients)
-		}
-		if !ok {
-			return fmt.Errorf("%s: %w: the testbed cannot disturb %s", f.Name, ErrNotSupported, need)
-		}
+	if missing := f.missing(capabilities(env)); len(missing) > 0 {
+		return fmt.Errorf("%s: %w: the testbed cannot disturb %s", f.Name, ErrNotSupported, missing[0])
 	}
 	return nil
 }
 
+// capabilities are those whose interface the running world implements.
+func capabilities(env testbed.Env) []testbed.Capability {
+	var have []testbed.Capability
+	add := func(c testbed.Capability, implemented bool) {
+		if implemented {
+			have = append(have, c)
+		}
+	}
+	add(testbed.CanNetwork, implements[testbed.Network](env))
+	add(testbed.CanNodes, implements[testbed.Nodes](env))
+	add(testbed.CanClocks, implements[testbed.Clocks](env))
+	add(testbed.CanClients, implements[testbed.Clients](env))
+	add(testbed.CanNodeClocks, implements[testbed.NodeClocks](env))
+	add(testbed.CanMemory, implements[testbed.Memory](env))
+	add(testbed.CanSplitBrain, implements[testbed.SplitBrain](env))
+	return have
+}
+
+// implements says whether the running world has the capability C.
+func implements[C any](env testbed.Env) bool {
+	_, ok := env.(C)
+	return ok
+}
+
 // sameTopology is for faults that strike whatever a recipe runs on.
-func sameTopology(t locks.Topology) (testbed.Topology, bool) {
+func sameTopology(t locks.Topology) []testbed.Topology {
 	switch t {
 	case locks.Single:
-		return testbed.Single, true
+		return []testbed.Topology{testbed.Single}
 	case locks.Independent:
-		return testbed.Independent, true
+		return []testbed.Topology{testbed.Independent}
 	}
-	return "", false
+	return nil
+}
+
+// withReplicas is for faults that need a node that follows another: independent
+// nodes have none.
+func withReplicas(t locks.Topology) []testbed.Topology {
+	if t != locks.Single {
+		return nil
+	}
+	return []testbed.Topology{testbed.Replicated}
 }

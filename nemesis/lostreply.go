@@ -9,14 +9,14 @@ import (
 // lostReply lets a command run and loses its reply: replies are cut off just
 // before the command is sent, for long enough that it runs.
 var lostReply = Fault{
-	Name:     "lost-reply",
-	Doc:      "a command runs, its reply never comes",
-	Color:    "#7b1fa2",
-	Needs:    []string{NeedNetwork},
-	Topology: sameTopology,
-	Plans:    lostReplyPlans,
-	target:   linkTarget,
-	inject:   linkFault("message", "lost", cut),
+	Name:       "lost-reply",
+	Doc:        "a command runs, its reply never comes",
+	Color:      "#7b1fa2",
+	Needs:      []testbed.Capability{testbed.CanNetwork},
+	Topologies: sameTopology,
+	Plans:      lostReplyPlans,
+	target:     linkTarget,
+	inject:     linkFault("message", "lost", cut),
 }
 
 func lostReplyPlans(w World, r *rand.Rand) []Plan {

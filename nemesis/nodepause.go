@@ -13,13 +13,13 @@ import (
 // nodePause freezes Redis nodes. What clients sent meanwhile runs when they go
 // on, with that time's expiry; how much that was is the proof.
 var nodePause = Fault{
-	Name:     "node-pause",
-	Doc:      "Redis freezes longer than the lease; queued commands run at resume",
-	Color:    "#00796b",
-	Needs:    []string{NeedNodes},
-	Topology: sameTopology,
-	Plans:    nodePausePlans,
-	target:   nodeTarget,
+	Name:       "node-pause",
+	Doc:        "Redis freezes longer than the lease; queued commands run at resume",
+	Color:      "#00796b",
+	Needs:      []testbed.Capability{testbed.CanNodes},
+	Topologies: sameTopology,
+	Plans:      nodePausePlans,
+	target:     nodeTarget,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		var undos []testbed.Undo
 		for _, node := range s.action.Nodes {

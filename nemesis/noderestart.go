@@ -18,13 +18,13 @@ import (
 // without which no quorum of nodes carries the lock. What is lost, is lost
 // between the node-down and the node-up event.
 var nodeRestart = Fault{
-	Name:     "node-restart",
-	Doc:      "Redis is killed and restarted: volatile (nothing kept), everysec (up to 1 s lost), always",
-	Color:    "#388e3c",
-	Needs:    []string{NeedNodes},
-	Topology: sameTopology,
-	Plans:    restartPlans,
-	target:   nodeTarget,
+	Name:       "node-restart",
+	Doc:        "Redis is killed and restarted: volatile (nothing kept), everysec (up to 1 s lost), always",
+	Color:      "#388e3c",
+	Needs:      []testbed.Capability{testbed.CanNodes},
+	Topologies: sameTopology,
+	Plans:      restartPlans,
+	target:     nodeTarget,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		r, err := s.restart(ctx)
 		return func(context.Context) (result, error) { return r, nil }, err

@@ -21,11 +21,11 @@ var (
 func partitionFault(name, doc, color string, d testbed.Direction) Fault {
 	return Fault{
 		Name: name, Doc: doc, Color: color,
-		Needs:    []string{NeedNetwork},
-		Topology: sameTopology,
-		Plans:    func(w World, r *rand.Rand) []Plan { return partitionPlans(w, r, name, d) },
-		target:   linkTarget,
-		inject:   linkFault("message", "dropped", cut),
+		Needs:      []testbed.Capability{testbed.CanNetwork},
+		Topologies: sameTopology,
+		Plans:      func(w World, r *rand.Rand) []Plan { return partitionPlans(w, r, name, d) },
+		target:     linkTarget,
+		inject:     linkFault("message", "dropped", cut),
 	}
 }
 

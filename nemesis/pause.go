@@ -14,13 +14,13 @@ import (
 // stake, so that having frozen the client there, for as long as planned, is the
 // proof.
 var clientPause = Fault{
-	Name:     "client-pause",
-	Doc:      "a client freezes at a chosen point, longer than the lease or until another has the lock, then goes on",
-	Color:    "#f57c00",
-	Needs:    []string{NeedClients},
-	Topology: sameTopology,
-	Plans:    pausePlans,
-	target:   clientTarget,
+	Name:       "client-pause",
+	Doc:        "a client freezes at a chosen point, longer than the lease or until another has the lock, then goes on",
+	Color:      "#f57c00",
+	Needs:      []testbed.Capability{testbed.CanClients},
+	Topologies: sameTopology,
+	Plans:      pausePlans,
+	target:     clientTarget,
 	inject: func(_ context.Context, s *strike) (heal, error) {
 		undo, err := s.env.(testbed.Clients).PauseClient(s.client)
 		if err != nil {

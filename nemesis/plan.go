@@ -33,6 +33,9 @@ type World struct {
 	Clients  int              `json:"clients"`
 	Nodes    []string         `json:"nodes"` // that clients talk to, in their order; {"n0"} unless the topology is independent
 	Topology testbed.Topology `json:"topology"`
+	// Capabilities are what the testbed's worlds are capable of, for faults that
+	// choose among others.
+	Capabilities []testbed.Capability `json:"capabilities,omitempty"`
 	// TTL, Hold and Retry are the workload's lease time, time in the critical
 	// section and pause between attempts. Retry 0 means TTL/20.
 	TTL   time.Duration `json:"ttl"`

@@ -17,6 +17,12 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
+// everything is what a testbed can be capable of.
+var everything = []testbed.Capability{
+	testbed.CanNetwork, testbed.CanNodes, testbed.CanClocks, testbed.CanClients,
+	testbed.CanNodeClocks, testbed.CanMemory, testbed.CanSplitBrain,
+}
+
 // someWorld draws a world: its shape, its times, and a protocol.
 func someWorld(t *rapid.T) World {
 	w := World{
@@ -253,7 +259,7 @@ func TestFaultsOfSeveralNamesFollowOneAnotherInOnePlan(t *testing.T) {
 func TestEachFaultSaysWhatItIs(t *testing.T) {
 	colors := map[string]string{}
 	for _, f := range All() {
-		if f.Name == "" || f.Doc == "" || len(f.Color) != 7 || f.Topology == nil || f.Plans == nil {
+		if f.Name == "" || f.Doc == "" || len(f.Color) != 7 || f.Topologies == nil || f.Plans == nil {
 			t.Errorf("fault %q is not described: %+v", f.Name, f)
 		}
 		if other, taken := colors[f.Color]; taken {
@@ -281,7 +287,7 @@ func TestFailoverTakesReplicasAndNotIndependentNodes(t *testing.T) {
 		{failover, locks.Single, all[:1], ""},
 	}
 	for _, test := range tests {
-		got, err := Supported(test.fault, test.of, test.have)
+		got, err := Supported(test.fault, test.of, test.have, everything)
 		if got != test.want || (err != nil) != (test.want == "") || err != nil && !errors.Is(err, ErrNotSupported) {
 			t.Errorf("%s on %s with %v = %q, %v; want %q", test.fault.Name, test.of, test.have, got, err, test.want)
 		}

@@ -9,14 +9,14 @@ import (
 // reset breaks a client's connections around a command: it may have run or
 // not, and the client cannot know.
 var reset = Fault{
-	Name:     "reset",
-	Doc:      "a client's connections are reset around a command",
-	Color:    "#5d4037",
-	Needs:    []string{NeedNetwork},
-	Topology: sameTopology,
-	Plans:    resetPlans,
-	target:   linkTarget,
-	inject:   linkFault("connection", "reset", resetLink),
+	Name:       "reset",
+	Doc:        "a client's connections are reset around a command",
+	Color:      "#5d4037",
+	Needs:      []testbed.Capability{testbed.CanNetwork},
+	Topologies: sameTopology,
+	Plans:      resetPlans,
+	target:     linkTarget,
+	inject:     linkFault("connection", "reset", resetLink),
 }
 
 func resetPlans(w World, r *rand.Rand) []Plan {

@@ -16,11 +16,11 @@ import (
 // no trial, however long, could ever exercise it, and a matrix should not ask
 // for more trials.
 var scriptFlush = Fault{
-	Name:     "script-flush",
-	Doc:      "SCRIPT FLUSH between calls: the next EVALSHA gets NOSCRIPT",
-	Color:    "#455a64",
-	Needs:    []string{NeedNodes},
-	Topology: sameTopology,
+	Name:       "script-flush",
+	Doc:        "SCRIPT FLUSH between calls: the next EVALSHA gets NOSCRIPT",
+	Color:      "#455a64",
+	Needs:      []testbed.Capability{testbed.CanNodes},
+	Topologies: sameTopology,
 	Impossible: func(w World) string {
 		if len(w.Claims.Scripts) == 0 {
 			return "the recipe runs no scripts"

@@ -15,14 +15,14 @@ import (
 // That it asked for the lock with the wrong clock is the proof, also for
 // recipes that take no clock: there it shows that nothing comes of it.
 var clientSkew = Fault{
-	Name:     "client-skew",
-	Doc:      "one client's wall clock is off by a little, by more than a lease, by minutes",
-	Color:    "#afb42b",
-	Needs:    []string{NeedClocks},
-	Topology: sameTopology,
-	Plans:    skewPlans,
-	target:   clientTarget,
-	inject:   injectSkew,
+	Name:       "client-skew",
+	Doc:        "one client's wall clock is off by a little, by more than a lease, by minutes",
+	Color:      "#afb42b",
+	Needs:      []testbed.Capability{testbed.CanClocks},
+	Topologies: sameTopology,
+	Plans:      skewPlans,
+	target:     clientTarget,
+	inject:     injectSkew,
 }
 
 func injectSkew(_ context.Context, s *strike) (heal, error) {

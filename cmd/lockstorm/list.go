@@ -42,7 +42,7 @@ var listings = []listing{
 	}},
 	{"faults", []string{"name", "what", "needs"}, func(*app) (rows [][]string) {
 		for _, f := range nemesis.All() {
-			rows = append(rows, []string{f.Name, f.Doc, strings.Join(f.Needs, ", ")})
+			rows = append(rows, []string{f.Name, f.Doc, strings.Join(capabilities(f), ", ")})
 		}
 		return rows
 	}},
@@ -207,4 +207,13 @@ func plainTable(columns ...string) table.Writer {
 	t.SetColumnConfigs(configs)
 	t.SuppressTrailingSpaces()
 	return t
+}
+
+// capabilities names what a fault needs of a testbed.
+func capabilities(f nemesis.Fault) []string {
+	names := make([]string, len(f.Needs))
+	for i, c := range f.Needs {
+		names[i] = string(c)
+	}
+	return names
 }
