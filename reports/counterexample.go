@@ -3,7 +3,6 @@ package reports
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,8 +20,8 @@ const longestList = 60
 
 // counterexample tells a violated trial in Markdown: what happened, in plain
 // words; the verdicts; the operations and commands that matter, in order; how
-// to look again. dir is the campaign's directory, as command lines name it.
-func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, dir string) []byte {
+// to look again. folder is the trial's, as command lines name it.
+func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, folder string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s under %s: %s\n\n", t.Spec.Lock, t.Spec.Fault, trialWords(t))
 	fmt.Fprintf(&b, "%s\n\n", markdown(story(t, e, f)))
@@ -42,7 +41,7 @@ func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, 
 	if more > 0 {
 		fmt.Fprintf(&b, "\n%d more in %s and %s.\n", more, campaign.HistoryFile, campaign.CommandsFile)
 	}
-	fmt.Fprintf(&b, "\n## Look again\n\n```\nlockstorm check %s\n```\n\n", shellWord(path.Join(dir, t.Dir)))
+	fmt.Fprintf(&b, "\n## Look again\n\n```\nlockstorm replay %s\nlockstorm check %s\n```\n\n", shellWord(folder), shellWord(folder))
 	fmt.Fprintf(&b, "Seed %d, trial %d of %s with %s on testbed %s (%s); %d operations, %d commands. The whole history is in [%s](%s), porcupine's picture of it in [%s](%s).\n",
 		t.Spec.Seed, t.Spec.Trial, t.Spec.Lock, t.Spec.Workload, t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands,
 		campaign.HistoryFile, campaign.HistoryFile, PorcupineFile, PorcupineFile)
@@ -103,12 +102,10 @@ type entry struct {
 // Attempts that were refused are left out unless the finding names them.
 func relevant(e history.Evidence, f focus) (entries []entry, more int) {
 	refused := map[int]bool{}
-	if pairs, err := history.Pairs(e.Ops); err == nil {
-		for _, p := range pairs {
-			if p.Complete != nil && p.Complete.Type == history.Fail && p.Complete.Reason == history.Busy &&
-				!slices.Contains(f.Finding.Ops, p.Invoke.Index) && !slices.Contains(f.Finding.Ops, p.Complete.Index) {
-				refused[p.Invoke.Index], refused[p.Complete.Index] = true, true
-			}
+	for _, p := range f.pairs {
+		if p.Complete != nil && p.Complete.Type == history.Fail && p.Complete.Reason == history.Busy &&
+			!slices.Contains(f.Finding.Ops, p.Invoke.Index) && !slices.Contains(f.Finding.Ops, p.Complete.Index) {
+			refused[p.Invoke.Index], refused[p.Complete.Index] = true, true
 		}
 	}
 	from, to := f.Start, max(f.Finding.To, f.Finding.From)+5*time.Millisecond

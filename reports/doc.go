@@ -4,5 +4,5 @@
 // words and porcupine's interactive picture.
 //
 // Rendering is a pure function from data to bytes: the same campaign gives the
-// same bytes. Files are written only by the Sink and by Render.
+// same bytes. Files are written only by the sinks and by Trial.
 package reports

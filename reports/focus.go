@@ -80,6 +80,7 @@ type focus struct {
 	// Cast are the finding's clients and those whose commands changed keys of
 	// theirs meanwhile, in order.
 	Cast []int
+	reading
 }
 
 // focusOn picks the finding to tell and the time around it; false if the trial
@@ -89,7 +90,7 @@ func focusOn(t campaign.Trial, e history.Evidence) (focus, bool) {
 	if len(all) == 0 {
 		return focus{}, false
 	}
-	f := focus{Finding: all[0], Others: all[1:], End: endOf(e)}
+	f := focus{Finding: all[0], Others: all[1:], End: endOf(e), reading: read(e, all[0].Lock)}
 	from, to := f.Finding.From, max(f.Finding.From, f.Finding.To)
 	for _, i := range f.Finding.Ops {
 		if op, ok := opAt(e.Ops, i); ok {
@@ -101,13 +102,13 @@ func focusOn(t campaign.Trial, e history.Evidence) (focus, bool) {
 			from, to = min(from, c.Sent), max(to, c.Sent, c.Served, c.Replied)
 		}
 	}
-	for _, h := range involved(e, f.Finding) {
+	for _, h := range f.involved() {
 		from = min(from, acquiredAt(e.Ops, h))
 		to = max(to, min(h.To, f.Finding.To+(f.Finding.To-from)/2))
 	}
-	f.Cast, from = cast(e, f.Finding, from, to)
+	f.Cast, from = f.cast(e, from, to)
 	began := from
-	for _, w := range windows(e.Ops) {
+	for _, w := range f.wins {
 		if w.Hits > 0 && w.matters(f.Cast) && w.From < to && !w.over(began) {
 			from = min(from, max(w.From, began-(to-began)/2))
 		}
@@ -126,22 +127,21 @@ func focusOn(t campaign.Trial, e history.Evidence) (focus, bool) {
 
 // cast lists everybody in the story that ends with x, and where it begins: with
 // the holds and the keys under which they acted.
-func cast(e history.Evidence, x found, from, to time.Duration) ([]int, time.Duration) {
+func (f focus) cast(e history.Evidence, from, to time.Duration) ([]int, time.Duration) {
+	x := f.Finding
 	all := slices.Clone(x.Clients)
 	for _, i := range x.Commands {
 		if c, ok := commandAt(e.Commands, i); ok {
 			all = append(all, c.Client)
 		}
 	}
-	events, spans := keyLife(e)
-	mine := keysOf(x.Lock, e, spans, events)
-	for _, s := range spans {
-		if x.Oracle == "liveness" && slices.Contains(mine, keyName{s.Node, s.Key}) && s.lasts(x) {
+	for _, s := range f.spans {
+		if x.Oracle == "liveness" && slices.Contains(f.keys, keyName{s.Node, s.Key}) && s.lasts(x) {
 			all, from = append(all, s.Owner), min(from, s.From)
 		}
 	}
-	for _, v := range events {
-		if v.At >= from && v.At <= to && v.foreign() && slices.Contains(x.Clients, v.Owner) && slices.Contains(mine, keyName{v.Node, v.Key}) {
+	for _, v := range f.events {
+		if v.At >= from && v.At <= to && v.foreign() && slices.Contains(x.Clients, v.Owner) && slices.Contains(f.keys, keyName{v.Node, v.Key}) {
 			all = append(all, v.Client)
 		}
 	}
@@ -149,7 +149,7 @@ func cast(e history.Evidence, x found, from, to time.Duration) ([]int, time.Dura
 	slices.Sort(all)
 	all = slices.Compact(all)
 	began := from
-	for _, h := range lastHolds(e, x, all) {
+	for _, h := range f.lastHolds(all) {
 		// What ended long before is another story.
 		if h.To >= began-(to-began) {
 			from = min(from, acquiredAt(e.Ops, h))
@@ -160,14 +160,11 @@ func cast(e history.Evidence, x found, from, to time.Duration) ([]int, time.Dura
 
 // lastHolds are, of each of these clients, the hold that it had or had had last
 // when the finding began.
-func lastHolds(e history.Evidence, x found, clients []int) []checker.Hold {
-	holds, err := checker.Holds(e)
-	if err != nil {
-		return nil
-	}
+func (f focus) lastHolds(clients []int) []checker.Hold {
+	x := f.Finding
 	var out []checker.Hold
 	for _, c := range clients {
-		for _, h := range slices.Backward(holds) {
+		for _, h := range slices.Backward(f.holds) {
 			if h.Client == c && h.From <= x.From && (x.Lock == "" || h.Lock == x.Lock) {
 				out = append(out, h)
 				break
@@ -186,14 +183,11 @@ func acquiredAt(ops []history.Op, h checker.Hold) time.Duration {
 }
 
 // involved are the believed holds of the finding's clients that touch its interval.
-func involved(e history.Evidence, f found) []checker.Hold {
-	all, err := checker.Holds(e)
-	if err != nil {
-		return nil
-	}
+func (f focus) involved() []checker.Hold {
+	x := f.Finding
 	var out []checker.Hold
-	for _, h := range all {
-		if (f.Lock == "" || h.Lock == f.Lock) && slices.Contains(f.Clients, h.Client) && h.From <= f.To && h.To >= f.From {
+	for _, h := range f.holds {
+		if (x.Lock == "" || h.Lock == x.Lock) && slices.Contains(x.Clients, h.Client) && h.From <= x.To && h.To >= x.From {
 			out = append(out, h)
 		}
 	}

@@ -13,15 +13,13 @@ import (
 // keyBeats tells what became of the keys of the clients concerned. What several
 // nodes did alike is told once.
 func keyBeats(e history.Evidence, f focus) []beat {
-	events, spans := keyLife(e)
-	mine := keysOf(f.Finding.Lock, e, spans, events)
 	var order []string
 	told := map[string]*repeated{}
-	for _, x := range events {
+	for _, x := range f.events {
 		if x.foreign() && f.Finding.Oracle == "ownership" && (x.At-f.Finding.From).Abs() < 5*time.Millisecond {
 			continue // that is the finding itself
 		}
-		if x.At < f.Start || x.At > f.Finding.To || !slices.Contains(mine, keyName{x.Node, x.Key}) ||
+		if x.At < f.Start || x.At > f.Finding.To || !slices.Contains(f.keys, keyName{x.Node, x.Key}) ||
 			!slices.Contains(f.Cast, x.Owner) && !slices.Contains(f.Cast, x.Client) {
 			continue
 		}
@@ -34,7 +32,7 @@ func keyBeats(e history.Evidence, f focus) []beat {
 		}
 		told[text].add(x)
 	}
-	out := leftBeats(spans, f)
+	out := leftBeats(f)
 	for _, text := range order {
 		r := told[text]
 		out = append(out, beat{At: r.first, Text: text + r.words(), Weight: part})
@@ -75,12 +73,12 @@ func (s keySpan) lasts(x found) bool {
 }
 
 // leftBeats tells which keys of the clients concerned kept others out.
-func leftBeats(spans []keySpan, f focus) []beat {
+func leftBeats(f focus) []beat {
 	if f.Finding.Oracle != "liveness" {
 		return nil
 	}
 	var out []beat
-	for _, s := range spans {
+	for _, s := range f.spans {
 		if !slices.Contains(f.Cast, s.Owner) || !s.lasts(f.Finding) {
 			continue
 		}

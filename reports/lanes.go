@@ -27,9 +27,9 @@ func (w faultWindow) aims(name string) bool {
 }
 
 // faultLanes stacks the windows so that none covers another, in at most four lanes.
-func faultLanes(wins []faultWindow, ops []history.Op, f focus) []lane {
+func faultLanes(ops []history.Op, f focus) []lane {
 	var bars []bar
-	for _, w := range wins {
+	for _, w := range f.wins {
 		if !overlaps(w.From, w.To, f.From, f.To) {
 			continue
 		}
@@ -113,26 +113,18 @@ func stack(bars []bar, kind laneKind, label string, most int, room time.Duration
 }
 
 // newClientLane shows what one client did and believed.
-func newClientLane(client int, e history.Evidence, wins []faultWindow, f focus) lane {
+func newClientLane(client int, e history.Evidence, f focus) lane {
 	name := "c" + strconv.Itoa(client)
-	l := lane{Kind: clientLane, Label: name, Shades: shades(wins, name)}
+	l := lane{Kind: clientLane, Label: name, Shades: shades(f.wins, name)}
 	lock := f.Finding.Lock
-	pairs, err := history.Pairs(e.Ops)
-	if err != nil {
-		pairs = nil // a history that does not pair is judged unknown and has no timeline of operations
-	}
 	end := crashOf(client, e.Ops, endOf(e))
-	for _, p := range pairs {
+	for _, p := range f.pairs {
 		if p.Invoke.Client != client || p.Invoke.Process == history.Nemesis || (lock != "" && p.Invoke.Lock != lock) {
 			continue
 		}
 		l.operation(p, end)
 	}
-	holds, err := checker.Holds(e)
-	if err != nil {
-		holds = nil
-	}
-	for _, h := range holds {
+	for _, h := range f.holds {
 		if h.Client == client && (lock == "" || h.Lock == lock) {
 			l.Bars = append(l.Bars, holdBar(h))
 		}
@@ -213,24 +205,22 @@ func shades(wins []faultWindow, name string) []shade {
 }
 
 // nodeLanes shows the life of the keys, a lane per node and key.
-func nodeLanes(e history.Evidence, wins []faultWindow, f focus) []lane {
-	events, spans := keyLife(e)
+func nodeLanes(e history.Evidence, f focus) []lane {
 	index := map[keyName]int{}
 	var lanes []lane
-	keys := keysOf(f.Finding.Lock, e, spans, events)
 	perNode := map[string]int{}
-	for _, n := range keys {
+	for _, n := range f.keys {
 		perNode[n.node]++
 	}
-	for _, n := range keys {
+	for _, n := range f.keys {
 		index[n] = len(lanes)
 		label := n.node
 		if perNode[n.node] > 1 {
 			label += " " + n.key
 		}
-		lanes = append(lanes, lane{Kind: nodeLane, Label: label, Shades: shades(wins, n.node)})
+		lanes = append(lanes, lane{Kind: nodeLane, Label: label, Shades: shades(f.wins, n.node)})
 	}
-	for _, s := range spans {
+	for _, s := range f.spans {
 		i, ok := index[keyName{s.Node, s.Key}]
 		if !ok {
 			continue
@@ -242,7 +232,7 @@ func nodeLanes(e history.Evidence, wins []faultWindow, f focus) []lane {
 		}
 		lanes[i].Bars = append(lanes[i].Bars, b)
 	}
-	for _, x := range events {
+	for _, x := range f.events {
 		if i, ok := index[keyName{x.Node, x.Key}]; ok {
 			lanes[i].Marks = append(lanes[i].Marks, keyMark(x))
 		}

@@ -22,7 +22,8 @@ func sampleResult(t *testing.T) result {
 	}
 	samples := map[string][]time.Duration{}
 	for _, s := range sampleTrials() {
-		d, err := testGlossary.detail(s.Trial, s.Evidence)
+		f, _ := focusOn(s.Trial, s.Evidence)
+		d, err := testGlossary.detail(s.Trial, s.Evidence, f)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -115,15 +115,14 @@ func newScene(t campaign.Trial, e history.Evidence, f focus) scene {
 		From:      f.From,
 		To:        f.To,
 		Harm:      sceneSpan{From: f.Finding.From, To: max(f.Finding.From, f.Finding.To), Forever: f.Finding.Forever},
-		HarmLabel: harmLabel(f.Finding, involved(e, f.Finding)),
+		HarmLabel: harmLabel(f.Finding, f.involved()),
 	}
-	wins := windows(e.Ops)
-	s.Lanes = append(s.Lanes, faultLanes(wins, e.Ops, f)...)
+	s.Lanes = append(s.Lanes, faultLanes(e.Ops, f)...)
 	s.Lanes = append(s.Lanes, findingLanes(f)...)
 	for _, c := range clients(e) {
-		s.Lanes = append(s.Lanes, newClientLane(c, e, wins, f))
+		s.Lanes = append(s.Lanes, newClientLane(c, e, f))
 	}
-	s.Lanes = append(s.Lanes, nodeLanes(e, wins, f)...)
+	s.Lanes = append(s.Lanes, nodeLanes(e, f)...)
 	return s
 }
 

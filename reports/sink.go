@@ -8,9 +8,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
@@ -21,11 +26,16 @@ import (
 // trials are seldom kept.
 const latencyFile = "acquire.json"
 
-// New returns the sink that writes the reports of the campaign in dir: the
-// pictures and the story of a violated trial into its folder at once, so that
-// they survive a kill, and the campaign's pages at the end. It writes nothing
-// else and replaces only its own files.
-func New(dir string) (campaign.Sink, error) {
+// New returns the sink that writes the reports of the campaign in dir when it is
+// done: its pages, and in the folder of each trial that these show the pictures
+// and the story. It writes nothing else and replaces only its own files.
+func New(dir string) (campaign.Sink, error) { return open(dir, false) }
+
+// NewFull is New for all trials that were kept with a violation, not only those
+// that the pages show.
+func NewFull(dir string) (campaign.Sink, error) { return open(dir, true) }
+
+func open(dir string, full bool) (*sink, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, fmt.Errorf("reports of a campaign: %w", err)
@@ -33,66 +43,35 @@ func New(dir string) (campaign.Sink, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("reports of a campaign: %s is not a directory", dir)
 	}
-	return &sink{dir: dir, glossary: registries(), details: map[string]detail{}, acquires: map[string][]time.Duration{}}, nil
+	return &sink{dir: dir, full: full, glossary: registries(), acquires: map[string][]time.Duration{}}, nil
 }
 
 // sink is the one implementation of campaign.Sink.
 type sink struct {
 	dir      string
+	full     bool // render every violated trial
 	glossary glossary
-	details  map[string]detail
 	acquires map[string][]time.Duration // per lock, of undisturbed trials
 }
 
-// Trial implements campaign.Sink.
+// Trial implements campaign.Sink. It has to be quick: thousands of trials come by.
 func (s *sink) Trial(_ context.Context, t campaign.Trial, e history.Evidence) error {
 	if len(t.Spec.Plan) == 0 {
 		s.acquires[t.Spec.Lock] = append(s.acquires[t.Spec.Lock], acquireTimes(e)...)
 	}
-	if t.Dir == "" || !t.Violation() || len(e.Ops) == 0 {
-		return nil
-	}
-	d, err := s.glossary.detail(t, e)
-	if err != nil {
-		return err
-	}
-	s.details[t.Dir] = d
-	folder := filepath.Join(s.dir, filepath.FromSlash(t.Dir))
-	if f, ok := focusOn(t, e); ok {
-		if err := write(filepath.Join(folder, TimelineFile), d.Timeline); err != nil {
-			return err
-		}
-		if err := write(filepath.Join(folder, CounterexampleFile), s.glossary.counterexample(t, e, f, s.dir)); err != nil {
-			return err
-		}
-	}
-	var picture bytes.Buffer
-	if err := checker.Visualize(&picture, e); err != nil {
-		return fmt.Errorf("picture of %s: %w", t.Dir, err)
-	}
-	return write(filepath.Join(folder, PorcupineFile), picture.Bytes())
-}
-
-// detail tells and draws one violated trial.
-func (g glossary) detail(t campaign.Trial, e history.Evidence) (detail, error) {
-	f, ok := focusOn(t, e)
-	if !ok {
-		return detail{Story: "The oracle that was violated names no finding."}, nil
-	}
-	picture, err := timeline(newScene(t, e, f), g.faultColor)
-	if err != nil {
-		return detail{}, fmt.Errorf("timeline of %s: %w", t.Dir, err)
-	}
-	return detail{Story: story(t, e, f), Declared: g.declaredWords(t, f.Finding), Timeline: picture}, nil
+	return nil
 }
 
 // Done implements campaign.Sink.
-func (s *sink) Done(_ context.Context, m campaign.Matrix) error {
+func (s *sink) Done(ctx context.Context, m campaign.Matrix) error {
 	stored, err := campaign.Load(s.dir)
 	if err != nil {
 		return err
 	}
-	r := result{Info: stored.Info, Matrix: m, Trials: stored.Trials, Details: s.details, Glossary: s.glossary}
+	r := result{Info: stored.Info, Matrix: m, Trials: stored.Trials, Glossary: s.glossary}
+	if r.Details, err = s.details(ctx, r); err != nil {
+		return err
+	}
 	if r.Latency, err = s.latencies(); err != nil {
 		return err
 	}
@@ -118,6 +97,95 @@ func (s *sink) Done(_ context.Context, m campaign.Matrix) error {
 		write(filepath.Join(s.dir, MarkdownFile), markdownReport(r, plots)),
 		write(filepath.Join(s.dir, JUnitFile), suites),
 	)
+}
+
+// details renders the trials that the pages show, or all with a violation, from
+// what is stored of them.
+func (s *sink) details(ctx context.Context, r result) (map[string]detail, error) {
+	shown := map[string]bool{}
+	for _, c := range r.Matrix.Cells {
+		shown[c.Dir] = true
+	}
+	for _, u := range r.Matrix.Unexpected {
+		shown[u.Dir] = true
+	}
+	var mu sync.Mutex
+	details := map[string]detail{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, t := range r.Trials {
+		if t.Dir == "" || !t.Violation() || !s.full && !shown[t.Dir] {
+			continue
+		}
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			folder := filepath.Join(s.dir, filepath.FromSlash(t.Dir))
+			record, err := campaign.LoadRecord(folder)
+			if err != nil {
+				return err
+			}
+			d, err := s.glossary.render(folder, path.Join(s.dir, t.Dir), t, record.Evidence)
+			if err != nil {
+				return fmt.Errorf("render %s: %w", t.Dir, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			details[t.Dir] = d
+			return nil
+		})
+	}
+	return details, group.Wait()
+}
+
+// Trial writes the pictures and the story of a violated trial into its folder,
+// and nothing if there is nothing violated to tell.
+func Trial(folder string, t campaign.Trial, e history.Evidence) error {
+	if !t.Violation() {
+		return nil
+	}
+	_, err := registries().render(folder, filepath.ToSlash(folder), t, e)
+	return err
+}
+
+// render tells and draws one violated trial, and writes that into its folder;
+// name is the folder as command lines name it.
+func (g glossary) render(folder, name string, t campaign.Trial, e history.Evidence) (detail, error) {
+	if len(e.Ops) == 0 {
+		return detail{}, nil
+	}
+	f, ok := focusOn(t, e)
+	if !ok {
+		return detail{Story: "The oracle that was violated names no finding."}, picture(folder, e)
+	}
+	d, err := g.detail(t, e, f)
+	if err != nil {
+		return d, err
+	}
+	return d, errors.Join(
+		write(filepath.Join(folder, TimelineFile), d.Timeline),
+		write(filepath.Join(folder, CounterexampleFile), g.counterexample(t, e, f, name)),
+		picture(folder, e),
+	)
+}
+
+// picture writes porcupine's.
+func picture(folder string, e history.Evidence) error {
+	var b bytes.Buffer
+	if err := checker.Visualize(&b, e); err != nil {
+		return err
+	}
+	return write(filepath.Join(folder, PorcupineFile), b.Bytes())
+}
+
+// detail tells and draws one violated trial.
+func (g glossary) detail(t campaign.Trial, e history.Evidence, f focus) (detail, error) {
+	drawn, err := timeline(newScene(t, e, f), g.faultColor)
+	if err != nil {
+		return detail{}, fmt.Errorf("timeline: %w", err)
+	}
+	return detail{Story: story(t, e, f), Declared: g.declaredWords(t, f.Finding), Timeline: drawn}, nil
 }
 
 // latencies joins what this run measured with what is stored of an earlier one.

@@ -18,33 +18,32 @@ func storedCampaign(t *testing.T) (dir string, trials []sampleTrial) {
 	dir = t.TempDir()
 	trials = sampleTrials()
 	info := campaign.Info{Command: "lockstorm run"}
-	var lines bytes.Buffer
 	for _, s := range trials {
 		info.Plan = append(info.Plan, campaign.PlannedCell{Lock: s.Trial.Spec.Lock, Fault: s.Trial.Spec.Fault})
-		line, err := json.Marshal(s.Trial)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines.Write(append(line, '\n'))
-		folder := filepath.Join(dir, s.Trial.Dir)
-		if err := os.MkdirAll(folder, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		writeLines(t, filepath.Join(folder, campaign.HistoryFile), s.Ops)
-		writeLines(t, filepath.Join(folder, campaign.CommandsFile), s.Commands)
-		spec := struct {
-			campaign.Spec
-			Claims any `json:"claims"`
-		}{s.Trial.Spec, s.Claims}
-		writeLines(t, filepath.Join(folder, campaign.SpecFile), []any{spec})
+		storeTrial(t, dir, s)
 	}
 	writeLines(t, filepath.Join(dir, campaign.CampaignFile), []campaign.Info{info})
-	if err := os.WriteFile(filepath.Join(dir, campaign.TrialsFile), lines.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
 	return dir, trials
 }
 
+// storeTrial adds a trial to a campaign's directory.
+func storeTrial(t *testing.T, dir string, s sampleTrial) {
+	t.Helper()
+	folder := filepath.Join(dir, s.Trial.Dir)
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	spec := struct {
+		campaign.Spec
+		Claims any `json:"claims"`
+	}{s.Trial.Spec, s.Claims}
+	writeLines(t, filepath.Join(folder, campaign.HistoryFile), s.Ops)
+	writeLines(t, filepath.Join(folder, campaign.CommandsFile), s.Commands)
+	writeLines(t, filepath.Join(folder, campaign.SpecFile), []any{spec})
+	writeLines(t, filepath.Join(dir, campaign.TrialsFile), []campaign.Trial{s.Trial})
+}
+
+// writeLines appends to a file.
 func writeLines[T any](t *testing.T, path string, values []T) {
 	t.Helper()
 	var b bytes.Buffer
@@ -55,42 +54,72 @@ func writeLines[T any](t *testing.T, path string, values []T) {
 		}
 		b.Write(append(line, '\n'))
 	}
-	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(b.Bytes()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestTrialFilesAreWrittenAtOnce(t *testing.T) {
+// rendered lists the folders of trials that have all of a violated trial's files.
+func rendered(t *testing.T, dir string, trials []sampleTrial) []string {
+	t.Helper()
+	var names []string
+	for _, s := range trials {
+		found := 0
+		for _, name := range []string{TimelineFile, CounterexampleFile, PorcupineFile} {
+			if _, err := os.Stat(filepath.Join(dir, s.Trial.Dir, name)); err == nil {
+				found++
+			}
+		}
+		switch found {
+		case 0:
+		case 3:
+			names = append(names, s.Trial.Dir)
+		default:
+			t.Errorf("%s has %d of 3 files", s.Trial.Dir, found)
+		}
+	}
+	return names
+}
+
+func TestTrialsThatThePagesShowAreRendered(t *testing.T) {
 	dir, trials := storedCampaign(t)
-	sink, err := New(dir)
+	// A second trial of a cell, which the pages do not show.
+	other := trials[0]
+	other.Trial.Spec.Trial, other.Trial.Dir = 1, other.Trial.Dir+"1"
+	storeTrial(t, dir, other)
+	trials = append(trials, other)
+	stored, err := campaign.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range trials {
-		if err := sink.Trial(t.Context(), s.Trial, s.Evidence); err != nil {
+	for _, test := range []struct {
+		name string
+		sink func(string) (campaign.Sink, error)
+		want int
+	}{{"New", New, len(trials) - 1}, {"NewFull", NewFull, len(trials)}} {
+		if err := stored.Report(t.Context(), test.sink); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{TimelineFile, CounterexampleFile, PorcupineFile} {
-			if _, err := os.Stat(filepath.Join(dir, s.Trial.Dir, name)); err != nil {
-				t.Errorf("after Trial: %v", err)
-			}
+		if got := rendered(t, dir, trials); len(got) != test.want {
+			t.Errorf("%s rendered %d trials, want %d: %q", test.name, len(got), test.want, got)
 		}
 	}
 }
 
 func TestTrialsWithoutViolationGetNoFiles(t *testing.T) {
-	dir, trials := storedCampaign(t)
-	sink, err := New(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	quiet := trials[0]
+	quiet := sampleTrials()[0]
 	quiet.Trial.Outcome, quiet.Trial.Flaws = campaign.Holds, nil
-	if err := sink.Trial(t.Context(), quiet.Trial, quiet.Evidence); err != nil {
+	dir := t.TempDir()
+	if err := Trial(dir, quiet.Trial, quiet.Evidence); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, quiet.Trial.Dir, TimelineFile)); err == nil {
-		t.Error("a trial without a violation got a timeline")
+	if files, _ := os.ReadDir(dir); len(files) > 0 {
+		t.Errorf("a trial without a violation got %v", files)
 	}
 }
 

@@ -38,7 +38,7 @@ const longestStory = 12
 // assumption that broke.
 func story(t campaign.Trial, e history.Evidence, f focus) string {
 	beats := slices.Concat(
-		holdBeats(e, f), faultBeats(e, f), keyBeats(e, f), overwriteBeats(e, f), harmBeats(f, involved(e, f.Finding)),
+		holdBeats(e, f), faultBeats(e, f), keyBeats(e, f), overwriteBeats(e, f), harmBeats(f, f.involved()),
 	)
 	slices.SortStableFunc(beats, func(a, b beat) int { return cmp.Compare(a.At, b.At) })
 	var text []string
@@ -99,23 +99,19 @@ func told(e history.Evidence, f focus) []checker.Hold {
 	var holds []checker.Hold
 	blocked := f.Finding.Oracle == "liveness"
 	if !blocked {
-		holds = involved(e, f.Finding)
-	}
-	all, err := checker.Holds(e)
-	if err != nil {
-		return holds
+		holds = f.involved()
 	}
 	add := func(h checker.Hold) {
 		if !slices.ContainsFunc(holds, func(g checker.Hold) bool { return g.Acquire == h.Acquire }) {
 			holds = append(holds, h)
 		}
 	}
-	for _, h := range all {
+	for _, h := range f.holds {
 		if slices.Contains(f.Finding.Ops, h.Acquire) && (!blocked || h.From <= f.Finding.From) {
 			add(h)
 		}
 	}
-	for _, h := range lastHolds(e, f.Finding, f.Cast) {
+	for _, h := range f.lastHolds(f.Cast) {
 		if !blocked && acquiredAt(e.Ops, h) >= f.Start {
 			add(h)
 		}
@@ -163,8 +159,7 @@ func quoted(lock string) string {
 // faultBeats tells what the nemesis did up to the end of the harm.
 func faultBeats(e history.Evidence, f focus) []beat {
 	var out []beat
-	wins := windows(e.Ops)
-	for _, w := range wins {
+	for _, w := range f.wins {
 		if w.Hits == 0 || !w.matters(f.Cast) || w.over(f.Start) || w.From > f.Finding.To {
 			continue
 		}
@@ -183,7 +178,7 @@ func faultBeats(e history.Evidence, f focus) []beat {
 		out = append(out, beat{At: w.From, Text: text, Weight: part})
 	}
 	for _, op := range e.Ops {
-		if op.Process != history.Nemesis || op.Time > f.Finding.To || op.Window != nil || covered(op, wins) {
+		if op.Process != history.Nemesis || op.Time > f.Finding.To || op.Window != nil || covered(op, f.wins) {
 			continue
 		}
 		if text := eventWords(op); text != "" {

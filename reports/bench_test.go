@@ -1,0 +1,55 @@
+package reports
+
+import (
+	"testing"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// busyTrial is as long as a trial of the default length: three clients that
+// take turns and are refused meanwhile, and one hold that the lease ended under.
+func busyTrial() sampleTrial {
+	t := newTape()
+	t.claims.Lock = "set-nx-px"
+	t.acquire(0, 10, 16)
+	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
+	t.window("client-pause", "c0", 20, 1400, 1, "the client's next command came 1380 ms later")
+	t.acquire(1, 1050, 1056)
+	t.command(1, "n0", 1050.4, "OK", "SET orders token-b PX 1000 NX")
+	t.release(1, 1500, 1506, history.OK)
+	t.command(1, "n0", 1500.4, "1", "DEL orders")
+	t.release(0, 1410, 1416, history.Fail)
+	t.command(0, "n0", 1410.4, "0", "DEL orders")
+	for i := range 100 {
+		at := 1600 + 50*float64(i)
+		c := i % 3
+		t.acquire(c, at, at+2)
+		t.command(c, "n0", at+0.1, "OK", "SET orders token-c PX 1000 NX")
+		for _, other := range []int{(i + 1) % 3, (i + 2) % 3} {
+			t.busy(other, at+10, at+12)
+			t.command(other, "n0", at+10.1, "nil", "SET orders token-d PX 1000 NX")
+		}
+		t.touch(c, history.FRead, at+15, int64(i))
+		t.touch(c, history.FWrite, at+30, int64(i+1))
+		t.release(c, at+40, at+42, history.OK)
+		t.command(c, "n0", at+40.1, "1", "DEL orders")
+	}
+	e := t.evidence()
+	f := finding(e, checker.LeaseOutlived, 1056, 1410, "c1 acquired \"orders\" at 1.056 s while c0 had held it since 0.016 s", 1, 0)
+	f.Ops = f.Ops[:2]
+	return sampleTrial{"busy", t.trial("set-nx-px", "client-pause", locks.Limit, e, violated("exclusion", f)), e}
+}
+
+// BenchmarkRender tells and draws one violated trial: what a campaign pays for
+// each that its report shows.
+func BenchmarkRender(b *testing.B) {
+	dir, s := b.TempDir(), busyTrial()
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := Trial(dir, s.Trial, s.Evidence); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
