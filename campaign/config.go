@@ -59,6 +59,12 @@ func DefaultConfig() Config {
 	}
 }
 
+// Defaults are how much a testbed can bear.
+type Defaults struct {
+	Trials   int // of each cell and workload
+	Parallel int // trials at a time
+}
+
 // check returns an InputError that names the first flag that makes no sense.
 func (c Config) check() error {
 	switch {

@@ -22,6 +22,12 @@ type Campaign struct {
 	Command  string
 	Versions Versions
 	Testbed  testbed.Testbed
+	// Worker is the command line of a program that calls ServeWorker on such a
+	// testbed: Config.Parallel of them run the trials. Nil = trials run in this
+	// process, which a panic in a goroutine of the code under test ends.
+	Worker []string
+	// Defaults of this testbed, for what Config leaves at 0.
+	Defaults Defaults
 	// NewSink makes what receives the results, for the campaign's directory;
 	// nil = nobody does.
 	NewSink func(dir string) (Sink, error)
