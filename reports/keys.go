@@ -104,6 +104,8 @@ func keyWords(x keyEvent, e history.Evidence) string {
 	switch {
 	case x.Kind == keyExpired:
 		return fmt.Sprintf("c%d's key expired", x.Owner)
+	case x.Kind == keyEvicted:
+		return fmt.Sprintf("c%d's key was evicted", x.Owner)
 	case x.Kind == keyLost:
 		return fmt.Sprintf("c%d's key was lost", x.Owner)
 	case x.Kind == keyGone:

@@ -245,13 +245,51 @@ func nodeLanes(e history.Evidence, f focus) []lane {
 			lanes[i].nodeEvent(op)
 		}
 	}
+	splits := splitsOf(e.Ops)
 	_, gone := nodeDowns(e.Ops)
 	for i := range lanes {
 		node, _, _ := strings.Cut(lanes[i].Label, " ")
 		lanes[i].Dead = gone[node]
+		lanes[i].split(node, splits)
 		lanes[i] = lanes[i].within(f.From, f.To)
 	}
 	return lanes
+}
+
+// splitBrain is a time during which a second primary served some clients.
+type splitBrain struct {
+	node     string
+	clients  []string
+	from, to time.Duration // to = 0: it did not end
+}
+
+func splitsOf(ops []history.Op) []splitBrain {
+	var out []splitBrain
+	for _, op := range ops {
+		n := len(out)
+		open := n > 0 && out[n-1].to == 0 && out[n-1].node == op.Node
+		switch {
+		case op.F == history.FSplit && open:
+			out[n-1].clients = append(out[n-1].clients, "c"+strconv.Itoa(op.Client))
+		case op.F == history.FSplit:
+			out = append(out, splitBrain{node: op.Node, clients: []string{"c" + strconv.Itoa(op.Client)}, from: op.Time})
+		case op.F == history.FPromote && open:
+			out[n-1].to = op.Time
+		}
+	}
+	return out
+}
+
+// split marks when the node became a second primary, or had been one.
+func (l *lane) split(node string, splits []splitBrain) {
+	for _, s := range splits {
+		switch {
+		case s.node == node:
+			l.Marks = append(l.Marks, mark{At: s.from, Shape: markEvent, Client: history.NoClient, Label: "primary for " + list(s.clients)})
+		case s.to > 0:
+			l.Marks = append(l.Marks, mark{At: s.to, Shape: markEvent, Client: history.NoClient, Label: "demoted"})
+		}
+	}
 }
 
 func (l *lane) nodeEvent(op history.Op) {
@@ -278,9 +316,9 @@ func keyMark(x keyEvent) mark {
 		m.Shape = markDeleted
 	case keyExpired:
 		m.Shape = markExpired
-	case keyLost:
+	case keyLost, keyEvicted:
 		m.Shape = markGone
-		m.Label = "lost"
+		m.Label = string(x.Kind)
 	case keyGone:
 		m.Shape = markExpired
 		m.Label = "gone"

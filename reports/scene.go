@@ -146,6 +146,8 @@ func harmLabel(f found, holds []checker.Hold) string {
 	switch {
 	case f.Forever:
 		return "blocked for ever"
+	case f.Oracle == "conduct":
+		return string(f.Cause)
 	case f.Oracle == "liveness":
 		return "blocked for " + length(took)
 	case took <= 0:

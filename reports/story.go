@@ -215,8 +215,25 @@ func eventWords(op history.Op) string {
 		return text
 	case history.FPromote:
 		return op.Node + " was made the primary" + at
+	case history.FSplit:
+		return fmt.Sprintf("c%d was moved to %s%s, a second primary beside the old one", op.Client, op.Node, at)
+	case history.FEvict:
+		if len(op.Keys) == 0 {
+			return op.Node + " evicted nothing" + at
+		}
+		return fmt.Sprintf("%s evicted %s%s", op.Node, keyNames(op.Keys), at)
+	case history.FDeadlock, history.FPanic, history.FRunaway:
+		return fmt.Sprintf("the trial ended%s in a %s (%s)", at, op.F, firstLine(op.Error))
 	}
 	return ""
+}
+
+func keyNames(keys []history.KeyState) string {
+	var names []string
+	for _, k := range keys {
+		names = append(names, printable(k.Key))
+	}
+	return list(names)
 }
 
 func offsetWords(d time.Duration) string {

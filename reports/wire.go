@@ -34,6 +34,7 @@ const (
 	keyDeleted keyEventKind = "deleted"
 	keyExpired keyEventKind = "expired"
 	keyLost    keyEventKind = "lost"
+	keyEvicted keyEventKind = "evicted"
 	keyGone    keyEventKind = "gone" // nobody knows how: the next grant proves it
 )
 
@@ -53,7 +54,8 @@ type keySpan struct {
 // key may have gone a little before the computed time: a grant on a free key
 // proves it.
 func keyLife(e history.Evidence) ([]keyEvent, []keySpan) {
-	l := keyLog{open: map[keyName]*keyState{}, early: map[int]bool{}, end: endOf(e)}
+	l := keyLog{open: map[keyName]*keyState{}, early: map[int]bool{}, offsets: map[string]time.Duration{}, end: endOf(e)}
+	l.down, l.gone = nodeDowns(e.Ops)
 	type entry struct {
 		at  time.Duration
 		cmd *history.Command
@@ -66,12 +68,11 @@ func keyLife(e history.Evidence) ([]keyEvent, []keySpan) {
 		}
 	}
 	for i := range e.Ops {
-		if op := &e.Ops[i]; op.Process == history.Nemesis && (op.F == history.FNodeUp || op.F == history.FNodeDown) {
+		if op := &e.Ops[i]; op.Process == history.Nemesis && op.Window == nil {
 			entries = append(entries, entry{at: op.Time, op: op})
 		}
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
-	down, gone := nodeDowns(e.Ops)
 	exclusive := exclusiveScripts(e)
 	for i, x := range entries {
 		l.expire(x.at)
@@ -92,11 +93,8 @@ func keyLife(e history.Evidence) ([]keyEvent, []keySpan) {
 				}
 				l.apply(*x.cmd, f)
 			}
-		case x.cmd != nil: // applied already
-		case x.op.F == history.FNodeUp && x.op.Error != "":
-			l.lose(x.op.Node, down[x.op.Index])
-		case x.op.F == history.FNodeDown && gone[x.op.Node] == x.op.Time:
-			l.lose(x.op.Node, x.op.Time)
+		case x.op != nil:
+			l.nemesis(*x.op)
 		}
 	}
 	l.expire(l.end)
@@ -147,11 +145,17 @@ type keyState struct {
 }
 
 type keyLog struct {
-	open   map[keyName]*keyState
-	early  map[int]bool // commands that were applied before their answer
-	events []keyEvent
-	spans  []keySpan
-	end    time.Duration
+	open  map[keyName]*keyState
+	early map[int]bool // commands that were applied before their answer
+	down  map[int]time.Duration
+	gone  map[string]time.Duration // as nodeDowns gives them
+	// offsets are those of the nodes' clocks; split is the node that serves some
+	// clients as a second primary, "" if there is none.
+	offsets map[string]time.Duration
+	split   string
+	events  []keyEvent
+	spans   []keySpan
+	end     time.Duration
 }
 
 // names lists the keys that live now, sorted.
@@ -175,11 +179,50 @@ func (l *keyLog) expire(now time.Duration) {
 	}
 }
 
-func (l *keyLog) lose(node string, at time.Duration) {
+// nemesis applies what an event of the nemesis did to keys.
+func (l *keyLog) nemesis(op history.Op) {
+	on := func(n keyName) bool { return n.node == op.Node }
+	switch op.F {
+	case history.FNodeUp:
+		if op.Error != "" {
+			l.lose(l.down[op.Index], keyLost, on)
+		}
+	case history.FNodeDown:
+		if l.gone[op.Node] == op.Time {
+			l.lose(op.Time, keyLost, on)
+		}
+	case history.FEvict:
+		l.lose(op.Time, keyEvicted, func(n keyName) bool {
+			return on(n) && slices.ContainsFunc(op.Keys, func(k history.KeyState) bool { return k.Key == n.key })
+		})
+	case history.FSplit:
+		l.split = op.Node
+	case history.FPromote:
+		if l.split == op.Node { // the old primary discards what it alone had
+			l.lose(op.Time, keyLost, func(n keyName) bool { return n.node != op.Node })
+		}
+		l.split = ""
+	case history.FNodeClock:
+		l.jump(op.Node, op.Offset-l.offsets[op.Node], op.Time)
+		l.offsets[op.Node] = op.Offset
+	}
+}
+
+func (l *keyLog) lose(at time.Duration, why keyEventKind, lost func(keyName) bool) {
 	for _, n := range l.names() {
-		if n.node == node {
-			l.event(n, at, history.NoClient, keyLost, 0, -1)
-			l.close(n, at, keyLost)
+		if lost(n) {
+			l.event(n, at, history.NoClient, why, 0, -1)
+			l.close(n, at, why)
+		}
+	}
+}
+
+// jump moves the ends of lives by a step of the node's clock: they are instants
+// on it.
+func (l *keyLog) jump(node string, ahead, at time.Duration) {
+	for n, s := range l.open {
+		if n.node == node && s.deadline > 0 {
+			s.deadline, s.earliest = max(s.deadline-ahead, at), max(s.earliest-ahead, at)
 		}
 	}
 }
