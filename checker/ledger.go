@@ -20,6 +20,7 @@ type ledger struct {
 	spells     map[errand][]spell
 	windows    []history.Pair // of the nemesis
 	end        time.Duration  // of all that was recorded
+	broke      bool           // the code under test ended the trial
 }
 
 // errand is one client's business with one lock.
@@ -64,6 +65,7 @@ func newLedger(e history.Evidence) (*ledger, error) {
 		l.enter(p)
 	}
 	l.attend(pairs)
+	_, l.broke = brokeDown(e.Ops)
 	return l, nil
 }
 

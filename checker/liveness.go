@@ -76,6 +76,9 @@ type wait struct {
 // afterHealing judges the liveness phase. What keys have already been blamed
 // for counts as explained.
 func (w *wire) afterHealing(orphans []Finding) (findings []Finding, doubt string) {
+	if op, broke := brokeDown(w.Ops); broke {
+		return nil, fmt.Sprintf("the code under test ended the trial at %s (%s): whoever waited then was not given the time to get in", seconds(op.Time), op.F)
+	}
 	healed, ok := w.healedAt()
 	if !ok {
 		return nil, "the run ended before its faults were healed"

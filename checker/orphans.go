@@ -148,7 +148,8 @@ func (w *wire) outlasted(l *life, op int) bool {
 	case l.over != nil && l.over.client != l.client && stale:
 		return l.over.op != op
 	case l.end == nil:
-		return (last.ttl || stale) && !granted
+		// In a trial that was broken off its owner may still have removed it.
+		return (last.ttl || stale) && !granted && !w.broke
 	case l.end.how == expired:
 		return true
 	case l.end.how == deleted:

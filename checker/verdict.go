@@ -39,6 +39,9 @@ const (
 	LateCommand    Cause = "late-command"    // a ghost of an earlier attempt
 	FenceRegressed Cause = "fence-regressed" // a later grant got a smaller fence
 	OrphanedKey    Cause = "orphaned-key"    // a key with a TTL, whose owner crashed or never learnt of its grant, kept others out until it expired
+	Deadlock       Cause = "deadlock"        // the code under test: everything waits, and nothing will ever come
+	Panic          Cause = "panic"           // the code under test panicked
+	Runaway        Cause = "runaway"         // the code under test did not come to an end
 	Unclassified   Cause = "unclassified"    // cannot be told apart: exit 2
 )
 
@@ -47,7 +50,7 @@ const (
 func Causes() []Cause {
 	return []Cause{
 		Race, ForeignDelete, ForeignRenewal, RenewalFailed, LeaseOutlived, ServerLostKey, ServerClock,
-		ClientClock, NoExpiry, LateCommand, FenceRegressed, OrphanedKey, Unclassified,
+		ClientClock, NoExpiry, LateCommand, FenceRegressed, OrphanedKey, Deadlock, Panic, Runaway, Unclassified,
 	}
 }
 
@@ -107,6 +110,7 @@ func oracles() []oracle {
 		{"ownership", "no DEL or EXPIRE takes effect on a key that certainly carried another owner's grant", agreed(ownership)},
 		{"liveness", "after a crash, and after everything heals, waiting clients get in within the recipe's recovery time", agreed(liveness)},
 		{"reentrancy", "n acquires need n releases, and nobody re-enters what another definitely holds", agreed(reentrancy)},
+		{"conduct", "the code under test neither deadlocks nor panics, and comes to an end", agreed(conduct)},
 	}
 }
 

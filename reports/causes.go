@@ -89,6 +89,24 @@ var causeTexts = []causeText{
 		Prevention: "nothing that a lease can do: its length is the price of a crash or of a lost reply; a shorter, renewed lease makes the wait shorter",
 	},
 	{
+		Cause:      "deadlock",
+		Title:      "the code under test waits for ever",
+		Assumption: "every reply comes, and every wait has somebody who ends it",
+		Prevention: "a timeout or a context with a deadline around everything that waits",
+	},
+	{
+		Cause:      "panic",
+		Title:      "the code under test panicked",
+		Assumption: "errors come back as errors",
+		Prevention: "handling the error or the reply that it did not expect, as the stack shows it",
+	},
+	{
+		Cause:      "runaway",
+		Title:      "the code under test does not come to an end",
+		Assumption: "what is tried again succeeds at some time",
+		Prevention: "a limit to attempts, a pause between them, and a context that ends them",
+	},
+	{
 		Cause:      "unclassified",
 		Title:      "a violation that the evidence does not explain",
 		Assumption: "",

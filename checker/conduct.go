@@ -1,0 +1,54 @@
+package checker
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// breakdowns are the ways in which the code under test ends a trial by its own
+// conduct, by the event that says so.
+var breakdowns = map[string]struct {
+	cause Cause
+	what  string
+}{
+	history.FDeadlock: {Deadlock, "everything waited for what would never come"},
+	history.FPanic:    {Panic, "the code under test panicked"},
+	history.FRunaway:  {Runaway, "the code under test did not come to an end"},
+}
+
+// conduct decides whether the code under test let the trial end in its own
+// time: no deadlock, no panic, no runaway.
+func conduct(_ context.Context, e history.Evidence) Verdict {
+	if _, err := history.Pairs(e.Ops); err != nil {
+		return impossible(err)
+	}
+	op, broke := brokeDown(e.Ops)
+	if !broke {
+		return Verdict{Result: Held}
+	}
+	b := breakdowns[op.F]
+	f := Finding{
+		Cause: b.cause, Summary: fmt.Sprintf("at %s %s", seconds(op.Time), b.what),
+		From: op.Time, To: op.Time, Ops: []int{op.Index},
+	}
+	if op.Error != "" {
+		f.Summary += ": " + op.Error
+	}
+	if op.Client >= 0 {
+		f.Clients = []int{op.Client}
+	}
+	return Verdict{Result: Violated, Findings: []Finding{f}}
+}
+
+// brokeDown finds the event of a breakdown, the first if there are several. What
+// had not happened by then tells nothing: it was not given the time.
+func brokeDown(ops []history.Op) (history.Op, bool) {
+	for _, op := range ops {
+		if _, ok := breakdowns[op.F]; ok && op.Process == history.Nemesis && op.Window == nil {
+			return op, true
+		}
+	}
+	return history.Op{}, false
+}
