@@ -102,6 +102,28 @@ func TestCrashSealsTheClientButNotTheNemesis(t *testing.T) {
 	}
 }
 
+func TestNothingFollowsTheEnd(t *testing.T) {
+	r := newTestRecorder(new(bytes.Buffer))
+	if _, err := r.Invoke(Op{Process: 0, F: FAcquire}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.End(Op{Client: NoClient, F: FPanic, Error: "boom"}); err != nil {
+		t.Fatal(err)
+	}
+	_, complete := r.Complete(Op{Process: 0, F: FAcquire, Type: OK})
+	_, event := r.Event(Op{Process: Nemesis, Client: NoClient, F: FHealed})
+	for what, err := range map[string]error{
+		"completion": complete, "event": event, "crash": r.Crash(1), "second end": r.End(Op{Client: NoClient, F: FDeadlock}),
+	} {
+		if !errors.Is(err, ErrSealed) {
+			t.Errorf("%s: got %v, want ErrSealed", what, err)
+		}
+	}
+	if ops := r.Ops(); len(ops) != 2 || ops[1].F != FPanic || ops[1].Type != Info || ops[1].Process != Nemesis {
+		t.Errorf("got %+v", ops)
+	}
+}
+
 func TestEntriesAreStreamedInOrderUnderConcurrency(t *testing.T) {
 	var buf bytes.Buffer
 	start := time.Now()

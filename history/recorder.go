@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// ErrSealed is returned for entries of a client that has crashed: a dead
-// client records nothing more.
-var ErrSealed = errors.New("client has crashed: its history is sealed")
+// ErrSealed is returned for entries of a client that has crashed, a dead client
+// records nothing more, and of anybody once the history has ended.
+var ErrSealed = errors.New("history is sealed: the client has crashed, or the trial is over")
 
 // Recorder takes down a history as it happens. It is safe for concurrent use,
 // gives every entry its index and time under one lock, and refuses impossible
@@ -26,6 +26,7 @@ type Recorder struct {
 	open    map[Process]Op
 	windows map[int]Op // open windows of the nemesis, by Window.ID
 	sealed  map[int]bool
+	ended   bool
 	err     error
 }
 
@@ -110,12 +111,25 @@ func (r *Recorder) Event(op Op) (Op, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	op.Type = Info
-	if op.Process != Nemesis {
-		if err := r.admit(op); err != nil {
-			return Op{}, err
-		}
+	if err := r.admit(op); err != nil {
+		return Op{}, err
 	}
 	return r.append(op), nil
+}
+
+// End records an event of the nemesis as the last entry of the history: what
+// would follow, from whomever, is refused with ErrSealed. It does so itself if
+// the history has ended already.
+func (r *Recorder) End(op Op) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return ErrSealed
+	}
+	op.Type, op.Process = Info, Nemesis
+	r.append(op)
+	r.ended = true
+	return r.err
 }
 
 // Crash records that a client stops for ever and seals it in the same moment:
@@ -123,7 +137,7 @@ func (r *Recorder) Event(op Op) (Op, error) {
 func (r *Recorder) Crash(client int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.sealed[client] {
+	if r.sealed[client] || r.ended {
 		return fmt.Errorf("crash client %d: %w", client, ErrSealed)
 	}
 	r.append(Op{Process: Nemesis, Client: client, Type: Info, F: FCrash})
@@ -146,11 +160,14 @@ func (r *Recorder) Err() error {
 	return r.err
 }
 
-// admit refuses entries of dead clients. The nemesis never dies: a window that
-// concerns a crashed client is still closed.
+// admit refuses entries of dead clients, and all after the end. The nemesis never
+// dies: a window that concerns a crashed client is still closed.
 func (r *Recorder) admit(op Op) error {
 	if op.Process < Nemesis {
 		return fmt.Errorf("record %s: process %d is negative", op.F, op.Process)
+	}
+	if r.ended {
+		return ErrSealed
 	}
 	if op.Process != Nemesis && r.sealed[op.Client] {
 		return ErrSealed
