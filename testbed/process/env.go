@@ -3,14 +3,12 @@ package process
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
@@ -65,41 +63,13 @@ type client struct {
 	skew   atomic.Int64 // nanoseconds by which its wall clock is ahead
 }
 
-// defaultTimeout is go-redis's own ReadTimeout.
-const defaultTimeout = 3 * time.Second
-
-// dialTimeout, go-redis's default, is the least: only the machine's load makes dials slow.
-const dialTimeout = 5 * time.Second
-
-// poolSize bounds the connections of one client to one node. It is large because
-// go-redis stops dialling for a second once as many dials have failed.
-const poolSize = 512
-
-func init() { redis.SetLogger(silent{}) } // failing connections are what we are here for
-
-type silent struct{}
-
-func (silent) Printf(context.Context, string, ...any) {}
-
-// options of a go-redis client that does what it is told and nothing behind the
-// recipe's back.
-func options(addr string, timeout time.Duration) *redis.Options {
-	return &redis.Options{
-		Addr: addr, Protocol: 2, DisableIdentity: true,
-		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
-		DialTimeout: max(timeout, dialTimeout), ReadTimeout: timeout, WriteTimeout: timeout,
-		PoolSize: poolSize, PipelinePoolSize: -1,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	}
-}
-
 // connect makes client id with a link to every node that clients use.
 func (e *env) connect(id int) error {
 	ctx, cancel := context.WithCancel(e.ctx)
 	c := &client{id: id, gate: e.gate, cancel: cancel}
 	c.locks = &locks.Client{
 		ID: fmt.Sprintf("c%d", id), Dial: c.dial, Now: c.now, Context: ctx,
-		Rand: &source{rng: rand.NewChaCha8(seed(e.setup.Seed, id))},
+		Rand: testbed.NewRandom(e.setup.Seed, id),
 	}
 	e.clients = append(e.clients, c)
 	for _, n := range e.serving() {
@@ -108,35 +78,12 @@ func (e *env) connect(id int) error {
 			return err
 		}
 		c.links = append(c.links, l)
-		o := options(l.proxy.Listen, e.setup.CommandTimeout)
+		o := testbed.RedisOptions(l.proxy.Listen, e.setup.CommandTimeout)
 		o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }
 		c.locks.Addrs = append(c.locks.Addrs, l.proxy.Listen)
 		c.locks.Nodes = append(c.locks.Nodes, redis.NewClient(o))
 	}
 	return nil
-}
-
-// seed of a client's random source.
-func seed(trial uint64, client int) [32]byte {
-	rng := rand.New(rand.NewPCG(trial, uint64(client)))
-	var s [32]byte
-	for i := range s {
-		s[i] = byte(rng.Uint32())
-	}
-	return s
-}
-
-// source is a random source for concurrent use.
-type source struct {
-	mu  sync.Mutex
-	rng *rand.ChaCha8
-}
-
-// Read implements io.Reader.
-func (s *source) Read(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.rng.Read(p)
 }
 
 // dial is locks.Client.Dial: it reaches the nodes by the addresses that the

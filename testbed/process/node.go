@@ -166,7 +166,7 @@ func (n *node) admin() (*redis.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := options(s.Addr(), adminTimeout)
+	o := testbed.RedisOptions(s.Addr(), adminTimeout)
 	o.PoolSize = 1
 	return redis.NewClient(o), nil
 }

@@ -63,49 +63,10 @@ func (*Testbed) Clock() func() time.Duration {
 	return func() time.Duration { return time.Since(started) }
 }
 
-// Numbers of nodes.
-const (
-	independentNodes = 5 // unless asked otherwise
-	replicas         = 2
-)
-
-// check completes a setup, or says what is wrong with it.
-func check(s testbed.Setup) (testbed.Setup, error) {
-	switch s.Topology {
-	case testbed.Single:
-		s.Nodes = 1
-	case testbed.Replicated:
-		s.Nodes = 1 + replicas
-	case testbed.Independent:
-		if s.Nodes == 0 {
-			s.Nodes = independentNodes
-		}
-	default:
-		return s, fmt.Errorf("topology %q: want %s, %s or %s", s.Topology, testbed.Single, testbed.Replicated, testbed.Independent)
-	}
-	if s.Nodes < 1 || s.Clients < 1 {
-		return s, fmt.Errorf("%d nodes and %d clients: want at least one of each", s.Nodes, s.Clients)
-	}
-	switch s.Durability {
-	case "":
-		s.Durability = testbed.Volatile
-	case testbed.Volatile, testbed.EverySec, testbed.Always:
-	default:
-		return s, fmt.Errorf("durability %q: want %s, %s or %s", s.Durability, testbed.Volatile, testbed.EverySec, testbed.Always)
-	}
-	if s.CommandTimeout == 0 {
-		s.CommandTimeout = defaultTimeout
-	}
-	if s.Clock == nil || s.Commands == nil {
-		return s, errors.New("setup without a clock or a receiver of commands")
-	}
-	return s, nil
-}
-
 // Run implements testbed.Testbed. A node that dies unasked ends the body's
 // context and is Run's error, whatever the body returned.
 func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) (err error) {
-	if s, err = check(s); err != nil {
+	if s, err = s.Complete(); err != nil {
 		return fmt.Errorf("process testbed: %w", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

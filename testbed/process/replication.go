@@ -49,9 +49,9 @@ func (e *env) replicate(ctx context.Context) error {
 		}
 	}
 	return e.nodes[0].ask(ctx, func(c *redis.Client) error {
-		got, err := c.Wait(ctx, replicas, adminTimeout).Result()
-		if err == nil && got < replicas {
-			err = fmt.Errorf("%d of %d replicas are in sync after %v", got, replicas, adminTimeout)
+		got, err := c.Wait(ctx, testbed.Replicas, adminTimeout).Result()
+		if err == nil && got < testbed.Replicas {
+			err = fmt.Errorf("%d of %d replicas are in sync after %v", got, testbed.Replicas, adminTimeout)
 		}
 		if err != nil {
 			return fmt.Errorf("replication: %w", err)

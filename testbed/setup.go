@@ -1,0 +1,109 @@
+package testbed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Numbers of nodes.
+const (
+	independentNodes = 5 // unless asked otherwise
+	// Replicas of a replicated topology.
+	Replicas = 2
+)
+
+// defaultTimeout is go-redis's own ReadTimeout.
+const defaultTimeout = 3 * time.Second
+
+// Complete fills in what the zero values stand for, Nodes of every topology
+// included, or says what is wrong with the setup.
+func (s Setup) Complete() (Setup, error) {
+	switch s.Topology {
+	case Single:
+		s.Nodes = 1
+	case Replicated:
+		s.Nodes = 1 + Replicas
+	case Independent:
+		if s.Nodes == 0 {
+			s.Nodes = independentNodes
+		}
+	default:
+		return s, fmt.Errorf("topology %q: want %s, %s or %s", s.Topology, Single, Replicated, Independent)
+	}
+	if s.Nodes < 1 || s.Clients < 1 {
+		return s, fmt.Errorf("%d nodes and %d clients: want at least one of each", s.Nodes, s.Clients)
+	}
+	switch s.Durability {
+	case "":
+		s.Durability = Volatile
+	case Volatile, EverySec, Always:
+	default:
+		return s, fmt.Errorf("durability %q: want %s, %s or %s", s.Durability, Volatile, EverySec, Always)
+	}
+	if s.CommandTimeout == 0 {
+		s.CommandTimeout = defaultTimeout
+	}
+	if s.Clock == nil || s.Commands == nil {
+		return s, errors.New("setup without a clock or a receiver of commands")
+	}
+	return s, nil
+}
+
+// dialTimeout, go-redis's default, is the least on real time: only the machine's
+// load makes dials slow there.
+const dialTimeout = 5 * time.Second
+
+// poolSize bounds the connections of one client to one node. It is large because
+// go-redis stops dialling for a second once as many dials have failed, and
+// because who waits for a turn there takes a timer from a pool that bubbles of
+// testing/synctest must not share.
+const poolSize = 512
+
+func init() { redis.SetLogger(silent{}) } // failing connections are what we are here for
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
+// RedisOptions are those of a go-redis client that does what it is told and
+// nothing behind the recipe's back. Timeout is for reads and writes.
+func RedisOptions(addr string, timeout time.Duration) *redis.Options {
+	return &redis.Options{
+		Addr: addr, Protocol: 2, DisableIdentity: true,
+		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
+		DialTimeout: max(timeout, dialTimeout), ReadTimeout: timeout, WriteTimeout: timeout,
+		PoolSize: poolSize, PipelinePoolSize: -1,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+}
+
+// NewRandom returns a client's random source, for concurrent use: the same bytes
+// for the same trial and client.
+func NewRandom(trial uint64, client int) io.Reader {
+	rng := rand.New(rand.NewPCG(trial, uint64(client)))
+	var seed [32]byte
+	for i := range seed {
+		seed[i] = byte(rng.Uint32())
+	}
+	return &source{rng: rand.NewChaCha8(seed)}
+}
+
+type source struct {
+	mu  sync.Mutex
+	rng *rand.ChaCha8
+}
+
+// Read implements io.Reader.
+func (s *source) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rng.Read(p)
+}
