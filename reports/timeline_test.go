@@ -28,6 +28,7 @@ func TestEveryCauseHasItsCounterexample(t *testing.T) {
 			if !ok {
 				t.Fatal("no finding to focus on")
 			}
+			golden(t, "told/"+s.Name+".txt", []byte(testGlossary.tell(s.Trial, s.Evidence, 0)))
 			golden(t, "counterexample/"+s.Name+".md", testGlossary.counterexample(s.Trial, s.Evidence, f, "store/demo/"+s.Trial.Dir))
 		})
 	}

@@ -1,0 +1,68 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// proseWidth is how wide a paragraph is at most, and where there is no terminal.
+const proseWidth = 100
+
+// Tell writes what happened in a violated trial as text: the verdict in words,
+// the story, what the recipe says about it, and the entries that matter in
+// order of time. Of any other trial it writes the verdict only. Width is the
+// terminal's; 0 is unknown.
+func Tell(w io.Writer, t campaign.Trial, e history.Evidence, width int) error {
+	_, err := io.WriteString(w, registries().tell(t, e, width))
+	return err
+}
+
+func (g glossary) tell(t campaign.Trial, e history.Evidence, width int) string {
+	var b strings.Builder
+	var flaws []string
+	for _, f := range t.Flaws {
+		flaws = append(flaws, f.Oracle+" by "+f.Cause)
+	}
+	b.WriteString(trialWords(t))
+	if len(flaws) > 0 {
+		b.WriteString(": " + strings.Join(flaws, ", "))
+	}
+	b.WriteString("\n")
+	f, ok := focusOn(t, e)
+	if !t.Violation() || !ok {
+		return b.String()
+	}
+	if width <= 0 || width > proseWidth {
+		width = proseWidth
+	}
+	for _, paragraph := range []string{story(t, e, f), g.declaredWords(t, f.Finding)} {
+		b.WriteString("\n")
+		for _, line := range strings.Split(text.WrapSoft(plain(paragraph), width), "\n") {
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+		}
+	}
+	b.WriteString("\n")
+	entries, more := relevant(e, f)
+	for _, x := range entries {
+		fmt.Fprintf(&b, "%9s  %-8s %s\n", stamp(x.At), x.Who, plain(x.What))
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "%9s  and %d more\n", "", more)
+	}
+	return b.String()
+}
+
+// plain takes Markdown's marks out of a text of this package's own.
+func plain(s string) string { return strings.NewReplacer("**", "", "`", "").Replace(s) }
+
+// CommandLine is a command in one line: when it was sent, by whom and where to,
+// what it was, and what became of it.
+func CommandLine(c history.Command) string {
+	return fmt.Sprintf("%9s  %-8s %s", stamp(c.Sent), fmt.Sprintf("c%d → %s", c.Client, c.Node), plain(commandWords(c, nil)))
+}
