@@ -26,6 +26,9 @@ const (
 // of exclusion.
 const liveness = "liveness"
 
+// conduct is the one oracle that always applies: it is about the code, not the lock.
+const conduct = "conduct"
+
 // Flaw is one (oracle, cause) that a trial or a cell showed, with the kind that
 // the recipe declares for it.
 type Flaw struct {
@@ -93,9 +96,15 @@ func (t *Trial) judged(declared []locks.Flaw) {
 		t.Outcome, t.Kind = t.Flaws[0].outcome(), t.Flaws[0].Kind
 	case t.has(checker.Unknown):
 		t.Outcome = Unknown
-	case !t.exercised() || !t.has(checker.Held):
+	case !t.exercised() || !t.held():
 		t.Outcome = NotExercised
 	}
+}
+
+// held says whether a property of the lock was found to hold. That the code
+// under test did not break down says nothing of a lock that nobody took.
+func (t Trial) held() bool {
+	return slices.ContainsFunc(t.Verdicts, func(v checker.Verdict) bool { return v.Result == checker.Held && v.Oracle != conduct })
 }
 
 // has says whether any oracle came to result r.
