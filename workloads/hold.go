@@ -137,7 +137,7 @@ func (s *session) enter(h *hold) (ok bool, err error) {
 // tick alike would split RedLock's votes for ever (redis.io, "Distributed Locks
 // with Redis": "try again after a random delay").
 func (s *session) retry() time.Duration {
-	return time.Duration(float64(s.Opts.Retry) * (0.5 + s.rng.Float64()))
+	return max(s.about(s.Opts.Retry), time.Microsecond)
 }
 
 // enterBlocking asks once, as every recipe is asked, and then lets the recipe
@@ -223,10 +223,10 @@ func (s *session) lose(h *hold) error {
 // work is the time between two touches; a careful client stops when it is told
 // that the lease is lost.
 func (s *session) work(h *hold) error {
-	d := time.Duration(float64(s.Opts.Hold) * (0.5 + s.rng.Float64()))
+	d := s.about(s.Opts.Hold)
 	// Not in the liveness phase, where everybody waits for a turn.
 	if s.Opts.Overrun > 0 && s.healed.Load() == 0 && s.rng.Float64() < s.Opts.Overrun {
-		d = s.Opts.TTL * 3 / 2
+		d = (s.Opts.TTL * 3 / 2).Round(time.Microsecond)
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()

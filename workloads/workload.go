@@ -14,6 +14,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -103,44 +104,76 @@ func (w Workload) Body(ctx context.Context, world World) error {
 	for k := range world.Opts.Keys {
 		r.resources[lockName(k)] = &resource{values: make([]int64, w.values)}
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var clients, watch sync.WaitGroup
-	var impatient context.CancelFunc
-	r.patience, impatient = context.WithCancel(ctx)
-	defer impatient()
-	watch.Go(func() {
-		select {
-		case <-world.Healed:
-		case <-ctx.Done():
-			return
-		}
-		r.healed.Store(int64(world.Env.Now()))
-		grace := time.NewTimer(r.grace())
-		defer grace.Stop()
-		select {
-		case <-grace.C:
-			impatient()
-		case <-ctx.Done():
-		}
-	})
 	for i := range world.Opts.Clients {
 		s, err := r.session(ctx, i)
 		if err != nil {
-			cancel(err)
-			break
+			return err
 		}
+		r.sessions = append(r.sessions, s)
+	}
+	done, finished := context.WithCancel(ctx)
+	var clients, watch sync.WaitGroup
+	watch.Go(func() { r.watch(done) })
+	for _, s := range r.sessions {
 		clients.Go(func() {
 			if err := s.guard(s.live); err != nil && !stopped(err) {
-				cancel(fmt.Errorf("client %d: %w", i, err))
+				r.fail(fmt.Errorf("client %d: %w", s.id, err))
 			}
 		})
 	}
 	clients.Wait()
-	err := context.Cause(ctx)
-	cancel(nil)
+	finished()
 	watch.Wait()
-	return err
+	for _, s := range r.sessions {
+		s.stop()
+		s.impatient()
+	}
+	if r.failure != nil {
+		return r.failure
+	}
+	return context.Cause(ctx)
+}
+
+// apart lies between the moments at which clients start, and at which they are
+// told something that concerns all. Were they told at once, they would act in
+// the same instant of a virtual clock, in no particular order. The odd
+// nanosecond keeps those apart who then wait for round times.
+const apart = 10*time.Microsecond + time.Nanosecond
+
+// watch tells clients that the liveness phase began, and when its grace is over.
+func (r *run) watch(ctx context.Context) {
+	select {
+	case <-r.Healed:
+	case <-ctx.Done():
+		return
+	}
+	r.healed.Store(int64(r.Env.Now()))
+	if pause(ctx, r.grace()) != nil {
+		return
+	}
+	for _, s := range r.sessions {
+		s.impatient()
+		if pause(ctx, apart) != nil {
+			return
+		}
+	}
+}
+
+// fail ends the trial, client by client, for the first reason that is given.
+func (r *run) fail(err error) {
+	r.mu.Lock()
+	first := r.failure == nil
+	if first {
+		r.failure = err
+	}
+	r.mu.Unlock()
+	if !first {
+		return
+	}
+	for _, s := range r.sessions {
+		s.stop()
+		time.Sleep(apart)
+	}
 }
 
 // lockName is the name of lock k; the resource it guards has the same name.
@@ -151,10 +184,11 @@ type run struct {
 	World
 	workload  Workload
 	resources map[string]*resource
+	sessions  []*session   // by client
 	healed    atomic.Int64 // when the liveness phase began, on the history's clock; 0 = not yet
-	// patience ends with the grace of the liveness phase; only recipes that
-	// wait in their own way need to be told.
-	patience context.Context
+
+	mu      sync.Mutex
+	failure error // why the trial ended early, if it did
 }
 
 // grace is how long after the healing a client keeps trying to get in once:
@@ -171,7 +205,13 @@ func (r *run) grace() time.Duration {
 // session is one client at work. It is used by one goroutine.
 type session struct {
 	*run
-	ctx     context.Context
+	ctx  context.Context
+	stop context.CancelFunc // ends ctx
+	// patience ends with the grace of the liveness phase; only recipes that
+	// wait in their own way need to be told.
+	patience  context.Context
+	impatient context.CancelFunc // ends patience
+
 	id      int
 	client  testbed.Client
 	process history.Process
@@ -199,11 +239,13 @@ func (r *run) session(ctx context.Context, id int) (*session, error) {
 		return nil, fmt.Errorf("client %d: bind the recipe: %w", id, err)
 	}
 	s := &session{
-		run: r, ctx: ctx, id: id, client: client,
+		run: r, id: id, client: client,
 		process: history.Process(id),
 		rng:     rand.New(rand.NewPCG(r.Opts.Seed, uint64(id))),
 		handles: map[string]locks.Lock{},
 	}
+	s.ctx, s.stop = context.WithCancel(ctx)
+	s.patience, s.impatient = context.WithCancel(s.ctx)
 	for k := range r.Opts.Keys {
 		if s.handles[lockName(k)], err = maker(lockName(k), r.Opts.TTL); err != nil {
 			return nil, fmt.Errorf("client %d: make %s: %w", id, lockName(k), err)
@@ -212,13 +254,23 @@ func (r *run) session(ctx context.Context, id int) (*session, error) {
 	return s, nil
 }
 
-// guard turns a panic of the code under test into an error that ends the
-// trial, not the campaign. A panic in a goroutine that a recipe started cannot
-// be caught.
+// guard turns a panic of the code under test into a *testbed.Breakdown, with
+// which the history ends. A panic in a goroutine that a recipe started cannot be
+// caught.
 func (s *session) guard(do func() error) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("recipe %s panicked: %v%s", s.Claims.Lock, p, culprit())
+		p := recover()
+		if p == nil {
+			return
+		}
+		b := &testbed.Breakdown{
+			Kind:   history.FPanic,
+			Detail: testbed.OneLine(fmt.Sprintf("client %d: recipe %s panicked: %v%s", s.id, s.Claims.Lock, p, culprit())),
+			Stack:  string(debug.Stack()),
+		}
+		err = b
+		if rerr := s.Rec.End(b.Event()); rerr != nil && !errors.Is(rerr, history.ErrSealed) {
+			err = errors.Join(err, rerr)
 		}
 	}()
 	return do()
@@ -244,6 +296,9 @@ func culprit() string {
 // live is a client's life: critical sections until everything is healed, then
 // until it got in once more on each lock, or for the grace.
 func (s *session) live() error {
+	if err := pause(s.ctx, time.Duration(s.id+1)*apart); err != nil {
+		return err
+	}
 	for {
 		healed := time.Duration(s.healed.Load())
 		if healed > 0 && s.entered > healed && s.Opts.Keys == 1 {
@@ -288,17 +343,25 @@ func (s *session) rest() error {
 	if err := s.client.Step(s.ctx, testbed.StepRest); err != nil {
 		return err
 	}
-	return s.sleep(time.Duration(float64(s.Opts.Rest) * (0.5 + s.rng.Float64())))
+	return s.sleep(s.about(s.Opts.Rest))
 }
 
-func (s *session) sleep(d time.Duration) error {
+// about draws a duration, 0.5 to 1.5 times the mean.
+func (s *session) about(mean time.Duration) time.Duration {
+	return time.Duration(float64(mean) * (0.5 + s.rng.Float64())).Round(time.Microsecond)
+}
+
+func (s *session) sleep(d time.Duration) error { return pause(s.ctx, d.Round(time.Microsecond)) }
+
+// pause waits for d, or until ctx ends, which is its error.
+func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return nil
-	case <-s.ctx.Done():
-		return s.ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -252,16 +252,22 @@ func TestReentryRefusedTellsTheHolderThatItLost(t *testing.T) {
 	}
 }
 
-func TestAPanicOfARecipeEndsTheTrialWithAnError(t *testing.T) {
-	_, err := play(t, "mutex", &world{}, options, func(l *memoryLock) { l.try = func() error { panic("index out of range") } })
-	if err == nil || !strings.Contains(err.Error(), "recipe memory panicked: index out of range (in github.com/lockstorm/lockstorm/workloads.") {
-		t.Errorf("got %v", err)
+func TestAPanicOfARecipeIsABreakdownAndTheHistorysEnd(t *testing.T) {
+	ops, err := play(t, "mutex", &world{}, options, func(l *memoryLock) { l.try = func() error { panic(&struct{ at int }{7}) } })
+	var b *testbed.Breakdown
+	if !errors.As(err, &b) || b.Kind != history.FPanic || b.Stack == "" {
+		t.Fatalf("got %v, want a breakdown", err)
+	}
+	if want := "client 0: recipe memory panicked: &{7} (in github.com/lockstorm/lockstorm/workloads."; !strings.HasPrefix(b.Detail, want) {
+		t.Errorf("detail %q, want %q…", b.Detail, want)
+	}
+	if last := ops[len(ops)-1]; last.F != history.FPanic || last.Error != b.Detail || last.Client != history.NoClient {
+		t.Errorf("last entry is %+v", last)
 	}
 }
 
 func TestSameSeedSameHistory(t *testing.T) {
 	opts := options
-	opts.Clients = 1 // several clients share instants, which the runtime orders at will
 	for _, name := range []string{"mutex", "reentrant", "read-write"} {
 		a, _ := play(t, name, &world{}, opts, nil)
 		b, _ := play(t, name, &world{}, opts, nil)
