@@ -15,12 +15,20 @@ import (
 // Recipes of the tests: locks in memory, one that excludes and one that lets
 // everybody in.
 const (
-	soundLock  = "test-sound"
-	brokenLock = "test-broken"
+	soundLock   = "test-sound"
+	brokenLock  = "test-broken"
+	panickyLock = "test-panicky"
 )
 
+// conducts are what the locks do at an attempt, before anything else.
+var conducts = map[string]func(l memoryLock) (broken bool){
+	soundLock:   func(memoryLock) bool { return false },
+	brokenLock:  func(memoryLock) bool { return true },
+	panickyLock: func(memoryLock) bool { panic("boom") },
+}
+
 func init() {
-	for id, broken := range map[string]bool{soundLock: false, brokenLock: true} {
+	for id, conduct := range conducts {
 		locks.Register(locks.Recipe{
 			ID: id, Document: "tests", Summary: "in memory", Topology: locks.Single,
 			Claims: func(ttl time.Duration, _ int) history.Claims {
@@ -29,7 +37,7 @@ func init() {
 			New: func(c *locks.Client) (locks.Maker, error) {
 				m := c.Context.Value(memoryKey{}).(*memory)
 				return func(key string, _ time.Duration) (locks.Lock, error) {
-					return memoryLock{m, key, c.ID, broken}, nil
+					return memoryLock{m, key, c.ID, conduct}, nil
 				}, nil
 			},
 		})
@@ -48,14 +56,14 @@ type memoryKey struct{}
 type memoryLock struct {
 	*memory
 	key, client string
-	broken      bool
+	conduct     func(memoryLock) (broken bool)
 }
 
 func (l memoryLock) TryLock(ctx context.Context) (locks.Lease, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asked(l.client)
-	if l.owner[l.key] != "" && !l.broken {
+	if broken := l.conduct(l); l.owner[l.key] != "" && !broken {
 		return locks.Lease{}, locks.ErrBusy
 	}
 	l.owner[l.key] = l.client
@@ -74,13 +82,14 @@ func (l memoryLock) Unlock(context.Context, locks.Lease) error {
 type fakeBed struct {
 	// fail, if not nil, may fail a trial before its body runs.
 	fail func(s testbed.Setup) error
+	real bool // claims to be on the machine's time
 
 	mu            sync.Mutex
 	running, most int
 	seeds         []uint64 // of the trials, in the order of their starts
 }
 
-func (b *fakeBed) Name() string                   { return "fake" }
+func (b *fakeBed) Name() string { return "fake" }
 func (b *fakeBed) Capabilities() []testbed.Capability {
 	return []testbed.Capability{testbed.CanNetwork, testbed.CanNodes, testbed.CanClocks, testbed.CanClients}
 }
@@ -91,7 +100,7 @@ func (b *fakeBed) Clock() func() time.Duration {
 }
 
 func (b *fakeBed) Topologies() []testbed.Topology { return []testbed.Topology{testbed.Single} }
-func (b *fakeBed) RealTime() bool                 { return false }
+func (b *fakeBed) RealTime() bool                 { return b.real }
 
 func (b *fakeBed) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
 	b.started(s.Seed)
@@ -116,7 +125,17 @@ func (b *fakeBed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 			ID: fmt.Sprintf("c%d", i), Now: time.Now, Rand: rand.Reader, Context: life,
 		}})
 	}
-	return body(ctx, env)
+	if s.Limit == 0 {
+		return body(ctx, env)
+	}
+	runaway := &testbed.Breakdown{Kind: history.FRunaway, Detail: fmt.Sprintf("no end after %v", s.Limit)}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Limit, runaway)
+	defer cancel()
+	err := body(ctx, env)
+	if context.Cause(ctx) == error(runaway) {
+		return runaway
+	}
+	return err
 }
 
 func (b *fakeBed) started(seed uint64) {

@@ -29,26 +29,35 @@ func realTime(tb testbed.Testbed) bool {
 	return !ok || r.RealTime()
 }
 
+// patience is how long a trial on virtual time may take on the machine's clock,
+// however slow the machine: its own limit is Setup.Limit.
+const patience = 10 * time.Minute
+
 // RunTrial runs one trial: clients and nemesis side by side for the duration
 // that s asks for, then, with everything healed, the workload's liveness phase
 // and a post-mortem of the nodes. Ops go to rec and commands to commands (which
 // may be nil) as they happen; the same are in the evidence that is returned,
 // also beside an error. The error is the harness's: what the recipe did wrong is
-// in the evidence only.
+// in the evidence only. If it ended the trial, that is the last entry of the
+// history.
 //
-// rec's clock is the trial's clock. RunTrial uses tb for nothing but this
-// trial; trials may run at the same time.
+// rec's clock is one of tb.Clock. RunTrial uses tb for nothing but this trial;
+// trials may run at the same time.
 func RunTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder, commands func(history.Command)) (history.Evidence, error) {
+	e, _, err := runTrial(ctx, tb, s, rec, commands)
+	return e, err
+}
+
+// runTrial is RunTrial; broken says how the code under test ended the trial, nil
+// if it did not.
+func runTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder, commands func(history.Command)) (e history.Evidence, broken *testbed.Breakdown, err error) {
 	t, err := newTrial(s, rec)
 	if err != nil {
-		return history.Evidence{}, err
+		return history.Evidence{}, nil, err
 	}
 	t.watched = realTime(tb)
 	limit := s.timeLimit(t.claims)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeLimit)
-	defer cancel()
-	log := commandLog{next: commands}
-	err = tb.Run(ctx, testbed.Setup{
+	setup := testbed.Setup{
 		Topology:       s.Topology,
 		Nodes:          s.Nodes,
 		Clients:        s.Options.Clients,
@@ -56,17 +65,30 @@ func RunTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Reco
 		Seed:           s.Seed,
 		CommandTimeout: s.CommandTimeout,
 		Clock:          rec.Now,
-		Commands:       log.add,
 		Logs:           s.Logs,
-	}, t.body)
-	e := history.Evidence{Ops: rec.Ops(), Commands: log.sorted(), Claims: t.claims}
+	}
+	if !t.watched {
+		setup.Limit, limit = limit, patience
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeLimit)
+	defer cancel()
+	log := commandLog{next: commands}
+	setup.Commands = log.add
+	err = tb.Run(ctx, setup, t.body)
+	if t.broken != nil || errors.As(err, &t.broken) {
+		// The trial is over: its clock may not be read any more.
+		if err = rec.End(t.broken.Event(), 0); errors.Is(err, history.ErrSealed) {
+			err = nil
+		}
+	}
+	e = history.Evidence{Ops: rec.Ops(), Commands: log.sorted(), Claims: t.claims}
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errTimeLimit):
-		return e, fmt.Errorf("%w of %v: %w", errTimeLimit, limit, err)
+		return e, t.broken, fmt.Errorf("%w of %v: %w", errTimeLimit, limit, err)
 	case err != nil:
-		return e, err
+		return e, t.broken, err
 	}
-	return e, rec.Err()
+	return e, t.broken, rec.Err()
 }
 
 // trial is one trial while it runs.
@@ -77,6 +99,9 @@ type trial struct {
 	workload workloads.Workload
 	claims   history.Claims
 	watched  bool // by a heartbeat
+	// broken is set by a client under test that ended the trial: others fail then
+	// because the history has ended, perhaps before it tells.
+	broken *testbed.Breakdown
 }
 
 // newTrial looks up what s names.
@@ -134,6 +159,7 @@ func (t *trial) storm(ctx context.Context, env testbed.Env) error {
 			Healed: healed,
 		})
 		if err != nil {
+			errors.As(err, &t.broken)
 			return fmt.Errorf("workload %s: %w", t.workload.Name, err)
 		}
 		return nil

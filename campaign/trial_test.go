@@ -59,16 +59,44 @@ func TestTrialHealsThenLetsEveryClientInThenLooksAtTheNodes(t *testing.T) {
 	})
 }
 
-func TestTrialBeyondItsTimeLimitFails(t *testing.T) {
+func TestTrialBeyondItsTimeLimitOnVirtualTimeIsARunaway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := soundSpec()
 		s.Timeout = time.Second
-		e, err := RunTrial(t.Context(), &fakeBed{}, s, recorder(), nil)
+		e, broken, err := runTrial(t.Context(), &fakeBed{}, s, recorder(), nil)
+		if err != nil || broken == nil || broken.Kind != history.FRunaway {
+			t.Fatalf("got %v, %v; want a runaway", broken, err)
+		}
+		if last := e.Ops[len(e.Ops)-1]; last.F != history.FRunaway || last.Error != "no end after 1s" {
+			t.Errorf("last entry is %+v", last)
+		}
+	})
+}
+
+func TestTrialBeyondItsTimeLimitOnRealTimeFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := soundSpec()
+		s.Timeout = time.Second
+		e, err := RunTrial(t.Context(), &fakeBed{real: true}, s, recorder(), nil)
 		if err == nil || !strings.Contains(err.Error(), "trial exceeded its time limit of 1s") {
 			t.Errorf("got %v, want the time limit", err)
 		}
 		if len(e.Ops) == 0 {
 			t.Error("the history so far is gone")
+		}
+	})
+}
+
+func TestAPanicOfTheRecipeIsAVerdictNotAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := soundSpec()
+		s.Lock = panickyLock
+		e, broken, err := runTrial(t.Context(), &fakeBed{}, s, recorder(), nil)
+		if err != nil || broken == nil || broken.Stack == "" {
+			t.Fatalf("got %v, %v; want a breakdown", broken, err)
+		}
+		if last := e.Ops[len(e.Ops)-1]; last.F != history.FPanic || last.Error != broken.Detail || !strings.Contains(last.Error, "panicked: boom") {
+			t.Errorf("last entry is %+v", last)
 		}
 	})
 }

@@ -107,19 +107,19 @@ func TestNothingFollowsTheEnd(t *testing.T) {
 	if _, err := r.Invoke(Op{Process: 0, F: FAcquire}); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.End(Op{Client: NoClient, F: FPanic, Error: "boom"}); err != nil {
+	if err := r.End(Op{Client: NoClient, F: FPanic, Error: "boom"}, 0); err != nil {
 		t.Fatal(err)
 	}
 	_, complete := r.Complete(Op{Process: 0, F: FAcquire, Type: OK})
 	_, event := r.Event(Op{Process: Nemesis, Client: NoClient, F: FHealed})
 	for what, err := range map[string]error{
-		"completion": complete, "event": event, "crash": r.Crash(1), "second end": r.End(Op{Client: NoClient, F: FDeadlock}),
+		"completion": complete, "event": event, "crash": r.Crash(1), "second end": r.End(Op{Client: NoClient, F: FDeadlock}, 0),
 	} {
 		if !errors.Is(err, ErrSealed) {
 			t.Errorf("%s: got %v, want ErrSealed", what, err)
 		}
 	}
-	if ops := r.Ops(); len(ops) != 2 || ops[1].F != FPanic || ops[1].Type != Info || ops[1].Process != Nemesis {
+	if ops := r.Ops(); len(ops) != 2 || ops[1].F != FPanic || ops[1].Time != ops[0].Time || ops[1].Type != Info || ops[1].Process != Nemesis {
 		t.Errorf("got %+v", ops)
 	}
 }

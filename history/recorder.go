@@ -117,17 +117,17 @@ func (r *Recorder) Event(op Op) (Op, error) {
 	return r.append(op), nil
 }
 
-// End records an event of the nemesis as the last entry of the history: what
-// would follow, from whomever, is refused with ErrSealed. It does so itself if
-// the history has ended already.
-func (r *Recorder) End(op Op) error {
+// End records an event of the nemesis as the last entry of the history, at that
+// time but not before the entry that precedes it; the clock is not read. What
+// would follow, from whomever, is refused with ErrSealed, also a second end.
+func (r *Recorder) End(op Op, at time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
 		return ErrSealed
 	}
 	op.Type, op.Process = Info, Nemesis
-	r.append(op)
+	r.appendAt(op, at)
 	r.ended = true
 	return r.err
 }
@@ -176,9 +176,11 @@ func (r *Recorder) admit(op Op) error {
 }
 
 // append gives the entry its index and time and streams it.
-func (r *Recorder) append(op Op) Op {
+func (r *Recorder) append(op Op) Op { return r.appendAt(op, r.now()) }
+
+func (r *Recorder) appendAt(op Op, at time.Duration) Op {
 	op.Index = len(r.ops)
-	op.Time = r.now()
+	op.Time = at
 	if n := len(r.ops); n > 0 { // a clock that broke its promise must not make a file that cannot be read
 		op.Time = max(op.Time, r.ops[n-1].Time)
 	}
