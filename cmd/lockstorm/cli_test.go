@@ -41,6 +41,8 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 	wrong := file(t, "wrong.json", `{"trials": "many"}`)
 	history := file(t, "history.jsonl", "")
 	nested := file(t, "nested.json", `{"locks": {"a": 1}}`)
+	stored := func(spec string) string { return filepath.Dir(file(t, campaign.SpecFile, spec)) }
+	same := stored(`{"lock":"set-nx-px","testbed":"process"}`)
 	tests := []struct {
 		name string
 		args []string
@@ -70,6 +72,15 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 		{"list of the unknown", []string{"list", "lock"}, `lockstorm list "lock": expected one of locks`},
 		{"check of nothing", []string{"check"}, "expected one history file or trial folder"},
 		{"check of no file", []string{"check", "/nonexistent"}, "/nonexistent: expected a history file"},
+		{"replay of nothing", []string{"replay"}, "expected the folder of a stored trial, or --lock and --fault"},
+		{"replay of no folder", []string{"replay", "/nonexistent"}, "/nonexistent: expected the folder of a stored trial, with spec.json in it"},
+		{"replay of a broken spec", []string{"replay", stored(`{"lock":`)}, "spec.json: unexpected end of JSON input"},
+		{"replay of a folder and a lock", []string{"replay", t.TempDir(), "--lock", "set-nx-px"}, "--lock: "},
+		{"replay of a folder with another lease", []string{"replay", t.TempDir(), "--ttl", "2s"}, "--ttl: "},
+		{"replay of trial -1", []string{"replay", "--lock", "set-nx-px", "--trial", "-1"}, "--trial -1: expected at least 0"},
+		{"replay on the unknown", []string{"replay", stored(`{"lock":"set-nx-px","testbed":"moon"}`)}, `unknown testbed "moon"`},
+		{"replay into what is replayed", []string{"replay", same, "--out", same}, "--out " + same + ": that is the trial that is replayed"},
+		{"surplus argument of a worker", []string{"worker", "x"}, "lockstorm worker: expected no arguments, got 1"},
 		{"report of no campaign", []string{"report", t.TempDir()}, "expected the directory of a stored campaign"},
 	}
 	for _, test := range tests {
@@ -86,7 +97,7 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 }
 
 func TestHelpAndVersionGoToStdout(t *testing.T) {
-	for _, args := range [][]string{{}, {"help"}, {"--version"}, {"version"}, {"run", "--help"}, {"check", "--help"}} {
+	for _, args := range [][]string{{}, {"help"}, {"--version"}, {"version"}, {"run", "--help"}, {"check", "--help"}, {"replay", "--help"}} {
 		code, stdout, stderr := lockstorm(t, args...)
 		if code != 0 || stderr != "" || !strings.Contains(stdout, "lockstorm") {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q", args, code, stdout, stderr)
@@ -126,7 +137,7 @@ func TestListsAreAsWideAsTheTerminal(t *testing.T) {
 
 func TestConfigFileSetsFlagsAndFlagsWin(t *testing.T) {
 	path := file(t, "config.json", `{"locks": ["getset", "setnx"], "ttl": "3s", "trials": 9, "expect": true, "seed": 9007199254740990}`)
-	a := app{}
+	a := app{testbeds: testbeds}
 	cmd := a.runCommand()
 	if err := cmd.Flags().Parse([]string{"--ttl", "7s"}); err != nil {
 		t.Fatal(err)

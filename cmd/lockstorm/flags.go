@@ -87,6 +87,21 @@ func flagText(v any) (string, error) {
 	return "", fmt.Errorf("expected a string, a number, true, false or a list of strings")
 }
 
+// trialFlags declares what shapes each trial, with the defaults that c has.
+func trialFlags(flags *pflag.FlagSet, c *campaign.Config) {
+	flags.StringVar((*string)(&c.Topology), "topology", string(c.Topology), "arrangement of nodes (default the smallest that satisfies recipe and fault)")
+	flags.IntVar(&c.Nodes, "nodes", c.Nodes, "nodes of an independent topology (default 5)")
+	flags.IntVar(&c.Clients, "clients", c.Clients, "client processes of a trial")
+	flags.IntVar(&c.Keys, "keys", c.Keys, "locks that the clients share")
+	flags.DurationVar(&c.TTL, "ttl", c.TTL, "lease time")
+	flags.DurationVar(&c.Hold, "hold", c.Hold, "time in the critical section (default ttl/10)")
+	flags.DurationVar(&c.Rest, "rest", c.Rest, "time between two critical sections (default ttl/20)")
+	flags.Float64Var(&c.Overrun, "overrun", c.Overrun, "share of critical sections that last 1.5 ttl; below 0: 0.25 for recipes that renew, else none")
+	flags.DurationVar(&c.Duration, "duration", c.Duration, "how long a trial is disturbed")
+	flags.DurationVar(&c.Timeout, "timeout", c.Timeout, "time limit of one trial (default chosen from the other durations)")
+	flags.BoolVar(&c.Trusting, "clients-trust", c.Trusting, "clients ignore deadlines and lost leases")
+}
+
 // commandLine is the program's own, quoted for a shell where needed.
 func commandLine(args []string) string {
 	words := []string{"lockstorm"}

@@ -64,9 +64,9 @@ var listings = []listing{
 		}
 		return rows
 	}},
-	{"testbeds", []string{"name", "what"}, func(a *app) (rows [][]string) {
+	{"testbeds", []string{"name", "what", "topologies", "disturbs"}, func(a *app) (rows [][]string) {
 		for _, t := range a.testbeds {
-			rows = append(rows, []string{t.Name, t.Doc})
+			rows = append(rows, t.row())
 		}
 		return rows
 	}},

@@ -20,7 +20,7 @@ import (
 // undisturbed, one that does not survive a pause, and what is stored of both.
 func TestRunCheckReportOnRealRedis(t *testing.T) {
 	store := t.TempDir()
-	code, stdout, stderr := lockstorm(t, "run", "--locks", "set-nx-px,exists-set", "--faults", "none,client-pause",
+	code, stdout, stderr := lockstorm(t, "run", "--testbed", "process", "--locks", "set-nx-px,exists-set", "--faults", "none,client-pause",
 		"--trials", "1", "--duration", "3s", "--store", store, "--json")
 	if code != campaign.ExitExpected {
 		t.Fatalf("exit code %d; stderr\n%s", code, stderr)
@@ -82,7 +82,7 @@ func TestInterruptionTearsDownAndKeepsWhatIsFinished(t *testing.T) {
 	defer stop.Stop()
 	var stdout, stderr bytes.Buffer
 	a := app{
-		args: []string{"run", "--locks", "set-nx-px", "--faults", "none", "--duration", "20s", "--store", store}, stdout: &stdout, stderr: &stderr, testbeds: testbeds,
+		args: []string{"run", "--testbed", "process", "--locks", "set-nx-px", "--faults", "none", "--duration", "20s", "--store", store}, stdout: &stdout, stderr: &stderr, testbeds: testbeds,
 	}
 	if code := a.run(ctx); code != 130 {
 		t.Errorf("exit code %d, want 130", code)

@@ -13,12 +13,12 @@ import (
 
 func (a *app) reportCommand() *cobra.Command {
 	var store string
-	var asJSON bool
+	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use:   "report [DIR]",
 		Short: "Render a stored campaign again",
 		Long: `Report renders a stored campaign again, from what is on disk: the matrix, the
-pages, and the pictures of every trial that was kept. Without DIR it takes the
+pages, and the pictures of the trials that these show. Without DIR it takes the
 latest campaign of the store. A campaign that was killed is reported as far as
 it came.`,
 		Args: expectArgs(0, 1, "the directory of a stored campaign"),
@@ -27,15 +27,16 @@ it came.`,
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			return a.report(cmd.Context(), dir, asJSON)
+			return a.report(cmd.Context(), dir, all, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&store, "store", campaign.DefaultConfig().Store, "directory that campaigns are stored in")
+	cmd.Flags().BoolVar(&all, "all", false, "draw and tell every violated trial that was kept")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print matrix.json instead of the matrix")
 	return cmd
 }
 
-func (a *app) report(ctx context.Context, dir string, asJSON bool) error {
+func (a *app) report(ctx context.Context, dir string, all, asJSON bool) error {
 	stored, err := campaign.Load(dir)
 	if err != nil {
 		return err
@@ -43,7 +44,11 @@ func (a *app) report(ctx context.Context, dir string, asJSON bool) error {
 	if stored.Truncated != nil {
 		fmt.Fprintf(a.stderr, "lockstorm: %v\n", stored.Truncated)
 	}
-	if err := stored.Report(ctx, func(dir string) (campaign.Sink, error) { return reports.New(dir) }); err != nil {
+	sink := reports.New
+	if all {
+		sink = reports.NewFull
+	}
+	if err := stored.Report(ctx, sink); err != nil {
 		return err
 	}
 	if err := a.print(stored.Matrix, asJSON); err != nil {

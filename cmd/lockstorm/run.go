@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,31 +15,30 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports"
-	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // runFlags are those of lockstorm run.
 type runFlags struct {
 	campaign.Config
-	locks, faults, workloads, topology string
-	config                             string
-	json                               bool
+	locks, faults, workloads string
+	config                   string
+	json                     bool
 }
 
 func (a *app) runCommand() *cobra.Command {
-	f := runFlags{Config: campaign.DefaultConfig()}
+	f := runFlags{Config: a.config()}
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Compare recipes under faults: trials, verdicts, a matrix, a report",
 		Long: `Run compares lock recipes under faults. Every recipe meets every fault in a
 number of trials; the worst verdict makes the cell of the matrix. First comes a
 fault-free trial of each recipe, which shows where in its protocol faults can
-strike.
+strike. The matrix names for each violated cell the command that replays it.
 
 Names are comma-separated; globs ("set-nx-*") and "all" are names too.`,
 		Example: `  lockstorm run --locks set-nx-px,redlock --faults client-pause
   lockstorm run --locks 'rw-*' --faults none --json
-  lockstorm run --expect`,
+  lockstorm run --testbed process --expect`,
 		Args: expectArgs(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.config != "" {
@@ -49,35 +49,32 @@ Names are comma-separated; globs ("set-nx-*") and "all" are names too.`,
 			return a.campaign(cmd.Context(), f)
 		},
 	}
-	f.register(cmd)
+	a.register(cmd, &f)
 	return cmd
 }
 
+// config is what runs if nothing is chosen.
+func (a *app) config() campaign.Config {
+	c := campaign.DefaultConfig()
+	c.Testbed, c.Trials, c.Parallel = a.testbeds[0].Name, 0, 0
+	return c
+}
+
 // register declares the flags with their defaults.
-func (f *runFlags) register(cmd *cobra.Command) {
+func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.locks, "locks", "all", "recipes to compare (lockstorm list locks)")
 	flags.StringVar(&f.faults, "faults", "all", "faults to try them under (lockstorm list faults)")
 	flags.StringVar(&f.workloads, "workloads", "all", "what clients do; each recipe gets those that suit it (lockstorm list workloads)")
 	flags.StringVar(&f.Testbed, "testbed", f.Testbed, "where Redis comes from (lockstorm list testbeds)")
-	flags.StringVar(&f.topology, "topology", "", "arrangement of nodes (default the smallest that satisfies recipe and fault)")
-	flags.IntVar(&f.Nodes, "nodes", f.Nodes, "nodes of an independent topology (default 5)")
-	flags.IntVar(&f.Clients, "clients", f.Clients, "client processes of a trial")
-	flags.IntVar(&f.Keys, "keys", f.Keys, "locks that the clients share")
-	flags.DurationVar(&f.TTL, "ttl", f.TTL, "lease time")
-	flags.DurationVar(&f.Hold, "hold", f.Hold, "time in the critical section (default ttl/10)")
-	flags.DurationVar(&f.Rest, "rest", f.Rest, "time between two critical sections (default ttl/20)")
-	flags.Float64Var(&f.Overrun, "overrun", f.Overrun, "share of critical sections that last 1.5 ttl; below 0: 0.25 for recipes that renew, else none")
-	flags.DurationVar(&f.Duration, "duration", f.Duration, "how long a trial is disturbed")
-	flags.IntVar(&f.Trials, "trials", f.Trials, "trials of each cell and workload")
+	trialFlags(flags, &f.Config)
+	flags.IntVar(&f.Trials, "trials", f.Trials, "trials of each cell and workload (default by testbed: "+a.defaults(func(d campaign.Defaults) int { return d.Trials })+")")
 	flags.Uint64Var(&f.Seed, "seed", f.Seed, "seed of the campaign; 0 draws one")
-	flags.IntVar(&f.Parallel, "parallel", f.Parallel, "trials at a time")
-	flags.DurationVar(&f.Timeout, "timeout", f.Timeout, "time limit of one trial (default chosen from the other durations)")
+	flags.IntVar(&f.Parallel, "parallel", f.Parallel, "trials at a time (default by testbed: "+a.defaults(func(d campaign.Defaults) int { return d.Parallel })+")")
 	flags.StringVar(&f.Store, "store", f.Store, "directory that campaigns are stored in")
 	flags.StringVar(&f.Name, "name", f.Name, "the campaign's name in the store")
 	flags.BoolVar(&f.Keep, "keep", f.Keep, "keep the histories of trials without a violation too")
-	flags.BoolVar(&f.Trusting, "clients-trust", f.Trusting, "clients ignore deadlines and lost leases")
 	flags.BoolVar(&f.Expect, "expect", f.Expect, "exit 1 if a declared flaw was missed or another was found")
 	flags.BoolVar(&f.json, "json", false, "print matrix.json instead of the matrix")
 	flags.StringVar(&f.config, "config", "", "JSON file with the same names; flags win")
@@ -87,24 +84,34 @@ func (f *runFlags) register(cmd *cobra.Command) {
 func (a *app) campaign(ctx context.Context, f runFlags) error {
 	c := f.Config
 	c.Locks, c.Faults, c.Workloads = strings.Split(f.locks, ","), strings.Split(f.faults, ","), strings.Split(f.workloads, ",")
-	c.Topology = testbed.Topology(f.topology)
 	if c.Seed == 0 {
 		c.Seed = rand.Uint64N(campaign.MaxSeed) + 1
 	}
-	tb, done, err := a.testbed(c.Testbed)
+	choice, err := a.choice(c.Testbed)
 	if err != nil {
 		return err
 	}
-	p := newProgress(a.stderr)
-	v := versions()
-	if r, ok := tb.(interface{ RedisVersion() string }); ok {
-		v.Redis = r.RedisVersion()
+	tb, done, err := choice.open()
+	if err != nil {
+		return err
 	}
+	v, err := choice.versions()
+	if err != nil {
+		return err
+	}
+	worker, err := choice.worker()
+	if err != nil {
+		return err
+	}
+	c.Trials, c.Parallel = cmp.Or(c.Trials, choice.Defaults.Trials), cmp.Or(c.Parallel, choice.Defaults.Parallel)
+	p := newProgress(a.stderr)
 	result, err := campaign.Campaign{
 		Config:   c,
 		Command:  commandLine(a.args),
 		Versions: v,
 		Testbed:  tb,
+		Worker:   worker,
+		Defaults: choice.Defaults,
 		NewSink:  func(dir string) (campaign.Sink, error) { return reports.New(dir) },
 		Progress: p.show,
 	}.Run(ctx)

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"os"
 	"slices"
+	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/redisserver"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/process"
 )
@@ -14,30 +19,102 @@ type testbedChoice struct {
 	Doc  string
 	// New makes it. An error says what is missing on this machine.
 	New func() (testbed.Testbed, error)
+	// Virtual: time is simulated, so that a trial with the same seed has the
+	// same history; trials run in worker processes.
+	Virtual bool
+	// Redis is the version of the redis-server that it runs; nil = it runs none.
+	Redis    func() (string, error)
+	Defaults campaign.Defaults
 }
 
-var testbeds = []testbedChoice{{
-	Name: "process",
-	Doc:  "redis-server processes on this machine, toxiproxy on every link",
-	New:  func() (testbed.Testbed, error) { return process.New(process.Options{}) },
-}}
+// testbeds are offered in this order; the first is the default.
+var testbeds = []testbedChoice{
+	{
+		Name:     "process",
+		Doc:      "redis-server processes on this machine, toxiproxy on every link",
+		New:      func() (testbed.Testbed, error) { return process.New(process.Options{}) },
+		Redis:    redisVersion,
+		Defaults: campaign.Defaults{Trials: 4, Parallel: 24}, // all of it within 8 minutes on 2 cores
+	},
+}
 
-// testbed makes the one of that name; done takes it down.
-func (a *app) testbed(name string) (tb testbed.Testbed, done func() error, err error) {
+func redisVersion() (string, error) {
+	_, version, err := redisserver.Find()
+	return version, err
+}
+
+// choice finds the testbed of that name.
+func (a *app) choice(name string) (testbedChoice, error) {
 	i := slices.IndexFunc(a.testbeds, func(c testbedChoice) bool { return c.Name == name })
 	if i < 0 {
 		var names []string
 		for _, c := range a.testbeds {
 			names = append(names, c.Name)
 		}
-		return nil, nil, campaign.Inputf("unknown testbed %q: did you mean %s? (lockstorm list testbeds)", name, campaign.Nearest(name, names))
+		return testbedChoice{}, campaign.Inputf("unknown testbed %q: did you mean %s? (lockstorm list testbeds)", name, campaign.Nearest(name, names))
 	}
-	if tb, err = a.testbeds[i].New(); err != nil {
-		return nil, nil, campaign.Inputf("--testbed %s: %w", name, err)
+	return a.testbeds[i], nil
+}
+
+// open makes the testbed; done takes it down.
+func (c testbedChoice) open() (tb testbed.Testbed, done func() error, err error) {
+	if tb, err = c.New(); err != nil {
+		return nil, nil, campaign.Inputf("--testbed %s: %w", c.Name, err)
 	}
 	done = func() error { return nil }
-	if c, ok := tb.(interface{ Close() error }); ok {
-		done = c.Close
+	if closer, ok := tb.(interface{ Close() error }); ok {
+		done = closer.Close
 	}
 	return tb, done, nil
+}
+
+// row is what list testbeds says of it; where it is not available, why.
+func (c testbedChoice) row() []string {
+	tb, done, err := c.open()
+	if err == nil {
+		defer func() { _ = done() }() // nothing was run
+		return []string{c.Name, c.Doc, join(tb.Topologies()), join(tb.Capabilities())}
+	}
+	return []string{c.Name, c.Doc, "not here: " + oneLine(errors.Unwrap(err)), ""}
+}
+
+func join[T ~string](values []T) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = string(v)
+	}
+	return strings.Join(words, ", ")
+}
+
+// worker is the command line of a worker process for the testbed; nil if trials
+// run in this one.
+func (c testbedChoice) worker() ([]string, error) {
+	if !c.Virtual {
+		return nil, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the program for worker processes: %w", err)
+	}
+	return []string{self, workerName, "--testbed", c.Name}, nil
+}
+
+// versions are those of what takes part in a trial on the testbed.
+func (c testbedChoice) versions() (campaign.Versions, error) {
+	v := versions()
+	if c.Redis == nil {
+		return v, nil
+	}
+	var err error
+	v.Redis, err = c.Redis()
+	return v, err
+}
+
+// defaults says in words what each testbed's own number is.
+func (a *app) defaults(of func(campaign.Defaults) int) string {
+	var words []string
+	for _, c := range a.testbeds {
+		words = append(words, fmt.Sprintf("%s %d", c.Name, of(c.Defaults)))
+	}
+	return strings.Join(words, ", ")
 }

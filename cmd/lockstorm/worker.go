@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockstorm/lockstorm/campaign"
+)
+
+// workerName is the command that run starts its worker processes with.
+const workerName = "worker"
+
+// workerCommand is not for people: it runs the trials that another lockstorm
+// asks for on its stdin.
+func (a *app) workerCommand() *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:    workerName,
+		Short:  "Run trials for another lockstorm, from stdin to stdout",
+		Hidden: true,
+		Args:   expectArgs(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			choice, err := a.choice(name)
+			if err != nil {
+				return err
+			}
+			tb, done, err := choice.open()
+			if err != nil {
+				return err
+			}
+			err = campaign.ServeWorker(cmd.Context(), tb, os.Stdin, a.stdout)
+			if derr := done(); err == nil {
+				err = derr
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&name, "testbed", a.testbeds[0].Name, "where Redis comes from")
+	return cmd
+}
