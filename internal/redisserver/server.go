@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/lockstorm/lockstorm/internal/child"
 )
 
 // ErrPortTaken is in the error of Start if Options.Port belongs to somebody else.
@@ -132,9 +134,8 @@ func start(ctx context.Context, path, dir string, port int, o Options) (*Server,
 	}, o.Args...)...)
 	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = childAttributes()
 	cmd.WaitDelay = time.Second // a forked child of Redis may hold our pipe open
-	if err := spawn(cmd); err != nil {
+	if err := child.Start(cmd); err != nil {
 		out.close()
 		return nil, fmt.Errorf("start redis-server: %w", err)
 	}
@@ -158,7 +159,7 @@ func start(ctx context.Context, path, dir string, port int, o Options) (*Server,
 
 func (s *Server) wait(cmd *exec.Cmd) {
 	err := cmd.Wait()
-	released() // the spawning thread may go once no child depends on it
+	child.Ended()
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil
 	}

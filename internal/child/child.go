@@ -1,4 +1,5 @@
-package redisserver
+// Package child starts processes that do not outlive this one.
+package child
 
 import (
 	"os/exec"
@@ -21,9 +22,12 @@ type request struct {
 	done chan error
 }
 
-// spawn starts cmd on the spawning thread. If it succeeds, the caller calls
-// released once the child has ended.
-func spawn(cmd *exec.Cmd) error {
+// Start starts cmd in a process group of its own, so that a terminal's Ctrl-C
+// does not end it before the program has; on Linux the kernel kills it when this
+// process ends, however it ends. If Start succeeds, the caller calls Ended once
+// the child has ended.
+func Start(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = attributes()
 	spawner.Lock()
 	if spawner.children == 0 {
 		spawner.requests = make(chan request)
@@ -37,12 +41,13 @@ func spawn(cmd *exec.Cmd) error {
 	requests <- r
 	err := <-r.done
 	if err != nil {
-		released()
+		Ended()
 	}
 	return err
 }
 
-func released() {
+// Ended lets the spawning thread go once no child depends on it.
+func Ended() {
 	spawner.Lock()
 	defer spawner.Unlock()
 	if spawner.children--; spawner.children == 0 {
