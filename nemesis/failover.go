@@ -13,6 +13,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
+// heirNode is the replica that is promoted: by testbed.Replicated the first.
+const heirNode = "n1"
+
 // failover holds replication back, lets a client get to a telling place, kills
 // the primary there, and promotes a replica that has not heard of what happened
 // since. The proof is what differs between the old primary and the new one.
@@ -22,14 +25,9 @@ var failover = Fault{
 	Color:      "#c2185b",
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: withReplicas,
-	Impossible: func(w World) string {
-		if w.Topology != testbed.Replicated {
-			return fmt.Sprintf("a %s topology has no replica", w.Topology)
-		}
-		return ""
-	},
-	Plans:  failoverPlans,
-	target: nodeTarget,
+	Impossible: unreplicated,
+	Plans:      failoverPlans,
+	target:     nodeTarget,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		resume, err := s.env.(testbed.Nodes).StopReplication(ctx)
 		if err != nil {
@@ -100,7 +98,7 @@ func failoverPlans(w World, r *rand.Rand) []Plan {
 	add := func(idea string, stop *Trigger, lag time.Duration, strike *Trigger) {
 		moves = append(moves, move{Action: Action{
 			Fault: "failover", Idea: idea, Client: history.NoClient, Point: stop,
-			Nodes: []string{"n1"}, // by testbed.Replicated the first replica
+			Nodes: []string{heirNode},
 			For:   lag, Until: strike, Limit: lag + 3*w.TTL/2,
 		}})
 	}

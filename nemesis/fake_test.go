@@ -29,6 +29,7 @@ type fakeEnv struct {
 	barriers map[string]*barrier // by link and direction, or node
 	faults   []string            // what was done to the world, in order
 	snapshot map[string]fakeKey  // what the replica knows while replication is stopped
+	moved    map[int]string      // by client: the primary that a split gave it
 }
 
 type armed struct {
@@ -40,9 +41,11 @@ type armed struct {
 }
 
 type fakeNode struct {
-	keys    map[string]fakeKey
-	scripts int
-	down    bool
+	keys     map[string]fakeKey
+	scripts  int
+	down     bool
+	offset   time.Duration // of its clock
+	commands int
 }
 
 type fakeKey struct {
@@ -60,7 +63,7 @@ type barrier struct {
 func newFakeEnv(t *testing.T, clients int, nodes ...string) *fakeEnv {
 	e := &fakeEnv{
 		t: t, began: time.Now(),
-		nodes: map[string]*fakeNode{}, list: nodes, barriers: map[string]*barrier{},
+		nodes: map[string]*fakeNode{}, list: nodes, barriers: map[string]*barrier{}, moved: map[int]string{},
 	}
 	for _, n := range nodes {
 		e.nodes[n] = &fakeNode{keys: map[string]fakeKey{}, scripts: 1}
@@ -268,26 +271,6 @@ func (e *fakeEnv) Keys(_ context.Context, node string) ([]history.KeyState, erro
 
 func (e *fakeEnv) List() []string { return slices.Clone(e.list) }
 
-func (e *fakeEnv) Skew(client int, by time.Duration) {
-	e.did("skew c%d %v", client, by)
-	c := e.clients[client]
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c.offset = by
-}
-
-func (e *fakeEnv) PauseClient(client int) (testbed.Undo, error) {
-	return e.raise(clientName(client), false)
-}
-
-func (e *fakeEnv) CrashClient(client int) error {
-	e.did("crash c%d", client)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.clients[client].crashed = true
-	return nil
-}
-
 // fakeClient is a client process.
 type fakeClient struct {
 	env     *fakeEnv
@@ -367,18 +350,20 @@ func (c *fakeClient) do(node, name string, run func(*fakeNode) string) (string, 
 func (c *fakeClient) travel(node string, run func(*fakeNode) string, replies chan<- string) {
 	time.Sleep(time.Millisecond)
 	e, name := c.env, clientName(c.id)
+	e.mu.Lock()
+	node = e.serves(c.id, node)
+	e.mu.Unlock()
 	if !e.pass(linkKey(name, node, testbed.Upstream)) || !e.pass(node) {
 		return
 	}
 	e.mu.Lock()
-	if node == "n0" {
-		node = e.list[0] // clients were moved
-	}
+	node = e.serves(c.id, node)
 	n := e.nodes[node]
 	if n.down {
 		e.mu.Unlock()
 		return
 	}
+	n.commands++
 	for k, v := range n.keys {
 		if v.expires != 0 && v.expires <= e.Now() {
 			delete(n.keys, k)

@@ -18,6 +18,9 @@ type Fault struct {
 	// Undisturbed says that it does nothing: its trials show what a recipe sends,
 	// and breaks, by itself.
 	Undisturbed bool
+	// Mix says that it is made of the others: the actions of its plans, and their
+	// windows in the history, bear their names.
+	Mix bool
 	// Needs are the capabilities that it asks of the testbed's Env.
 	Needs []testbed.Capability
 	// Topologies are the arrangements of nodes in which the fault can strike a
@@ -30,6 +33,8 @@ type Fault struct {
 	// first: trial k runs number k. Their order does not depend on r.
 	Plans func(w World, r *rand.Rand) []Plan
 
+	// deadly says that whom it strikes cannot be struck again.
+	deadly bool
 	// target names what an action strikes.
 	target func(s *strike) string
 	// inject puts the fault in force and returns how to take it back. It has to
@@ -48,14 +53,16 @@ type result struct {
 }
 
 // faults is in the order in which lists and matrices show them.
-var faults = []Fault{
-	none,
+var faults = slices.Concat([]Fault{none}, disturbances, []Fault{chaos})
+
+// disturbances are what a mix is made of.
+var disturbances = []Fault{
 	clientCrash, clientPause,
 	partition, partitionRequests, partitionReplies,
 	lostReply, delay, reset,
-	nodePause, nodeRestart, failover,
-	clientSkew,
-	scriptFlush,
+	nodePause, nodeRestart, failover, splitBrain,
+	clientSkew, nodeClock,
+	scriptFlush, eviction,
 }
 
 // All returns every fault, in a fixed order.

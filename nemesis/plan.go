@@ -81,7 +81,7 @@ type Action struct {
 	Nodes []string `json:"nodes,omitempty"`
 	// Links are struck instead, if given.
 	Links []testbed.Link `json:"links,omitempty"`
-	// Others are clients whose links are struck instead of those of the client
+	// Others are clients that are struck, or whose links are, instead of the one
 	// at Point, which is left out if it is one of them.
 	Others    []int             `json:"others,omitempty"`
 	Direction testbed.Direction `json:"direction,omitempty"`
@@ -161,7 +161,18 @@ func New(seed uint64, faults []string, w World, k int) (Plan, error) {
 		}
 		plan = plan.join(variants[k%len(variants)])
 	}
+	plan.wholeMicroseconds()
 	return plan, nil
+}
+
+// wholeMicroseconds rounds all times down. What lies between two microseconds
+// is the network's on virtual time.
+func (p Plan) wholeMicroseconds() {
+	for i := range p {
+		for _, t := range []*time.Duration{&p[i].At, &p[i].Delay, &p[i].By, &p[i].Offset, &p[i].For, &p[i].Limit} {
+			*t = t.Truncate(time.Microsecond)
+		}
+	}
 }
 
 // dice is the source of a fault's details in one round through its variants.
@@ -207,17 +218,24 @@ func (p Plan) Faults() []string {
 }
 
 // Hits sums what windows of these faults demonstrably hit, from a trial's
-// history; no names mean all faults. A plan may prepare the ground with another
-// fault than its own, which proves nothing about its own.
+// history; no names, or that of a mix, mean all faults. A plan may prepare the
+// ground with another fault than its own, which proves nothing about its own.
 func Hits(ops []history.Op, faults ...string) int {
+	all := len(faults) == 0 || slices.ContainsFunc(faults, mixed)
 	sum := 0
 	for _, op := range ops {
 		if op.Process == history.Nemesis && op.Type == history.Info && op.Window != nil &&
-			(len(faults) == 0 || slices.Contains(faults, op.Window.Fault)) {
+			(all || slices.Contains(faults, op.Window.Fault)) {
 			sum += op.Window.Hits
 		}
 	}
 	return sum
+}
+
+// mixed says whether the fault of that name is made of others.
+func mixed(name string) bool {
+	f, ok := ByName(name)
+	return ok && f.Mix
 }
 
 func (w World) check() error {

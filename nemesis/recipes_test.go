@@ -88,7 +88,7 @@ var fakeRecipes = map[string]fakeRecipe{
 			}
 			return c.del("n0", "")
 		},
-		claims: history.Claims{Recovery: testTTL},
+		claims: history.Claims{KeyTTL: testTTL, Recovery: testTTL},
 	},
 	"set-nx-px": {
 		acquire: func(c *fakeClient, token string) (string, error) { return c.setNX("n0", token, testTTL) },
@@ -98,7 +98,7 @@ var fakeRecipes = map[string]fakeRecipe{
 	"takeover": {
 		acquire: takeover,
 		release: bareDel,
-		claims:  history.Claims{KeyTTL: testTTL, Recovery: testTTL},
+		claims:  history.Claims{Recovery: testTTL},
 	},
 	"redlock": {
 		acquire: func(c *fakeClient, token string) (string, error) {
@@ -119,7 +119,7 @@ var fakeRecipes = map[string]fakeRecipe{
 			return "busy", unlockAll(c, token)
 		},
 		release: unlockAll,
-		claims:  history.Claims{Recovery: testTTL, Quorum: 3},
+		claims:  history.Claims{KeyTTL: testTTL, Recovery: testTTL, Quorum: 3},
 	},
 }
 

@@ -82,10 +82,11 @@ type strike struct {
 	rec    *history.Recorder
 	fault  Fault
 	action Action
-	hit    testbed.Hit   // where it started; the zero Point if at an instant
-	client int           // whom it struck, history.NoClient if nobody
-	from   time.Duration // when it was in force
-	ended  *testbed.Hit  // the Until that ended it, nil if time did
+	hit    testbed.Hit    // where it started; the zero Point if at an instant
+	client int            // whom it struck, history.NoClient if nobody
+	from   time.Duration  // when it was in force
+	ended  *testbed.Hit   // the Until that ended it, nil if time did
+	struck []testbed.Link // as links found them
 	heal   heal
 }
 
@@ -109,7 +110,7 @@ func (x *execution) perform(ctx context.Context, a Action) error {
 // if they were not in time.
 func (x *execution) start(ctx context.Context, s *strike) (bool, error) {
 	a := s.action
-	patience, cancel := context.WithTimeout(ctx, a.By-x.env.Now())
+	patience, cancel := context.WithTimeout(ctx, a.slot(a.By)-x.env.Now())
 	defer cancel()
 	if !x.due(patience, a) {
 		return false, nil
@@ -141,7 +142,7 @@ func (x *execution) start(ctx context.Context, s *strike) (bool, error) {
 
 // due waits for the action's instant and for its predecessor's end.
 func (x *execution) due(ctx context.Context, a Action) bool {
-	at := a.At
+	at := max(a.At, x.env.Now())
 	if a.After != 0 {
 		select {
 		case <-x.ended[a.After]:
@@ -150,7 +151,7 @@ func (x *execution) due(ctx context.Context, a Action) bool {
 			return false
 		}
 	}
-	return sleepUntil(ctx, x.env, at) == nil
+	return sleepUntil(ctx, x.env, a.slot(at)) == nil
 }
 
 // arm waits for the action's Arm. The client that passes it is held there until
@@ -188,11 +189,22 @@ func (x *execution) begin(ctx context.Context, s *strike, h testbed.Hit) error {
 	return err
 }
 
+// slot is the first instant from t on that is this action's alone: a whole
+// microsecond of its own in every tenth of a millisecond. On virtual time nothing
+// would say which of two things that are due at one instant comes first.
+func (a Action) slot(t time.Duration) time.Duration {
+	const round = 100 * time.Microsecond
+	own := time.Duration(a.ID-1) * time.Microsecond % round
+	return t + ((own-t)%round+round)%round
+}
+
 // end waits until the action is over. The client at Until, if one got there, is
 // held until release is called, which must happen.
 func (x *execution) end(ctx context.Context, s *strike) (release func()) {
 	a := s.action
-	_ = sleepUntil(ctx, x.env, s.from+a.For) // an early end of ctx ends the fault
+	if a.For > 0 {
+		_ = sleepUntil(ctx, x.env, a.slot(s.from+a.For)) // an early end of ctx ends the fault
+	}
 	if a.Until == nil || ctx.Err() != nil {
 		return func() {}
 	}
@@ -205,7 +217,7 @@ func (x *execution) end(ctx context.Context, s *strike) (release func()) {
 		close(healed)
 		w.stop()
 	}
-	limit := time.NewTimer(s.from + a.length() - x.env.Now())
+	limit := time.NewTimer(a.slot(s.from+a.length()) - x.env.Now())
 	defer limit.Stop()
 	select {
 	case h := <-reached:

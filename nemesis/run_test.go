@@ -37,7 +37,7 @@ func TestEveryFaultBitesWithinItsFirstTrials(t *testing.T) {
 		w := worldOf(t, recipe, world.topology)
 		w.Claims.Scripts = []history.Script{{Name: "release"}}
 		for _, f := range All() {
-			if f.Name == "none" || f.Impossible != nil && f.Impossible(w) != "" {
+			if f.Undisturbed || f.Impossible != nil && f.Impossible(w) != "" {
 				continue
 			}
 			hits := 0

@@ -74,8 +74,7 @@ func countAttempts(s *strike) (stop func() int) {
 }
 
 func skewPlans(w World, r *rand.Rand) []Plan {
-	// Past every life that a recipe may give a lock by its clients' clocks.
-	far := max(w.TTL+w.TTL/2+time.Second, w.lease()+w.TTL)
+	far := w.far()
 	var plans []Plan
 	for _, offset := range []time.Duration{far, 5 * time.Minute, w.TTL / 10} {
 		plans = append(plans, w.pack([]move{w.skew(offset, 1), w.skew(-offset, 2)}, 2, r)...)
@@ -91,6 +90,9 @@ func skewPlans(w World, r *rand.Rand) []Plan {
 	}
 	return append(plans, w.pack(moves, 2, r)...)
 }
+
+// far is past every life that a recipe may give a lock by somebody's clock.
+func (w World) far() time.Duration { return max(w.TTL+w.TTL/2+time.Second, w.lease()+w.TTL) }
 
 // skew sets the clock of a client wrong for as long as several turns take.
 func (w World) skew(offset time.Duration, client int) move {

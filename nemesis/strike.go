@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -59,36 +60,49 @@ func (s *strike) lasted() string {
 	return text + fmt.Sprintf(" came to the %s command of %s", ordinal(p.N), p.Step)
 }
 
+// clients are whom the action strikes: those that it names but for the one at
+// its Point, or that one.
+func (s *strike) clients() []int {
+	if len(s.action.Others) == 0 {
+		if s.client == history.NoClient {
+			return nil
+		}
+		return []int{s.client}
+	}
+	return slices.DeleteFunc(slices.Clone(s.action.Others), func(c int) bool { return c == s.client })
+}
+
 // links are what a fault of the network strikes: those the action names, or
-// those between its nodes and the struck client, or the others instead of it.
+// those between its nodes and its clients. They stay what they were at first.
 func (s *strike) links() []testbed.Link {
+	if s.struck != nil {
+		return s.struck
+	}
 	a := s.action
+	s.struck = slices.Clone(a.Links)
 	if len(a.Links) > 0 {
-		return a.Links
+		return s.struck
 	}
-	clients := []int{s.client}
-	if len(a.Others) > 0 {
-		clients = nil
-		for _, c := range a.Others {
-			if c != s.client {
-				clients = append(clients, c)
-			}
-		}
-	}
-	var links []testbed.Link
-	for _, c := range clients {
-		if c == history.NoClient {
-			continue
-		}
+	for _, c := range s.clients() {
 		for _, n := range a.Nodes {
-			l := testbed.Link{From: clientName(c), To: n}
-			if a.OneConn && n == s.hit.Command.Node {
+			l := testbed.Link{From: clientName(c), To: serving(s.env, n)}
+			if a.OneConn && l.To == s.hit.Command.Node {
 				l.Conn = s.hit.Command.Conn
 			}
-			links = append(links, l)
+			s.struck = append(s.struck, l)
 		}
 	}
-	return links
+	return s.struck
+}
+
+// serving is the node, or the one that has taken its place with all clients.
+func serving(env testbed.Env, node string) string {
+	if nodes, ok := env.(testbed.Nodes); ok {
+		if list := nodes.List(); len(list) == 1 {
+			return list[0]
+		}
+	}
+	return node
 }
 
 // clientTarget names the client that a fault of clients strikes.

@@ -107,6 +107,14 @@ func command(c history.Command) string {
 
 func clientName(i int) string { return "c" + strconv.Itoa(i) }
 
+func clientNames(clients []int) []string {
+	names := make([]string, len(clients))
+	for i, c := range clients {
+		names[i] = clientName(c)
+	}
+	return names
+}
+
 // instant is a time of the history in words.
 func instant(t time.Duration) string { return fmt.Sprintf("%.3fs", t.Seconds()) }
 

@@ -1,0 +1,275 @@
+package nemesis
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// chaos mixes the other faults: each seed turns on some of them, and varies
+// where, when, how long and how often they strike. It finds what nobody named.
+// Replicas are there if the testbed has them, so that failovers take part.
+var chaos = Fault{
+	Name:  "chaos",
+	Doc:   "a seeded mix of what testbed and topology allow",
+	Color: "#212121",
+	Mix:   true,
+	Topologies: func(t locks.Topology) []testbed.Topology {
+		return append(withReplicas(t), sameTopology(t)...)
+	},
+	Impossible: func(w World) string {
+		if len(w.disturbances()) == 0 {
+			return "the testbed can disturb nothing"
+		}
+		return ""
+	},
+	Plans: chaosPlans,
+}
+
+// disturbances are the faults that can strike in this world.
+func (w World) disturbances() []Fault {
+	return slices.DeleteFunc(slices.Clone(disturbances), func(f Fault) bool {
+		fits := slices.Contains(w.suits(f), w.Topology)
+		return !fits || len(f.missing(w.Capabilities)) > 0 || f.Impossible != nil && f.Impossible(w) != ""
+	})
+}
+
+// suits are the topologies in which f strikes recipes like the world's; what
+// strikes a single node strikes a primary.
+func (w World) suits(f Fault) []testbed.Topology {
+	if w.Topology == testbed.Independent {
+		return f.Topologies(locks.Independent)
+	}
+	suits := f.Topologies(locks.Single)
+	if slices.Contains(suits, testbed.Single) {
+		suits = append(suits, testbed.Replicated)
+	}
+	return suits
+}
+
+// chaosPlans is one plan, another one for each state of r.
+func chaosPlans(w World, r *rand.Rand) []Plan {
+	m := mixer{World: w, r: r, samples: map[string][]Action{}}
+	var able []Fault
+	for _, f := range w.disturbances() {
+		for _, p := range f.Plans(w, r) {
+			m.samples[f.Name] = append(m.samples[f.Name],
+				slices.DeleteFunc(slices.Clone(p), func(a Action) bool { return a.Fault != f.Name })...)
+		}
+		if len(m.samples[f.Name]) > 0 {
+			able = append(able, f)
+		}
+	}
+	if len(able) == 0 {
+		return nil
+	}
+	m.durability = []testbed.Durability{testbed.Volatile, testbed.EverySec, testbed.Always}[r.IntN(3)]
+	m.pace = max(1, w.TTL/10<<r.IntN(5))
+	m.mortal = r.Perm(w.Clients)[:min(w.Clients-1, max(1, w.Clients-2))] // two go on contending, if there are
+	m.alive = w.everyone()
+	p := Plan{}
+	for _, track := range tracks(swarm(able, r)) {
+		p = append(p, m.fill(track)...)
+	}
+	slices.SortStableFunc(p, func(a, b Action) int { return cmp.Compare(a.At, b.At) })
+	number(p)
+	return []Plan{p}
+}
+
+// swarm turns on some of the faults, at least one.
+func swarm(faults []Fault, r *rand.Rand) []Fault {
+	sure := r.IntN(len(faults))
+	var on []Fault
+	for i, f := range faults {
+		if r.IntN(2) == 0 || i == sure {
+			on = append(on, f)
+		}
+	}
+	return on
+}
+
+// tracks puts faults together that must not be in force at one time: whatever
+// is done to nodes. Of any other, an action ends before the next one starts.
+func tracks(faults []Fault) [][]Fault {
+	var nodes []Fault
+	var all [][]Fault
+	for _, f := range faults {
+		if f.ofNodes() {
+			nodes = append(nodes, f)
+		} else {
+			all = append(all, []Fault{f})
+		}
+	}
+	if len(nodes) > 0 {
+		all = append(all, nodes)
+	}
+	return all
+}
+
+// ofNodes says whether the fault strikes nodes themselves.
+func (f Fault) ofNodes() bool {
+	return slices.ContainsFunc(f.Needs, func(c testbed.Capability) bool {
+		return c != testbed.CanNetwork && c != testbed.CanClocks && c != testbed.CanClients
+	})
+}
+
+// promotes says whether the fault is about a replica that becomes primary.
+func (f Fault) promotes() bool {
+	return !slices.Contains(f.Topologies(locks.Single), testbed.Single)
+}
+
+// number gives the actions their IDs and lets each wait for the one before it on
+// its track, whatever a slow testbed needs to heal that.
+func number(p Plan) {
+	last := map[string]int{}
+	for i := range p {
+		track := p[i].Fault
+		if f, _ := disturbance(track); f.ofNodes() {
+			track = "nodes"
+		}
+		p[i].ID, p[i].After = i+1, last[track]
+		last[track] = i + 1
+	}
+}
+
+func disturbance(name string) (Fault, bool) {
+	i := slices.IndexFunc(disturbances, func(f Fault) bool { return f.Name == name })
+	if i < 0 {
+		return Fault{}, false
+	}
+	return disturbances[i], true
+}
+
+// mixer makes one plan of chaos.
+type mixer struct {
+	World
+	r          *rand.Rand
+	samples    map[string][]Action // by fault: the actions of its own plans
+	durability testbed.Durability
+	pace       time.Duration // how long a track usually rests
+	mortal     []int         // clients that may still crash
+	alive      []int         // clients that do not
+}
+
+// most is how many actions a track has at most: a plan has to be told.
+const most = 6
+
+// fill is a track's actions, one after another. Nothing is done to nodes after
+// a promotion: the clients have gone to another one.
+func (m *mixer) fill(track []Fault) []Action {
+	var all []Action
+	at := m.upTo(min(m.TTL, m.Duration/2))
+	for n := 1 + m.r.IntN(most); len(all) < n; {
+		f := track[m.r.IntN(len(track))]
+		a, ok := m.vary(f)
+		if !ok {
+			return all
+		}
+		var patience time.Duration
+		if a.Point != nil {
+			patience = min(m.wait()+m.upTo(m.TTL), m.Duration-a.length())
+		}
+		if room := m.Duration - patience - a.length(); at > room {
+			if len(all) > 0 {
+				return all
+			}
+			at = room
+		}
+		a.At, a.By = at, at+patience
+		at = a.By + a.length() + m.TTL/20 + m.upTo(2*m.pace)
+		all = append(all, a)
+		if f.promotes() {
+			return all
+		}
+	}
+	return all
+}
+
+// vary makes an action like one of the fault's own; false if nobody is left
+// whom it may strike. It is never longer than its sample, which fits the trial.
+func (m *mixer) vary(f Fault) (Action, bool) {
+	samples := m.samples[f.Name]
+	a := samples[m.r.IntN(len(samples))]
+	a.ID, a.At, a.By, a.After, a.Delay = 0, 0, 0, 0, 0
+	a.Point = m.anywhere(a.Point)
+	client := m.alive[m.r.IntN(len(m.alive))]
+	if f.deadly {
+		if len(m.mortal) == 0 {
+			return a, false
+		}
+		client, m.mortal = m.mortal[0], m.mortal[1:]
+		m.alive = slices.DeleteFunc(slices.Clone(m.alive), func(c int) bool { return c == client })
+		if a.Point != nil {
+			victim := *a.Point
+			victim.Clients = []int{client}
+			a.Point = &victim
+		}
+	}
+	m.place(&a, f, client)
+	m.size(&a, f)
+	if a.Durability != "" {
+		a.Durability = m.durability
+	}
+	return a, true
+}
+
+// place decides where an action strikes: at its sample's place in the protocol,
+// after some that pass it, or at any moment, this client if it strikes one.
+func (m *mixer) place(a *Action, f Fault, client int) {
+	aimed := a.Point != nil && a.Point.N > 0 // at a node's command
+	if a.Point != nil && !a.OneConn && m.r.IntN(3) == 0 {
+		a.Arm, a.Point, aimed = nil, nil, false
+		a.Idea = "at some moment"
+	}
+	switch {
+	case a.Point != nil:
+		point := *a.Point
+		point.Skip = m.r.IntN(3)
+		a.Point = &point
+	case len(a.Links) == 0 && (!f.ofNodes() || f.promotes()):
+		a.Client = client
+	}
+	a.Arm, a.Until = m.anywhere(a.Arm), m.anywhere(a.Until)
+	if n := len(m.Nodes); n > 1 && !aimed && len(a.Nodes) > 0 {
+		first := m.r.IntN(n)
+		nodes := make([]string, len(a.Nodes))
+		for i := range nodes {
+			nodes[i] = m.Nodes[(first+i)%n]
+		}
+		a.Nodes = nodes
+	}
+}
+
+// anywhere is a trigger that does not name the node, where there is one for all
+// clients and another may take its place.
+func (m *mixer) anywhere(t *Trigger) *Trigger {
+	if t == nil || m.Topology != testbed.Replicated {
+		return t
+	}
+	moved := *t
+	moved.Node = ""
+	return &moved
+}
+
+// size decides how long an action is in force and how far off a clock is. A
+// promotion keeps the place at which it happens.
+func (m *mixer) size(a *Action, f Fault) {
+	switch length := a.length(); {
+	case length == 0:
+	case a.Until == nil:
+		a.For = length/10 + m.upTo(length-length/10)
+	case !f.promotes() && m.r.IntN(3) == 0:
+		a.Until, a.Limit = nil, 0
+		a.For = length/10 + m.upTo(length-length/10)
+	}
+	a.Offset = a.Offset / 100 * time.Duration(50+m.r.IntN(101))
+}
+
+// upTo is a random time of at most d.
+func (m *mixer) upTo(d time.Duration) time.Duration {
+	return time.Duration(m.r.Int64N(int64(max(0, d)) + 1))
+}

@@ -1,0 +1,97 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// serves is the node that a client reaches under a node's name. e.mu is held.
+func (e *fakeEnv) serves(client int, node string) string {
+	if heir, ok := e.moved[client]; ok {
+		return heir
+	}
+	if len(e.list) == 1 {
+		return e.list[0]
+	}
+	return node
+}
+
+func (e *fakeEnv) Skew(client int, by time.Duration) {
+	e.did("skew c%d %v", client, by)
+	c := e.clients[client]
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c.offset = by
+}
+
+func (e *fakeEnv) PauseClient(client int) (testbed.Undo, error) {
+	return e.raise(clientName(client), false)
+}
+
+func (e *fakeEnv) CrashClient(client int) error {
+	e.did("crash c%d", client)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.clients[client].crashed {
+		return errors.New("crashed before")
+	}
+	e.clients[client].crashed = true
+	return nil
+}
+
+func (e *fakeEnv) SkewNode(_ context.Context, node string, offset time.Duration) (int, error) {
+	e.did("skew %s %v", node, offset)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n, moved := e.nodes[node], 0
+	for name, k := range n.keys {
+		if k.expires != 0 && offset != n.offset {
+			k.expires = max(1, k.expires-(offset-n.offset))
+			n.keys[name] = k
+			moved++
+		}
+	}
+	n.offset = offset
+	return moved, nil
+}
+
+func (e *fakeEnv) Evict(ctx context.Context, node string) ([]history.KeyState, error) {
+	keys, err := e.Keys(ctx, node)
+	e.did("evict %s", node)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	clear(e.nodes[node].keys)
+	return keys, err
+}
+
+func (e *fakeEnv) Split(_ context.Context, node string, clients []int) (testbed.Undo, error) {
+	e.did("split %s", node)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if slices.Contains(e.list, node) || len(clients) == 0 {
+		return nil, errors.New("nothing to split")
+	}
+	old := e.nodes[e.list[0]]
+	heir := &fakeNode{keys: map[string]fakeKey{}}
+	for k, v := range old.keys {
+		heir.keys[k] = v
+	}
+	e.nodes[node] = heir
+	for _, c := range clients {
+		e.moved[c] = node
+	}
+	before := old.commands
+	return func(context.Context) (int, error) {
+		e.did("unite %s", node)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.list = []string{node}
+		clear(e.moved)
+		return old.commands - before, nil
+	}, nil
+}
