@@ -76,17 +76,20 @@ func (w *wire) lapse(k *keyState, at when, s *sight) {
 	}
 	over := k.ttl && at.lo > k.expiry.hi
 	mayBeOver := k.ttl && at.hi >= k.expiry.lo
-	expiry := ending{how: expired, cmd: -1, event: -1, at: k.expiry, sure: true}
 	switch {
 	case over && (s == nil || !s.present):
-		w.clear(k, expiry)
+		if k.doubt != nil && k.doubt.how == expired {
+			w.clear(k, *k.doubt) // and did not live again
+			return
+		}
+		w.clear(k, k.expires())
 	case s == nil:
 	case s.present && over: // our clock or the node's is off: it lives still
 		k.expiry.hi = at.hi
 	case s.present:
 		w.confirm(k, s)
 	case mayBeOver:
-		w.clear(k, expiry)
+		w.clear(k, k.expires())
 	case k.doubt != nil:
 		w.clear(k, *k.doubt)
 	default:
@@ -213,7 +216,7 @@ func (w *wire) set(x doing) {
 	w.bear(l)
 	switch {
 	case x.a.keep && !empty: // its life goes on as it was
-		l.terms = append(l.terms, term{cmd: x.pos, client: x.c.Client, at: x.at, sure: x.sure, ttl: x.k.ttl, expiry: x.k.expiry, fair: x.k.fair})
+		l.terms = append(l.terms, term{cmd: x.pos, client: x.c.Client, at: x.at, sure: x.sure, ttl: x.k.ttl, expiry: x.k.due(), fair: x.k.fair, moved: x.k.moved})
 	default:
 		w.term(x)
 	}
@@ -239,7 +242,7 @@ func (w *wire) presume(n *node, pos int, o outcome, at when) {
 		case k.doubt != nil:
 			w.clear(k, *k.doubt)
 		case k.ttl && at.hi >= k.expiry.lo:
-			w.clear(k, ending{how: expired, cmd: -1, event: -1, at: k.expiry, sure: true})
+			w.clear(k, k.expires())
 		}
 	}
 }
@@ -311,17 +314,18 @@ func (w *wire) term(x doing) {
 	if x.a.sometime {
 		expiry = when{x.at.lo, lifetime}
 	}
-	fair := expiry
+	fair, moved := expiry, time.Duration(0)
 	switch {
 	case x.sure:
 	case k.ttl && ttl: // the one life or the other
 		expiry = when{min(expiry.lo, k.expiry.lo), max(expiry.hi, k.expiry.hi)}
 		fair = when{min(fair.lo, k.fair.lo), max(fair.hi, k.fair.hi)}
+		moved = k.moved
 	default:
 		ttl, expiry, fair = true, when{x.at.lo, lifetime}, when{x.at.lo, lifetime}
 	}
-	k.ttl, k.expiry, k.fair = ttl, expiry, fair
+	k.ttl, k.expiry, k.fair, k.moved, k.jumped = ttl, expiry, fair, moved, 0
 	for _, l := range k.all() {
-		l.terms = append(l.terms, term{cmd: x.pos, client: x.c.Client, at: x.at, sure: x.sure, ttl: ttl, expiry: expiry, fair: fair})
+		l.terms = append(l.terms, term{cmd: x.pos, client: x.c.Client, at: x.at, sure: x.sure, ttl: ttl, expiry: expiry, fair: fair, moved: moved})
 	}
 }

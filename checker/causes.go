@@ -84,7 +84,7 @@ func (w *wire) explain(f Finding) []reason {
 		}
 	}
 	if len(reasons) == 0 {
-		return known([]reason{w.apart(a, b)})
+		return known([]reason{w.onDifferentNodes(a, b)})
 	}
 	// Nodes on which the first party had nothing were free anyway.
 	needed := max(1, w.Claims.Quorum-(len(b)-len(reasons)))
@@ -111,7 +111,7 @@ func (w *wire) party(f Finding, client int) []*life {
 	}
 	byNode := map[string]*life{}
 	for _, l := range w.byOp[last] {
-		if old := byNode[l.node]; old == nil || old.seq < l.seq {
+		if old := byNode[l.node]; old == nil || old.seq <= l.seq { // of copies the latest
 			byNode[l.node] = l
 		}
 	}
@@ -173,17 +173,36 @@ func known(reasons []reason) []reason {
 	return joined
 }
 
-// apart: the two grants have no node in common.
-func (w *wire) apart(a, b []*life) reason {
+// onDifferentNodes: the two grants have no node in common.
+func (w *wire) onDifferentNodes(a, b []*life) reason {
 	first, second := a[0], b[0]
 	switch {
-	case w.Claims.Quorum <= 1 && first.end != nil && first.end.seq < second.seq:
+	case w.Claims.Quorum <= 1 && first.endedBefore(second):
 		return w.letIn(first, second) // and another node was promoted since
-	case w.Claims.Quorum <= 1 || !first.sure || !second.sure:
+	case !first.sure || !second.sure:
 		return untold
+	case w.Claims.Quorum <= 1:
+		return w.byTwoPrimaries(first, second)
 	}
 	return because(Race, []int{first.cmd, second.cmd},
 		"c%d was granted it by %d nodes and c%d by %d others", first.client, len(a), second.client, len(b))
+}
+
+// endedBefore says whether the claim was over when the other came about, on
+// whichever node.
+func (l *life) endedBefore(other *life) bool {
+	return l.end != nil && (l.end.seq < other.seq || l.end.how == expired && l.end.at.hi < other.at.lo)
+}
+
+// byTwoPrimaries: each was granted by a primary of its own.
+func (w *wire) byTwoPrimaries(first, second *life) reason {
+	p := w.parted(first.node, second.node, second.seq)
+	if p == nil {
+		return untold
+	}
+	return because(ServerLostKey, []int{first.cmd, second.cmd},
+		"%s and %s both served as primaries since %s, and %s did not have %s, which c%d had set on %s at %s",
+		p.old, p.heir, seconds(p.since), second.node, first.key, first.client, first.node, seconds(first.at.lo))
 }
 
 // letIn tells why second was granted on a node on which first had been. Without
@@ -197,7 +216,7 @@ func (w *wire) letIn(first, second *life) reason {
 		return untold
 	}
 	end := first.end
-	if end != nil && end.seq > before {
+	if end != nil && end.seq > before && !(second != nil && first.endedBefore(second)) {
 		end = nil
 	}
 	if o := first.over; o != nil && first.overSeq <= before && (end == nil || first.overSeq < end.seq) &&
@@ -285,6 +304,13 @@ func (w *wire) deletedBy(first *life, end *ending) reason {
 		c.Client, name, at, first.key, first.client, seconds(first.at.lo))
 }
 
+// lostWords tell how a node, the first word, came not to have a key, the second.
+var lostWords = map[string]string{
+	history.FEvict:   "%[1]s evicted %[2]s under memory pressure at %[3]s",
+	history.FSplit:   "%[1]s, primary of some clients since the split at %[3]s, did not have %[2]s",
+	history.FPromote: "%[1]s, promoted at %[3]s, did not have %[2]s",
+}
+
 // lostBy: the node lost it.
 func (w *wire) lostBy(first *life, end *ending) reason {
 	cmds := []int{first.cmd}
@@ -292,12 +318,12 @@ func (w *wire) lostBy(first *life, end *ending) reason {
 		if op.Index != end.event {
 			continue
 		}
-		if op.F == history.FPromote {
-			return because(ServerLostKey, cmds, "%s, promoted at %s, did not have %s, which c%d had set at %s",
-				op.Node, seconds(op.Time), first.key, first.client, seconds(first.at.lo))
+		said := lostWords[op.F]
+		if said == "" {
+			said = "%[1]s, restarted at %[3]s, had lost %[2]s"
 		}
-		return because(ServerLostKey, cmds, "%s, restarted at %s, had lost %s, which c%d had set at %s",
-			op.Node, seconds(op.Time), first.key, first.client, seconds(first.at.lo))
+		return because(ServerLostKey, cmds, said+", which c%[4]d had set at %[5]s",
+			op.Node, first.key, seconds(op.Time), first.client, seconds(first.at.lo))
 	}
 	if !slices.ContainsFunc(w.Ops, func(op history.Op) bool {
 		return op.F == history.FNodeDown || op.F == history.FNodeUp || op.F == history.FPromote

@@ -99,6 +99,9 @@ func (w *wire) expiredUnder(first, second *life) reason {
 		return because(ServerClock, cmds, "%s's wall clock had jumped, so that %s expired at %s instead of %s",
 			first.node, first.key, seconds(first.end.at.mid()), seconds(last.fair.mid()))
 	}
+	if r, ok := w.elsewhere(first, granted); ok {
+		return r
+	}
 	if last.client != first.client && slices.ContainsFunc(first.terms, func(t term) bool {
 		return t.client == first.client && (!t.ttl || t.fair.lo > granted)
 	}) {
@@ -110,12 +113,47 @@ func (w *wire) expiredUnder(first, second *life) reason {
 			first.client, first.key, seconds(first.end.at.mid()))
 	}
 	if w.Claims.Renews {
+		if pos, ok := w.foreclosed(first, last); ok {
+			return because(ServerClock, append(cmds, pos), "%s's wall clock had jumped, so that %s expired at %s, before c%d's %s of %s could prolong it",
+				first.node, first.key, seconds(first.end.at.mid()), first.client, w.name(pos), seconds(w.Commands[pos].Sent))
+		}
 		if r, failed := w.unrenewed(first, last); failed {
 			return r
 		}
 	}
 	return because(LeaseOutlived, cmds, "c%d's %s had expired at %s, %v after it was given its life",
 		first.client, first.key, seconds(first.end.at.mid()), (first.end.at.mid() - last.at.lo).Round(time.Millisecond))
+}
+
+// elsewhere tells of a key that expired on one of two primaries while it lived
+// on, renewed or released there, on the other.
+func (w *wire) elsewhere(first *life, granted time.Duration) (reason, bool) {
+	for _, l := range w.byOp[first.op] {
+		p := w.parted(first.node, l.node, first.end.seq)
+		if p == nil || l.key != first.key || l.field != first.field || l.end != nil && l.end.at.lo <= granted {
+			continue
+		}
+		last := l.terms[len(l.terms)-1]
+		return because(ServerLostKey, []int{first.cmd, last.cmd},
+			"%s and %s both served as primaries since %s, and %s, which c%d prolonged on %s, expired on %s at %s",
+			p.old, p.heir, seconds(p.since), first.key, last.client, l.node, first.node, seconds(first.end.at.mid())), true
+	}
+	return reason{}, false
+}
+
+// foreclosed finds the owner's renewal that came too late only because the
+// node's clock had jumped: the key would have been there.
+func (w *wire) foreclosed(first *life, last term) (int, bool) {
+	if last.moved >= 0 {
+		return 0, false
+	}
+	for _, pos := range w.renewals() {
+		c, at := w.Commands[pos], w.ran(pos)
+		if c.Client == first.client && c.Node == first.node && c.Ran() && at.lo >= first.end.at.lo && at.hi < last.fair.lo && w.renews(c, first) {
+			return pos, true
+		}
+	}
+	return 0, false
 }
 
 // unrenewed tells how the watchdog failed the owner. It did not if the owner

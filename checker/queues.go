@@ -66,8 +66,8 @@ func (w *wire) gone(c history.Command) time.Duration {
 		switch {
 		case up && op.Time > c.Arrived:
 			return op.Time
-		case op.F == history.FPromote && up:
-			down = true // for good
+		case op.F == history.FPromote:
+			down = up // until it is promoted itself
 		}
 	}
 	if down {

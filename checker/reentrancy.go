@@ -75,7 +75,7 @@ func nestingOf(e history.Evidence, holds []Hold) (nesting, error) {
 	}
 	for _, op := range e.Ops {
 		switch op.F {
-		case history.FNodeDown, history.FNodeUp, history.FPromote, history.FNodeClock:
+		case history.FNodeDown, history.FNodeUp, history.FPromote, history.FSplit, history.FEvict, history.FNodeClock:
 			n.upheaval = append(n.upheaval, op.Time)
 		case history.FClock:
 			if e.Claims.ClientClock {

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -50,6 +51,9 @@ type term struct {
 	ttl    bool // false: it lives on without end
 	// expiry is when it ends, fair when it would if no clock jumped.
 	expiry, fair when
+	// moved is by how much later it ends since its node's clock jumped; earlier,
+	// if negative.
+	moved time.Duration
 }
 
 // howEnded is how a claim ended.
@@ -100,6 +104,8 @@ type wire struct {
 	scripts map[string]history.Script
 	nodes   map[string]*node
 	primary string
+	// partings are when there were two primaries, in order; only the last may be open.
+	partings []*parting
 	// until is when the node was done with a command at the latest.
 	until map[int]time.Duration
 	// unanswered are the operations that wait for a reply in vain.
@@ -132,15 +138,25 @@ type keyState struct {
 	carriers []*life // what it carries
 	shadows  []*life // what was overwritten since it is there
 	ttl      bool
-	expiry   when
-	fair     when
-	doubt    *ending // it may have ended so, nobody saw it yet
+	expiry   when          // by the node's clock as it runs now: it may lie before the clock's last jump
+	fair     when          // if no clock had jumped
+	moved    time.Duration // see term
+	jumped   time.Duration // when the clock jumped last
+	doubt    *ending       // it may have ended so, nobody saw it yet
 	// older: it may have ended so, and an older state may stand there instead.
 	older  *ending
 	opaque bool
 }
 
 func (k *keyState) all() []*life { return append(slices.Clone(k.carriers), k.shadows...) }
+
+// due is when the key's life ends: not before the jump that ended it.
+func (k *keyState) due() when { return when{max(k.expiry.lo, k.jumped), max(k.expiry.hi, k.jumped)} }
+
+// expires is how the key ends by its own life.
+func (k *keyState) expires() ending {
+	return ending{how: expired, cmd: -1, event: -1, at: k.due(), sure: true}
+}
 
 // expirySlack covers Redis's milliseconds and its cached clock; a thousandth of
 // the life is added for a wall clock that is being slewed.
@@ -174,103 +190,12 @@ func readWire(l *ledger) *wire {
 	return w
 }
 
-// event takes in what the nemesis did to a node.
-func (w *wire) event(op history.Op) {
-	if op.Process != history.Nemesis || op.Window != nil {
-		return
-	}
-	n := w.nodes[op.Node]
-	switch op.F {
-	case history.FNodeDown:
-		if n != nil {
-			w.mayLose(n, op)
-		}
-	case history.FPromote:
-		w.promote(op)
-	case history.FNodeClock:
-		if n != nil {
-			w.jump(n, op)
-		}
-	}
-}
-
-// mayLose: the node was killed; what it has kept of its keys will be seen when
-// it is back. It serves commands before the history says that it is up again.
-func (w *wire) mayLose(n *node, op history.Op) {
-	for _, k := range n.keys {
-		w.lapse(k, when{op.Time, op.Time}, nil)
-		if len(k.carriers) > 0 {
-			k.doubt = &ending{how: lost, cmd: -1, event: op.Index, at: when{op.Time, op.Time}, sure: true}
-			k.older = k.doubt
-		}
-		for _, l := range k.carriers {
-			l.copied = true
-		}
-	}
-}
-
-// promote gives the node what replication may have brought it.
-func (w *wire) promote(op history.Op) {
-	from, to := w.nodes[w.primary], w.nodes[op.Node]
-	if to == nil || from == to {
-		return // nobody ever talked to it
-	}
-	w.primary = op.Node
-	if from == nil {
-		return
-	}
-	keys := make([]string, 0, len(from.keys))
-	for key := range from.keys {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
-		k := from.keys[key]
-		w.lapse(k, when{op.Time, op.Time}, nil)
-		twin := &keyState{ttl: k.ttl, expiry: k.expiry, fair: k.fair, opaque: k.opaque}
-		twin.carriers, twin.shadows = w.copy(k.carriers, to.name), w.copy(k.shadows, to.name)
-		if len(twin.carriers) > 0 {
-			twin.doubt = &ending{how: lost, cmd: -1, event: op.Index, at: when{op.Time, op.Time}, sure: true}
-			twin.older = twin.doubt
-		}
-		to.keys[key] = twin
-	}
-}
-
-func (w *wire) copy(lives []*life, node string) []*life {
-	var copies []*life
-	for _, l := range lives {
-		c := *l
-		c.node, c.copied = node, true
-		c.terms = slices.Clone(l.terms)
-		w.bear(&c)
-		copies = append(copies, &c)
-	}
-	return copies
-}
-
 // bear enters a life into the book.
 func (w *wire) bear(l *life) {
 	w.lives = append(w.lives, l)
 	w.byOp[l.op] = append(w.byOp[l.op], l)
 	if !slices.Contains(w.holders[l.lock], l.key) {
 		w.holders[l.lock] = append(w.holders[l.lock], l.key)
-	}
-}
-
-// jump sets the node's wall clock, by which it lets keys expire.
-func (w *wire) jump(n *node, op history.Op) {
-	by := min(max(op.Offset, -lifetime), lifetime) - n.ahead
-	n.ahead += by
-	for _, k := range n.keys {
-		w.lapse(k, when{op.Time, op.Time}, nil)
-		if !k.ttl {
-			continue
-		}
-		k.expiry = when{max(op.Time, k.expiry.lo-by), max(op.Time, min(k.expiry.hi-by, lifetime))}
-		for _, l := range k.all() {
-			l.terms[len(l.terms)-1].expiry = k.expiry
-		}
 	}
 }
 
@@ -282,7 +207,8 @@ func (w *wire) tick() int {
 // close lets everything expire that did before the history's end.
 func (w *wire) close(order []*node) {
 	for _, n := range order {
-		for _, k := range n.keys {
+		for _, key := range slices.Sorted(maps.Keys(n.keys)) {
+			k := n.keys[key]
 			w.lapse(k, when{w.end, w.end}, nil)
 		}
 	}

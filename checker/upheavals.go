@@ -1,0 +1,210 @@
+package checker
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// This file takes in what the nemesis did to nodes and what they keep.
+
+// event takes in what the nemesis did to a node.
+func (w *wire) event(op history.Op) {
+	if op.Process != history.Nemesis || op.Window != nil {
+		return
+	}
+	n := w.nodes[op.Node]
+	switch op.F {
+	case history.FNodeDown:
+		if n != nil {
+			w.mayLose(n, op)
+		}
+	case history.FEvict:
+		if n != nil {
+			w.evict(n, op)
+		}
+	case history.FSplit:
+		w.split(op)
+	case history.FPromote:
+		w.promote(op)
+	case history.FNodeClock:
+		if n != nil {
+			w.jump(n, op)
+		}
+	}
+}
+
+// mayLose: the node was killed; what it has kept of its keys will be seen when
+// it is back. It serves commands before the history says that it is up again.
+func (w *wire) mayLose(n *node, op history.Op) {
+	for _, key := range slices.Sorted(maps.Keys(n.keys)) {
+		k := n.keys[key]
+		w.lapse(k, when{op.Time, op.Time}, nil)
+		if len(k.carriers) > 0 {
+			gone := lostIn(op)
+			k.doubt, k.older = &gone, &gone
+		}
+		for _, l := range k.carriers {
+			l.copied = true
+		}
+	}
+}
+
+// evict: the node gave up these keys under memory pressure.
+func (w *wire) evict(n *node, op history.Op) {
+	for _, found := range op.Keys {
+		k := n.keys[found.Key]
+		if k == nil {
+			continue
+		}
+		s := sight{key: found.Key, present: true}
+		if found.Type == "string" {
+			value := string(found.Value)
+			s.value = &value
+		}
+		w.lapse(k, when{op.Time, op.Time}, &s)
+		w.clear(k, lostIn(op))
+	}
+}
+
+// lostIn is the ending of what a node lost in an event.
+func lostIn(op history.Op) ending {
+	return ending{how: lost, cmd: -1, event: op.Index, at: when{op.Time, op.Time}, sure: true}
+}
+
+// parting is a time in which two nodes served as primaries.
+type parting struct {
+	old, heir   string
+	since       time.Duration
+	from, until int // seq; until is 0 if it did not end
+}
+
+// split: clients are moved to a replica, one after the other, while the rest go
+// on at the old primary. From the first on, each node has what only it was told.
+func (w *wire) split(op history.Op) {
+	if w.apart() != nil || op.Node == w.primary {
+		return
+	}
+	w.partings = append(w.partings, &parting{old: w.primary, heir: op.Node, since: op.Time, from: w.tick()})
+	w.inherit(w.nodes[w.primary], w.nodes[op.Node], op)
+}
+
+// apart is the parting that has not ended; nil if there is none.
+func (w *wire) apart() *parting {
+	if n := len(w.partings); n > 0 && w.partings[n-1].until == 0 {
+		return w.partings[n-1]
+	}
+	return nil
+}
+
+// parted is the parting of these two nodes in which seq lies; nil if there is none.
+func (w *wire) parted(a, b string, seq int) *parting {
+	for _, p := range w.partings {
+		if (p.old == a && p.heir == b || p.old == b && p.heir == a) && p.from < seq && (p.until == 0 || seq < p.until) {
+			return p
+		}
+	}
+	return nil
+}
+
+// promote gives the node what replication may have brought it, unless it has
+// been a primary beside the old one: then what only the old one had is lost.
+func (w *wire) promote(op history.Op) {
+	if p := w.apart(); p != nil {
+		p.until = w.tick()
+		if p.heir == op.Node {
+			w.discard(w.nodes[p.old], op)
+			w.primary = op.Node
+			return
+		}
+	}
+	from, to := w.nodes[w.primary], w.nodes[op.Node]
+	if to == nil || from == to {
+		return // nobody ever talked to it
+	}
+	w.primary = op.Node
+	w.inherit(from, to, op)
+}
+
+// discard ends all that the node had: it became a replica, of another's data.
+func (w *wire) discard(n *node, op history.Op) {
+	if n == nil {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(n.keys)) {
+		w.lapse(n.keys[key], when{op.Time, op.Time}, nil)
+		w.clear(n.keys[key], lostIn(op))
+	}
+}
+
+// inherit gives a replica that becomes a primary what replication may have
+// brought it: nobody saw how much that was. It counts lives by its own clock.
+func (w *wire) inherit(from, to *node, op history.Op) {
+	if from == nil || to == nil {
+		return
+	}
+	w.discard(to, op) // of when it was a primary before
+	for _, key := range slices.Sorted(maps.Keys(from.keys)) {
+		k := from.keys[key]
+		w.lapse(k, when{op.Time, op.Time}, nil)
+		twin := &keyState{ttl: k.ttl, expiry: k.expiry, fair: k.fair, moved: k.moved, jumped: k.jumped, opaque: k.opaque}
+		twin.carriers, twin.shadows = w.copy(k.carriers, to.name), w.copy(k.shadows, to.name)
+		if by := to.ahead - from.ahead; by != 0 {
+			w.shift(twin, by, op.Time)
+		}
+		if len(twin.carriers) > 0 {
+			gone := lostIn(op)
+			twin.doubt, twin.older = &gone, &gone
+		}
+		to.keys[key] = twin
+	}
+}
+
+func (w *wire) copy(lives []*life, node string) []*life {
+	var copies []*life
+	for _, l := range lives {
+		c := *l
+		c.node, c.copied = node, true
+		c.terms = slices.Clone(l.terms)
+		w.bear(&c)
+		copies = append(copies, &c)
+	}
+	return copies
+}
+
+// jump sets the node's wall clock, by which it lets keys expire.
+func (w *wire) jump(n *node, op history.Op) {
+	by := min(max(op.Offset, -lifetime), lifetime) - n.ahead
+	n.ahead += by
+	for _, key := range slices.Sorted(maps.Keys(n.keys)) {
+		w.shift(n.keys[key], by, op.Time)
+	}
+}
+
+// shift moves the end of the key's life when its node's clock jumps: the end is
+// an instant on that clock. A key that was overdue when the clock went back may
+// be gone, or may live again: Redis removes it when it comes across it.
+func (w *wire) shift(k *keyState, by, at time.Duration) {
+	later := when{bounded(k.expiry.lo - by), bounded(k.expiry.hi - by)}
+	revived := by < 0 && k.ttl && at >= k.expiry.lo && at <= later.hi
+	switch {
+	case !revived:
+		w.lapse(k, when{at, at}, nil)
+	case len(k.carriers) > 0 && k.doubt == nil:
+		gone := k.expires()
+		k.doubt = &gone
+	}
+	if !k.ttl {
+		return
+	}
+	k.expiry, k.moved, k.jumped = later, bounded(k.moved-by), at
+	for _, l := range k.all() {
+		last := &l.terms[len(l.terms)-1]
+		last.expiry, last.moved = k.due(), k.moved
+	}
+}
+
+// bounded keeps sums of a few such times from overflowing.
+func bounded(d time.Duration) time.Duration { return min(max(d, -lifetime), lifetime) }
