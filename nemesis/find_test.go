@@ -84,6 +84,12 @@ func TestPlansFindWhatTheyAreMadeFor(t *testing.T) {
 		{"pause past the lease lets two in", "set-nx-px", "client-pause", testbed.Single, two},
 		{"failover forgets a grant", "set-nx-px", "failover", testbed.Replicated, two},
 		{"volatile restart forgets a grant", "set-nx-px", "node-restart", testbed.Single, two},
+		{"a node's clock ahead ends a living lock", "set-nx-px", "node-clock", testbed.Single, two},
+		{"clocks of a majority ahead end a living lock", "redlock", "node-clock", testbed.Independent, two},
+		{"eviction forgets a grant", "set-nx-px", "eviction", testbed.Single, two},
+		{"eviction on a majority forgets a grant", "redlock", "eviction", testbed.Independent, two},
+		{"two primaries grant one lock twice", "set-nx-px", "split-brain", testbed.Replicated, two},
+		{"a mix finds what one fault finds", "set-nx-ex", "chaos", testbed.Replicated, two},
 		{"volatile restart of one of exactly a quorum forgets a grant", "redlock", "node-restart", testbed.Independent, two},
 	}
 	for _, test := range tests {
