@@ -68,7 +68,7 @@ func chaosPlans(w World, r *rand.Rand) []Plan {
 		return nil
 	}
 	m.durability = []testbed.Durability{testbed.Volatile, testbed.EverySec, testbed.Always}[r.IntN(3)]
-	m.pace = max(1, w.TTL/10<<r.IntN(5))
+	m.pace, m.most = w.TTL/10<<r.IntN(5), 1+r.IntN(5)
 	m.mortal = r.Perm(w.Clients)[:min(w.Clients-1, max(1, w.Clients-2))] // two go on contending, if there are
 	m.alive = w.everyone()
 	p := Plan{}
@@ -80,12 +80,12 @@ func chaosPlans(w World, r *rand.Rand) []Plan {
 	return []Plan{p}
 }
 
-// swarm turns on some of the faults, at least one.
+// swarm turns on a few of the faults, half of them, or most, at least one.
 func swarm(faults []Fault, r *rand.Rand) []Fault {
-	sure := r.IntN(len(faults))
+	sure, share := r.IntN(len(faults)), 1+r.IntN(3)
 	var on []Fault
 	for i, f := range faults {
-		if r.IntN(2) == 0 || i == sure {
+		if r.IntN(4) < share || i == sure {
 			on = append(on, f)
 		}
 	}
@@ -151,19 +151,17 @@ type mixer struct {
 	samples    map[string][]Action // by fault: the actions of its own plans
 	durability testbed.Durability
 	pace       time.Duration // how long a track usually rests
+	most       int           // actions of a track
 	mortal     []int         // clients that may still crash
 	alive      []int         // clients that do not
 }
-
-// most is how many actions a track has at most: a plan has to be told.
-const most = 6
 
 // fill is a track's actions, one after another. Nothing is done to nodes after
 // a promotion: the clients have gone to another one.
 func (m *mixer) fill(track []Fault) []Action {
 	var all []Action
 	at := m.upTo(min(m.TTL, m.Duration/2))
-	for n := 1 + m.r.IntN(most); len(all) < n; {
+	for n := 1 + m.r.IntN(m.most); len(all) < n; {
 		f := track[m.r.IntN(len(track))]
 		a, ok := m.vary(f)
 		if !ok {
@@ -240,6 +238,7 @@ func (m *mixer) place(a *Action, f Fault, client int) {
 		for i := range nodes {
 			nodes[i] = m.Nodes[(first+i)%n]
 		}
+		slices.SortFunc(nodes, byNode)
 		a.Nodes = nodes
 	}
 }

@@ -106,7 +106,7 @@ func (e *fakeEnv) reach(at testbed.Point, cmd history.Command) {
 	var due []*armed
 	e.armed = slices.DeleteFunc(e.armed, func(a *armed) bool {
 		p := a.point
-		if p.Client != at.Client || p.Step != at.Step || p.N != at.N || p.When != at.When || p.Node != at.Node {
+		if p.Client != at.Client || p.Step != at.Step || p.N != at.N || p.When != at.When || p.Node != "" && p.Node != at.Node {
 			return false
 		}
 		if a.skip > 0 {
