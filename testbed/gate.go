@@ -21,6 +21,8 @@ import (
 type Gate struct {
 	clock    func() time.Duration
 	commands func(history.Command)
+	ordered  bool
+	stagger  func(client int, node string, conn int) time.Duration
 	done     chan struct{} // closed by Close
 	pumps    sync.WaitGroup
 
@@ -28,6 +30,7 @@ type Gate struct {
 	clients []*gateClient
 	armed   []*armed
 	index   int             // of the next command
+	fresh   []*record       // commands that were sent and have no index yet
 	open    map[int]*record // commands that were sent and not yet passed to commands
 	ended   []*record       // to be passed to commands once mu is released, in order
 	closed  bool
@@ -44,16 +47,32 @@ type GateOptions struct {
 	// Commands receives every command once it is known how it ended. Calls
 	// never overlap.
 	Commands func(history.Command)
+	// Ordered leaves it to Number to give the commands their indices, so that
+	// these do not depend on which of several goroutines came first at one
+	// instant. Commands then gets them from Number and Flush only, sorted by
+	// index among those that have ended since. Until it is numbered, a command
+	// in a Hit has the index -1.
+	Ordered bool
+	// Stagger keeps apart in time what would go on at the gate at one instant,
+	// in an order that is luck: goroutines that waited for their client to be
+	// resumed, those that waited for anything when the gate was closed, and those
+	// that reach a point, before and after its function. Each of them first sleeps what Stagger returns for
+	// its client, node and connection; node is "" and conn 0 for a step. Values
+	// must be positive and more than 3 ns apart: the goroutines of one connection
+	// go on one nanosecond after the other. Nil = nobody sleeps.
+	Stagger func(client int, node string, conn int) time.Duration
 }
 
 // NewGate returns a gate through which nothing has passed yet.
 func NewGate(o GateOptions) *Gate {
-	g := &Gate{clock: o.Clock, commands: o.Commands, done: make(chan struct{}), open: map[int]*record{}}
+	g := &Gate{
+		clock: o.Clock, commands: o.Commands, ordered: o.Ordered, stagger: o.Stagger,
+		done: make(chan struct{}), open: map[int]*record{},
+	}
 	for id := range o.Clients {
 		g.clients = append(g.clients, &gateClient{
 			id: id, op: -1, wake: make(chan struct{}),
 			counts: map[string]int{}, dialled: map[string]int{},
-			pauses: map[*pause]bool{},
 		})
 	}
 	return g
@@ -65,9 +84,9 @@ type gateClient struct {
 	phase    string
 	op       int
 	counts   map[string]int // commands of this phase by node
-	dialled  map[string]int // connections by node
-	conns    []*Conn        // whose inner connection is not closed yet, in the order of dialling
-	pauses   map[*pause]bool
+	dialled  map[string]int // dials by node
+	conns    []*Conn        // whose inner connection is not closed yet, by node and number
+	pauses   []*pause
 	pausedAt time.Time // when the first of pauses began
 	crashed  bool
 	wake     chan struct{} // closed and replaced when any of the above changes
@@ -100,13 +119,13 @@ func (g *Gate) Step(ctx context.Context, client int, name string) error {
 	}
 	cl.phase = name
 	clear(cl.counts)
-	g.reach(history.Command{Client: client, Phase: name, Op: cl.op, Index: -1}, "")
+	g.reach(history.Command{Client: client, Phase: name, Op: cl.op, Index: -1}, "", waiter{client: cl})
 	return g.proceed(ctx, cl)
 }
 
 // proceed waits while the client is paused. mu is held on entry and return.
 func (g *Gate) proceed(ctx context.Context, cl *gateClient) error {
-	g.pass(cl, ctx.Done())
+	g.pass(waiter{client: cl}, ctx.Done())
 	switch {
 	case cl.crashed:
 		return ErrCrashed
@@ -125,22 +144,26 @@ func (g *Gate) Open(client, op int) {
 	}
 }
 
-// Dial makes a connection of a client to a node by way of dial and wraps it.
-// The Conn that dial gets is the one that Dial returns: the node's side stamps
-// on it what it sees. Its other methods may be used only after Dial has
+// Dial makes a connection of a client to a node by way of dial and wraps it. It
+// gets its number before dial is called, so a dial that fails uses one up. The
+// Conn that dial gets is the one that Dial returns: the node's side stamps on it
+// what it sees. Of its other methods only Number may be used before Dial has
 // returned. A paused client's Dial waits, a crashed one's ends with ctx.
 func (g *Gate) Dial(ctx context.Context, client int, node string,
 	dial func(context.Context, *Conn) (net.Conn, error)) (*Conn, error) {
 	g.mu.Lock()
 	cl, err := g.client(client)
-	if err == nil {
-		err = g.mayDial(ctx, cl)
+	if err != nil {
+		g.mu.Unlock()
+		return nil, err
 	}
+	cl.dialled[node]++
+	c := newConn(g, cl, node, cl.dialled[node])
+	err = c.mayDial(ctx)
 	g.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	c := newConn(g, cl, node)
 	inner, err := dial(ctx, c)
 	if err != nil {
 		return nil, err
@@ -153,11 +176,10 @@ func (g *Gate) Dial(ctx context.Context, client int, node string,
 		return nil, net.ErrClosed
 	}
 	c.inner = inner
-	cl.dialled[node]++
-	c.number = cl.dialled[node]
-	cl.conns = append(cl.conns, c)
+	at, _ := slices.BinarySearchFunc(cl.conns, c, (*Conn).compare)
+	cl.conns = slices.Insert(cl.conns, at, c)
 	g.pumps.Go(c.pump)
-	err = g.mayDial(ctx, cl)
+	err = c.mayDial(ctx)
 	g.mu.Unlock()
 	if err != nil {
 		c.Close()
@@ -168,15 +190,19 @@ func (g *Gate) Dial(ctx context.Context, client int, node string,
 
 // mayDial waits while the client is paused, and once it crashed until ctx is
 // done. mu is held on entry and return.
-func (g *Gate) mayDial(ctx context.Context, cl *gateClient) error {
-	g.pass(cl, nil)
-	if cl.crashed && !g.closed {
+func (c *Conn) mayDial(ctx context.Context) error {
+	g := c.gate
+	g.pass(waiter{c.client, c, writing}, nil)
+	if c.client.crashed && !g.closed {
 		g.mu.Unlock()
 		select {
 		case <-ctx.Done():
 		case <-g.done:
 		}
 		g.mu.Lock()
+		if g.closed {
+			g.asleep(waiter{c.client, c, writing})
+		}
 	}
 	if g.closed {
 		return net.ErrClosed
@@ -184,17 +210,55 @@ func (g *Gate) mayDial(ctx context.Context, cl *gateClient) error {
 	return ctx.Err()
 }
 
+// waiter is who waits at the gate: a step of the client or, on one of its
+// connections, one of three roles.
+type waiter struct {
+	client *gateClient
+	conn   *Conn // nil for a step
+	role   role
+}
+
+// role of a goroutine on its connection. Of those that may go on at one instant
+// the lower goes first: a reply that is there is let through before its reader
+// finds that the deadline has passed.
+type role int
+
+const (
+	receiving role = iota
+	writing
+	reading
+)
+
+// asleep lets the waiter sleep its own time, so that it goes on alone. mu is
+// held on entry and return.
+func (g *Gate) asleep(w waiter) {
+	if d := g.staggered(w); d > 0 {
+		g.mu.Unlock()
+		time.Sleep(d)
+		g.mu.Lock()
+	}
+}
+
+// staggered is how long the waiter sleeps so that it goes on alone.
+func (g *Gate) staggered(w waiter) time.Duration {
+	switch {
+	case g.stagger == nil:
+		return 0
+	case w.conn == nil:
+		return g.stagger(w.client.id, "", 0)
+	}
+	return g.stagger(w.client.id, w.conn.node, w.conn.number) + time.Duration(w.role)
+}
+
 // pass waits while the client is paused, unless stop is closed. Every pause
 // counts the wait once. mu is held on entry and return.
-func (g *Gate) pass(cl *gateClient, stop <-chan struct{}) {
-	var counted map[*pause]bool
+func (g *Gate) pass(w waiter, stop <-chan struct{}) {
+	var counted []*pause
+	cl := w.client
 	for len(cl.pauses) > 0 && !g.closed {
-		if counted == nil {
-			counted = map[*pause]bool{}
-		}
-		for p := range cl.pauses {
-			if !counted[p] {
-				counted[p] = true
+		for _, p := range cl.pauses {
+			if !slices.Contains(counted, p) {
+				counted = append(counted, p)
 				p.hits++
 			}
 		}
@@ -202,10 +266,16 @@ func (g *Gate) pass(cl *gateClient, stop <-chan struct{}) {
 		g.mu.Unlock()
 		select {
 		case <-wake:
-			g.mu.Lock()
 		case <-stop:
-			g.mu.Lock()
+		}
+		g.mu.Lock()
+		select {
+		case <-stop:
 			return
+		default:
+		}
+		if len(cl.pauses) == 0 || g.closed {
+			g.asleep(w)
 		}
 	}
 }
@@ -238,6 +308,7 @@ func (g *Gate) Close() {
 // of anything add nothing. Call it after Close, when the nodes' side has ended.
 func (g *Gate) Flush() {
 	g.mu.Lock()
+	g.number()
 	for _, r := range g.open {
 		g.ended = append(g.ended, r)
 	}

@@ -3,6 +3,7 @@ package testbed
 import (
 	"context"
 	"net"
+	"slices"
 	"time"
 )
 
@@ -25,14 +26,14 @@ func (g *Gate) PauseClient(client int) (Undo, error) {
 		if len(cl.pauses) == 0 {
 			cl.pausedAt = time.Now()
 		}
-		cl.pauses[p] = true
+		cl.pauses = append(cl.pauses, p)
 		cl.changed()
 	}
 	return func(context.Context) (int, error) {
 		g.mu.Lock()
 		var leaving []net.Conn
-		if cl.pauses[p] {
-			delete(cl.pauses, p)
+		if at := slices.Index(cl.pauses, p); at >= 0 {
+			cl.pauses = slices.Delete(cl.pauses, at, at+1)
 			if len(cl.pauses) == 0 {
 				leaving = cl.resumed()
 			}
@@ -53,8 +54,8 @@ func (cl *gateClient) resumed() (leaving []net.Conn) {
 	now := time.Now()
 	staying := cl.conns[:0:0]
 	for _, c := range cl.conns {
-		c.readBy.shift(cl.pausedAt, now)
-		c.writeBy.shift(cl.pausedAt, now)
+		c.readBy.shift(cl.pausedAt, now.Add(c.gate.staggered(waiter{cl, c, reading})))
+		c.writeBy.shift(cl.pausedAt, now.Add(c.gate.staggered(waiter{cl, c, writing})))
 		if c.closed {
 			leaving = append(leaving, c.inner)
 		} else {
@@ -77,7 +78,7 @@ func (g *Gate) CrashClient(client int) error {
 		return err
 	}
 	cl.crashed = true
-	clear(cl.pauses)
+	cl.pauses = nil
 	for _, c := range cl.conns {
 		c.clientEnded()
 	}

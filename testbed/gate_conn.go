@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"os"
@@ -20,12 +21,12 @@ type Conn struct {
 	gate   *Gate
 	client *gateClient
 	node   string
+	number int // among the client's dials of that node, from 1
 	inner  net.Conn
 	ended  chan struct{} // closed by Close
 	writer chan struct{} // a lock that may be held for long
 
 	// Gate.mu guards the rest, but for out.
-	number   int
 	out      []byte // held by writer: the beginning of a command
 	in       []byte // replies that the client may read
 	inErr    error  // why there will be no more
@@ -39,12 +40,20 @@ type Conn struct {
 	nodeDone bool
 }
 
-func newConn(g *Gate, cl *gateClient, node string) *Conn {
+func newConn(g *Gate, cl *gateClient, node string, number int) *Conn {
 	return &Conn{
-		gate: g, client: cl, node: node,
+		gate: g, client: cl, node: node, number: number,
 		ended: make(chan struct{}), writer: make(chan struct{}, 1), wake: make(chan struct{}),
 		records: map[int]*record{},
 	}
+}
+
+// Number is the connection's number as in history.Command.Conn: among all dials
+// of its client to its node, from 1.
+func (c *Conn) Number() int { return c.number }
+
+func (c *Conn) compare(other *Conn) int {
+	return cmp.Or(cmp.Compare(c.node, other.node), cmp.Compare(c.number, other.number))
 }
 
 func (c *Conn) changed() {
@@ -75,13 +84,17 @@ func (c *Conn) wait(d deadline) {
 func (c *Conn) Read(p []byte) (int, error) {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
-	for {
-		frozen := len(c.client.pauses) > 0
+	for waited, held := false, false; ; waited = true {
+		if c.gate.closed && waited || held && len(c.client.pauses) == 0 {
+			c.gate.asleep(waiter{c.client, c, reading})
+			held = len(c.client.pauses) > 0
+		}
 		switch {
 		case c.closed || c.gate.closed:
 			return 0, net.ErrClosed
-		case frozen:
+		case len(c.client.pauses) > 0:
 			c.wait(deadline{})
+			held = true
 			continue
 		case len(c.in) > 0 && !c.client.crashed:
 			n := copy(p, c.in)
@@ -103,7 +116,11 @@ func (c *Conn) Write(p []byte) (int, error) {
 	case c.writer <- struct{}{}:
 		defer func() { <-c.writer }()
 	case <-c.ended:
+	}
+	select {
+	case <-c.ended: // whichever of both was chosen
 		return 0, net.ErrClosed
+	default:
 	}
 	c.out = append(c.out, p...)
 	for {
@@ -134,7 +151,7 @@ func (c *Conn) send(m Message) error {
 	}
 	cmd := c.count(args)
 	if cmd.N > 0 {
-		c.gate.reach(cmd, Before)
+		c.gate.reach(cmd, Before, waiter{c.client, c, writing})
 		if err := c.mayWrite(); err != nil {
 			return err
 		}
@@ -148,7 +165,7 @@ func (c *Conn) send(m Message) error {
 	}
 	c.gate.mu.Lock()
 	if err == nil && cmd.N > 0 {
-		c.gate.reach(sent.Command, Sent)
+		c.gate.reach(sent.Command, Sent, waiter{c.client, c, writing})
 	}
 	sent.leaving = false
 	c.changed()
@@ -178,7 +195,7 @@ func (c *Conn) count(args []history.Bytes) history.Command {
 // deadline. mu is held on entry and return.
 func (c *Conn) mayWrite() error {
 	for {
-		c.gate.pass(c.client, c.ended)
+		c.gate.pass(waiter{c.client, c, writing}, c.ended)
 		switch {
 		case c.closed || c.gate.closed:
 			return net.ErrClosed
@@ -188,6 +205,9 @@ func (c *Conn) mayWrite() error {
 			return os.ErrDeadlineExceeded
 		}
 		c.wait(c.writeBy)
+		if c.gate.closed {
+			c.gate.asleep(waiter{c.client, c, writing})
+		}
 	}
 }
 
@@ -223,10 +243,10 @@ func (c *Conn) receive(m Message) {
 	if answered != nil && !lost() {
 		answered.Reply = m.Compact()
 		if answered.N > 0 {
-			c.gate.reach(answered.Command, Replied)
+			c.gate.reach(answered.Command, Replied, waiter{c.client, c, receiving})
 		}
 	}
-	c.gate.pass(c.client, c.ended)
+	c.gate.pass(waiter{c.client, c, receiving}, c.ended)
 	if lost() {
 		return
 	}

@@ -10,21 +10,76 @@ import (
 // record is a command that was sent. Gate.mu guards it.
 type record struct {
 	history.Command
-	number     int  // on its connection, from 1, handshakes included
-	leaving    bool // Sent points are not through yet
-	clientDone bool // replied, or the client's end of the connection has ended
+	number     int    // on its connection, from 1, handshakes included
+	sentTo     string // the node that it was sent to, whichever served it
+	leaving    bool   // Sent points are not through yet
+	clientDone bool   // replied, or the client's end of the connection has ended
 	served     bool
+	ended      bool // nothing more will be learnt
 }
 
 // log begins the record of a command that is about to be sent. mu is held.
 func (c *Conn) log(cmd history.Command) *record {
 	g := c.gate
-	cmd.Index, cmd.Sent = g.index, g.clock()
-	g.index++
-	r := &record{Command: cmd, number: c.replies.Sent(cmd.Args), leaving: true}
+	cmd.Sent = g.clock()
+	r := &record{Command: cmd, number: c.replies.Sent(cmd.Args), sentTo: c.node, leaving: true}
 	c.records[r.number] = r
-	g.open[r.Index] = r
+	g.fresh = append(g.fresh, r)
+	if !g.ordered {
+		g.number()
+	}
 	return r
+}
+
+// number gives the fresh commands their indices, in an order that does not
+// depend on who came first at one instant. mu is held.
+func (g *Gate) number() {
+	if len(g.fresh) > 1 {
+		slices.SortFunc(g.fresh, func(a, b *record) int {
+			return cmp.Or(cmp.Compare(a.Sent, b.Sent), cmp.Compare(a.Client, b.Client),
+				cmp.Compare(a.sentTo, b.sentTo), cmp.Compare(a.Conn, b.Conn), cmp.Compare(a.number, b.number))
+		})
+		countAnew(g.fresh)
+	}
+	for _, r := range g.fresh {
+		r.Index = g.index
+		g.index++
+		if !r.ended {
+			g.open[r.Index] = r
+		}
+	}
+	clear(g.fresh)
+	g.fresh = g.fresh[:0]
+}
+
+// countAnew lets the numbers in the step of sorted commands that a client sent to
+// one node at one instant follow their order, too.
+func countAnew(sorted []*record) {
+	for i, a := range sorted {
+		for _, b := range sorted[i+1:] {
+			if a.Sent != b.Sent || a.Client != b.Client || a.sentTo != b.sentTo {
+				break
+			}
+			if b.N > 0 && b.N < a.N && a.Phase == b.Phase {
+				a.N, b.N = b.N, a.N
+			}
+		}
+	}
+}
+
+// Number gives an index to the commands that were sent since its last call, in
+// the order of the time, the client, the node, the connection and the command's
+// number on it, N in the same order, and passes on those that have ended. It is for a gate that is
+// Ordered, and to be called when all that could send at this instant has: in a
+// bubble, when everything but the caller is blocked.
+func (g *Gate) Number() {
+	g.mu.Lock()
+	g.number()
+	some := len(g.ended) > 0
+	g.mu.Unlock()
+	if some && g.ordered {
+		g.passOn()
+	}
 }
 
 // settle passes the record on if nothing more will be learnt. mu is held.
@@ -32,6 +87,7 @@ func (c *Conn) settle(r *record) {
 	if !r.clientDone || c.observed && !r.served && !c.nodeDone {
 		return
 	}
+	r.ended = true
 	delete(c.records, r.number)
 	delete(c.gate.open, r.Index)
 	c.gate.ended = append(c.gate.ended, r)
@@ -58,7 +114,7 @@ func (c *Conn) numbers() []int {
 
 // unlock releases mu and passes on the commands that have ended.
 func (g *Gate) unlock() {
-	some := len(g.ended) > 0 && !g.flushed
+	some := len(g.ended) > 0 && !g.flushed && !g.ordered
 	g.mu.Unlock()
 	if some {
 		g.passOn()
@@ -66,13 +122,17 @@ func (g *Gate) unlock() {
 }
 
 // passOn passes on the commands that have ended, in the order in which they
-// did, whoever calls it first.
+// did, whoever calls it first, or in the order of their index.
 func (g *Gate) passOn() {
 	g.passing.Lock()
 	defer g.passing.Unlock()
 	g.mu.Lock()
 	ended := g.ended
 	g.ended = nil
+	if g.ordered {
+		g.number()
+		slices.SortFunc(ended, func(a, b *record) int { return cmp.Compare(a.Index, b.Index) })
+	}
 	g.mu.Unlock()
 	for _, r := range ended {
 		g.commands(r.Command)
@@ -80,7 +140,8 @@ func (g *Gate) passOn() {
 }
 
 // Outstanding returns the commands that were sent and of which more may still
-// be learnt, in the order of their index.
+// be learnt, in the order of their index. Those that have none yet are left out:
+// theirs will be Next or more.
 func (g *Gate) Outstanding() []history.Command {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -92,7 +153,7 @@ func (g *Gate) Outstanding() []history.Command {
 	return open
 }
 
-// Next is the index that the next command will have.
+// Next is the index that the next command to get one will have.
 func (g *Gate) Next() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

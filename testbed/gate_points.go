@@ -43,7 +43,11 @@ func (g *Gate) At(p Point, do func(Hit)) (cancel func()) {
 // reach runs what was asked for at a place in the protocol: the side w of a
 // command, or a step's beginning for a command without arguments. mu is held on
 // entry and return, but not meanwhile.
-func (g *Gate) reach(cmd history.Command, w When) {
+func (g *Gate) reach(cmd history.Command, w When, who waiter) {
+	if !g.awaited(cmd, w) {
+		return
+	}
+	g.asleep(who) // others that come at this instant have gone on when the function runs
 	now := g.clock()
 	var due []*armed
 	g.armed = slices.DeleteFunc(g.armed, func(a *armed) bool {
@@ -62,10 +66,18 @@ func (g *Gate) reach(cmd history.Command, w When) {
 		return
 	}
 	g.mu.Unlock()
-	defer g.mu.Lock()
 	for _, a := range due {
 		a.run(Hit{Point: a.point, Time: now, Command: cmd})
 	}
+	g.mu.Lock()
+	g.asleep(who) // whom the function woke has gone on before
+}
+
+// awaited says whether anybody looks at that place of the protocol. mu is held.
+func (g *Gate) awaited(cmd history.Command, w When) bool {
+	return slices.ContainsFunc(g.armed, func(a *armed) bool {
+		return a.point.at(cmd, w) && g.clock() >= a.point.After
+	})
 }
 
 func (a *armed) run(h Hit) {

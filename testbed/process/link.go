@@ -32,11 +32,17 @@ type link struct {
 
 	mu     sync.Mutex
 	target *node
-	names  []string // of all nodes it ever led to
-	pairs  []*pair  // in the order of dialling
-	made   int      // connections, ever
-	before int      // of these, before it led to target
-	resets *resets  // fault in force
+	names  []string      // of all nodes it ever led to
+	pairs  []*pair       // in the order of dialling
+	made   int           // connections, ever
+	places map[known]int // of connections among all that were made, from 1
+	resets *resets       // fault in force
+}
+
+// known is how commands know a connection.
+type known struct {
+	node string
+	conn int
 }
 
 // newLink opens the way from a client to a node.
@@ -47,6 +53,7 @@ func newLink(p *proxies, gate *testbed.Gate, client int, target *node) (*link, e
 	}
 	l := &link{
 		client: client, gate: gate, tap: tap, target: target, names: []string{target.name},
+		places:   map[known]int{},
 		dialling: make(chan struct{}, 1), accepted: make(chan net.Conn), closed: make(chan struct{}),
 	}
 	if l.proxy, err = p.open(fmt.Sprintf("c%d-%s", client, target.name), tap.Addr().String()); err != nil {
@@ -81,16 +88,18 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 	l.mu.Lock()
 	name := l.target.name
 	l.mu.Unlock()
-	c, err := l.gate.Dial(ctx, l.client, name, l.connect)
+	c, err := l.gate.Dial(ctx, l.client, name, func(ctx context.Context, gc *testbed.Conn) (net.Conn, error) {
+		return l.connect(ctx, gc, name)
+	})
 	if err != nil {
 		return nil, err // not a nil *Conn
 	}
 	return c, nil
 }
 
-// connect makes both halves of a connection below the gate: client to proxy, and
-// tap to node.
-func (l *link) connect(ctx context.Context, gc *testbed.Conn) (net.Conn, error) {
+// connect makes both halves of a connection below the gate, where the node has
+// that name: client to proxy, and tap to node.
+func (l *link) connect(ctx context.Context, gc *testbed.Conn, name string) (net.Conn, error) {
 	select {
 	case l.dialling <- struct{}{}:
 		defer func() { <-l.dialling }()
@@ -113,7 +122,7 @@ func (l *link) connect(ctx context.Context, gc *testbed.Conn) (net.Conn, error) 
 	}
 	select {
 	case far := <-l.accepted:
-		return l.pair(gc, near.(*net.TCPConn), far, target), nil
+		return l.pair(gc, name, near.(*net.TCPConn), far, target), nil
 	case <-l.closed:
 		near.Close()
 		return nil, net.ErrClosed
@@ -132,7 +141,7 @@ func refuse(ctx context.Context) error {
 }
 
 // pair starts serving a new connection. l.dialling is held.
-func (l *link) pair(gc *testbed.Conn, near *net.TCPConn, far net.Conn, target *node) net.Conn {
+func (l *link) pair(gc *testbed.Conn, name string, near *net.TCPConn, far net.Conn, target *node) net.Conn {
 	p := &pair{gate: gc, far: far.(*net.TCPConn), node: target, broken: make(chan struct{})}
 	p.near = &nearEnd{TCPConn: near, gone: l.draining.done}
 	l.draining.add()
@@ -140,6 +149,7 @@ func (l *link) pair(gc *testbed.Conn, near *net.TCPConn, far net.Conn, target *n
 	l.mu.Lock()
 	l.pairs = append(l.pairs, p)
 	l.made++
+	l.places[known{name, gc.Number()}] = l.made
 	p.near.resets = l.resets
 	l.mu.Unlock()
 	l.serving.Go(func() {
@@ -158,7 +168,6 @@ func (l *link) retarget(to *node) {
 	defer func() { <-l.dialling }()
 	l.mu.Lock()
 	l.target = to
-	l.before = l.made
 	l.names = append(l.names, to.name)
 	pairs := slices.Clone(l.pairs)
 	l.mu.Unlock()
@@ -168,11 +177,11 @@ func (l *link) retarget(to *node) {
 }
 
 // number is the place, among all connections ever made, of the one that
-// commands to the present node know by conn.
-func (l *link) number(conn int) int {
+// commands to that node know by conn; 0 if there is none.
+func (l *link) number(node string, conn int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.before + conn
+	return l.places[known{node, conn}]
 }
 
 // leadsTo says whether the link is the client's way to the node of that name: now,

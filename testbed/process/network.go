@@ -102,7 +102,7 @@ func (e *env) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (test
 	if err != nil {
 		return nil, err
 	}
-	one := of.number(l.Conn)
+	one := of.number(l.To, l.Conn)
 	return e.shut(l, d, func(v *valve) func() { return v.holdOne(one) })
 }
 
