@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 )
 
-// sampleMatrix has 20 recipes and 14 faults with every verdict there is.
+// sampleMatrix has 20 recipes and 18 faults with every verdict there is.
 func sampleMatrix() campaign.Matrix {
 	recipes := []string{
 		"exists-set", "getset", "lua-setnx-expire", "lua-setnx-expire-owner", "redisson", "redlock", "redlock-naive",

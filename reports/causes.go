@@ -49,8 +49,8 @@ var causeTexts = []causeText{
 	{
 		Cause:      "server-lost-key",
 		Title:      "Redis lost a key that it had acknowledged",
-		Assumption: "an acknowledged key survives the loss of its node",
-		Prevention: fencing + "; waiting for replicas (WAIT), appendfsync always, or keeping a restarted node away for a lease time make it rarer",
+		Assumption: "Redis keeps a key that it has acknowledged",
+		Prevention: fencing + "; waiting for replicas (WAIT), appendfsync always, keeping a restarted node away for a lease time, or a maxmemory-policy of noeviction make it rarer",
 	},
 	{
 		Cause:      "server-clock",

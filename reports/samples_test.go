@@ -22,8 +22,12 @@ var testGlossary = glossary{
 		{Name: "node-pause", Doc: "Redis freezes", Color: "#00796b"},
 		{Name: "node-restart", Doc: "Redis is killed and restarted", Color: "#388e3c"},
 		{Name: "failover", Doc: "a replica is promoted", Color: "#c2185b"},
+		{Name: "split-brain", Doc: "the old primary lives on with some clients", Color: "#880e4f"},
 		{Name: "client-skew", Doc: "one client's wall clock is off", Color: "#afb42b"},
+		{Name: "node-clock", Doc: "a node's wall clock jumps", Color: "#827717"},
 		{Name: "script-flush", Doc: "SCRIPT FLUSH between calls", Color: "#455a64"},
+		{Name: "eviction", Doc: "memory pressure makes a node evict its keys", Color: "#6d4c41"},
+		{Name: "chaos", Doc: "a seeded mix of what testbed and topology allow", Color: "#212121"},
 	},
 	Oracles: []named{
 		{Name: "exclusion", Doc: "no two believed holds of one lock overlap"},
@@ -41,6 +45,7 @@ func sampleTrials() []sampleTrial {
 	return []sampleTrial{
 		race(), foreignDelete(), foreignRenewal(), renewalFailed(), leaseOutlived(), serverLostKey(),
 		clientClock(), noExpiry(), lateCommand(), orphanedKey(), readWrite(), quorum(), unclassified(),
+		evicted(), nodeClock(), splitInTwo(), deadlocked(),
 	}
 }
 

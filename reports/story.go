@@ -177,6 +177,12 @@ func faultBeats(e history.Evidence, f focus) []beat {
 		}
 		out = append(out, beat{At: w.From, Text: text, Weight: part})
 	}
+	for _, s := range splitsOf(e.Ops) {
+		if s.from <= f.Finding.To && (s.to == 0 || s.to >= f.Start) {
+			text := fmt.Sprintf("%s %s moved to %s at %s, a second primary beside the old one", list(s.clients), was(s.clients), s.node, instant(s.from))
+			out = append(out, beat{At: s.from, Text: text, Weight: part})
+		}
+	}
 	for _, op := range e.Ops {
 		if op.Process != history.Nemesis || op.Time > f.Finding.To || op.Window != nil || covered(op, f.wins) {
 			continue
@@ -188,10 +194,20 @@ func faultBeats(e history.Evidence, f focus) []beat {
 	return out
 }
 
-// covered says whether a window that hit something tells a client's event already.
+// covered says whether something else tells an event already: a window that hit
+// a client or evicted keys, or the one sentence about a split.
 func covered(op history.Op, wins []faultWindow) bool {
-	return op.Client >= 0 && slices.ContainsFunc(wins, func(w faultWindow) bool {
-		return w.Hits > 0 && w.Evidence != "" && w.From <= op.Time && op.Time <= w.To && w.aims(fmt.Sprintf("c%d", op.Client))
+	struck := op.Node
+	switch {
+	case op.F == history.FSplit:
+		return true
+	case op.Client >= 0:
+		struck = fmt.Sprintf("c%d", op.Client)
+	case op.F != history.FEvict:
+		return false
+	}
+	return slices.ContainsFunc(wins, func(w faultWindow) bool {
+		return w.Hits > 0 && w.Evidence != "" && w.From <= op.Time && op.Time <= w.To && w.aims(struck)
 	})
 }
 
@@ -226,6 +242,13 @@ func eventWords(op history.Op) string {
 		return fmt.Sprintf("the trial ended%s in a %s (%s)", at, op.F, firstLine(op.Error))
 	}
 	return ""
+}
+
+func was(names []string) string {
+	if len(names) == 1 {
+		return "was"
+	}
+	return "were"
 }
 
 func keyNames(keys []history.KeyState) string {
