@@ -1,8 +1,169 @@
-// Package node is a Redis node for the simulation: miniredis without its
-// network, its goroutines and its clock.
+// Package node is a Redis node for the simulation: the data types of miniredis
+// without its network, its goroutines and its clock. Around them stands what
+// miniredis lacks or does differently from Redis 7.0: expiry by absolute
+// deadlines, scripts on one Lua state, publish and subscribe, client tracking,
+// transactions, read-only replicas, snapshots.
+//
+// A node does nothing by itself: it runs one command at a time, at the time that
+// the caller says, and the same calls after New or Reset give the same bytes.
 package node
 
 import (
-	_ "github.com/alicebob/miniredis/v2" // until the node is built
-	_ "github.com/yuin/gopher-lua"
+	"bufio"
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/lockstorm/lockstorm/history"
 )
+
+// Version is the Redis that a node imitates and claims to be.
+const Version = "7.0.15"
+
+// Node is one simulated Redis node. It is not for concurrent use.
+type Node struct {
+	types  *server.Server     // miniredis, for the commands of the data types
+	db     *miniredis.RedisDB // its only database
+	store  *miniredis.Miniredis
+	peer   *server.Peer // writes to out
+	writer *bufio.Writer
+
+	now   time.Time
+	nowMs int64 // what keys' lives are measured by, like Redis: whole milliseconds
+
+	keys     keyspace
+	readOnly bool
+	writes   uint64
+
+	sessions []*Session // open ones, by number
+	lastID   int
+	channels subscriptions
+	patterns subscriptions
+	tracking tracking
+	watched  map[string][]*Session
+
+	lua scripting
+
+	current *Session // whose command runs
+	out     []byte   // the reply being written
+	resp3   bool     // its protocol
+	pushes  []Push
+}
+
+// Push is a message for a session that did not ask for it with this command: a
+// published message or an invalidation.
+type Push struct {
+	To      *Session
+	Message []byte
+}
+
+// New makes a node. It takes long compared with everything else that nodes do:
+// make it once, outside any bubble, and Reset it.
+func New() (*Node, error) {
+	n := &Node{store: miniredis.NewMiniRedis()}
+	// Dialling starts miniredis without a listener. The connection is not used.
+	conn, err := n.store.Dial()
+	if err != nil {
+		return nil, fmt.Errorf("start miniredis: %w", err)
+	}
+	n.types = n.store.Server()
+	if err := conn.Close(); err != nil {
+		return nil, fmt.Errorf("close miniredis's connection: %w", err)
+	}
+	n.types.Close()                  // waits for the connection's goroutines; commands go on working
+	n.store.SetTime(time.Unix(0, 0)) // it is never asked for the time; this saves it from looking at the clock
+	n.db = n.store.DB(0)
+	n.writer = bufio.NewWriter((*replyWriter)(n))
+	n.peer = server.NewPeer(n.writer)
+	n.Reset()
+	return n, nil
+}
+
+// Reset makes the node as New returned it: no keys, scripts, sessions; writable.
+// Sessions of before must not be used any more.
+func (n *Node) Reset() {
+	n.db.FlushDB()
+	n.store.Seed(1)
+	n.now, n.nowMs = time.Time{}, 0
+	n.keys.clear()
+	n.readOnly, n.writes = false, 0
+	n.sessions, n.lastID = nil, 0
+	n.lua.random = seedOfRandom
+	n.forget()
+	n.out, n.resp3, n.pushes = n.out[:0], false, nil
+}
+
+// forget drops what a node has besides its data.
+func (n *Node) forget() {
+	n.channels, n.patterns = subscriptions{}, subscriptions{}
+	n.tracking = tracking{}
+	n.watched = map[string][]*Session{}
+	n.lua.flush()
+}
+
+// Restarted forgets what a restart of the process loses besides the data:
+// scripts, and of the sessions, whose connections it breaks, all state.
+func (n *Node) Restarted() {
+	for _, s := range n.sessions {
+		s.reset()
+	}
+	n.lua.random = seedOfRandom
+	n.forget()
+}
+
+// SetReadOnly makes the node a replica, which refuses clients' writes and deletes
+// no expired keys (it reads them as gone), or makes it a primary.
+func (n *Node) SetReadOnly(on bool) {
+	n.readOnly = on
+}
+
+// Writes grows whenever a command, an expiry or an eviction may have changed data.
+func (n *Node) Writes() uint64 { return n.writes }
+
+// FlushScripts empties the script cache and returns how many scripts it held.
+func (n *Node) FlushScripts() int {
+	scripts := len(n.lua.scripts)
+	n.lua.flush()
+	return scripts
+}
+
+// Keys lists what is on the node at now, sorted by key.
+func (n *Node) Keys(now time.Time) []history.KeyState {
+	n.tick(now)
+	var states []history.KeyState
+	for _, key := range n.db.Keys() {
+		states = append(states, n.entry(key).state(n.nowMs))
+	}
+	return states
+}
+
+// Evict deletes all keys, as an allkeys policy of maxmemory would, and returns
+// them as they were, sorted by key. Pushes that tell tracking clients so are
+// returned by the next command of any session.
+func (n *Node) Evict(now time.Time) []history.KeyState {
+	states := n.Keys(now)
+	for _, k := range states {
+		n.remove(k.Key)
+	}
+	return states
+}
+
+// tick moves the node's clock, which may go back, and expires keys.
+func (n *Node) tick(now time.Time) {
+	n.now, n.nowMs = now, now.UnixMilli()
+	n.expire()
+}
+
+// takePushes returns the messages that have accumulated, by session.
+func (n *Node) takePushes() []Push {
+	pushes := n.pushes
+	n.pushes = nil
+	if len(pushes) > 1 {
+		slices.SortStableFunc(pushes, func(a, b Push) int { return cmp.Compare(a.To.id, b.To.id) })
+	}
+	return pushes
+}

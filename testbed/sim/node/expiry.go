@@ -1,0 +1,116 @@
+package node
+
+import (
+	"maps"
+	"math"
+	"slices"
+)
+
+// keyspace is what the node knows of keys beside miniredis, which holds their
+// values and knows nothing of their lives.
+type keyspace struct {
+	deadlines map[string]int64  // when keys expire: Unix milliseconds of the node's clock
+	earliest  int64             // no deadline is earlier
+	hidden    map[string]*entry // expired keys of a replica, which only its primary may delete
+	entries   map[string]*entry // what untouched keys looked like in the last snapshot
+}
+
+func (k *keyspace) clear() {
+	*k = keyspace{
+		deadlines: map[string]int64{},
+		earliest:  math.MaxInt64,
+		hidden:    map[string]*entry{},
+		entries:   map[string]*entry{},
+	}
+}
+
+func (k *keyspace) setDeadline(key string, ms int64) {
+	k.deadlines[key] = ms
+	k.earliest = min(k.earliest, ms)
+}
+
+// expire takes the keys away whose deadline has passed. A key lives through its
+// deadline's millisecond, as in Redis.
+func (n *Node) expire() {
+	if len(n.keys.hidden) > 0 {
+		n.unhide()
+	}
+	if n.nowMs <= n.keys.earliest {
+		return
+	}
+	var gone []string
+	earliest := int64(math.MaxInt64)
+	for key, ms := range n.keys.deadlines {
+		if ms < n.nowMs {
+			gone = append(gone, key)
+		} else {
+			earliest = min(earliest, ms)
+		}
+	}
+	slices.Sort(gone)
+	for _, key := range gone {
+		if n.readOnly {
+			n.hide(key)
+		} else {
+			n.remove(key)
+		}
+	}
+	n.keys.earliest = earliest
+}
+
+// hide takes an expired key out of a replica's sight.
+func (n *Node) hide(key string) {
+	n.keys.hidden[key] = n.entry(key)
+	n.db.Del(key)
+	delete(n.keys.deadlines, key)
+	delete(n.keys.entries, key)
+	n.touchWatched(key)
+}
+
+// unhide brings back hidden keys that a clock going back has revived, and deletes
+// the others once the node is no replica any more.
+func (n *Node) unhide() {
+	for _, key := range slices.Sorted(maps.Keys(n.keys.hidden)) {
+		e := n.keys.hidden[key]
+		switch {
+		case n.nowMs <= e.deadline:
+			n.restore(e)
+		case n.readOnly:
+			continue
+		default:
+			n.writes++
+			n.invalidate(key)
+		}
+		delete(n.keys.hidden, key)
+	}
+}
+
+// remove deletes a key.
+func (n *Node) remove(key string) bool {
+	if !n.db.Del(key) {
+		return false
+	}
+	n.touch(key)
+	return true
+}
+
+// touch accounts for a change of a key, or its end.
+func (n *Node) touch(key string) {
+	n.writes++
+	delete(n.keys.entries, key)
+	if !n.db.Exists(key) {
+		delete(n.keys.deadlines, key)
+	}
+	n.touchWatched(key)
+	n.invalidate(key)
+}
+
+// live sets a key's end, in Unix milliseconds of the node's clock.
+func (n *Node) live(key string, ms int64) {
+	n.keys.setDeadline(key, ms)
+	if ms < n.nowMs {
+		n.remove(key)
+		return
+	}
+	n.touch(key)
+}

@@ -1,0 +1,105 @@
+package node
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/parse"
+)
+
+// chunkName is what Redis calls scripts in errors.
+const chunkName = "user_script"
+
+func sha1hex(s string) string {
+	sum := sha1.Sum([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// compile returns the script, from memory if it can.
+func (l *scripting) compile(source string) *script {
+	if sc := l.compiled[source]; sc != nil {
+		return sc
+	}
+	if l.compiled == nil || len(l.compiled) >= maxCompiled {
+		l.compiled = map[string]*script{}
+	}
+	sc := &script{sha: sha1hex(source), source: source}
+	sc.refused = sc.build()
+	l.compiled[source] = sc
+	return sc
+}
+
+// build compiles the source, or says why it cannot.
+func (sc *script) build() (refused string) {
+	body := sc.source
+	if strings.HasPrefix(body, "#!") {
+		first, rest, _ := strings.Cut(body, "\n")
+		if refused = sc.shebang(first); refused != "" {
+			return refused
+		}
+		body = "\n" + rest // keeps the lines' numbers
+	}
+	chunk, err := parse.Parse(strings.NewReader(body), chunkName)
+	if err == nil {
+		sc.proto, err = lua.Compile(chunk, chunkName)
+	}
+	if err != nil {
+		return "ERR Error compiling script (new function): " + strings.Join(strings.Fields(err.Error()), " ")
+	}
+	sc.harmless = true
+	sc.inspect(sc.proto)
+	return ""
+}
+
+// shebang reads the first line: #!lua flags=a,b.
+func (sc *script) shebang(line string) (refused string) {
+	words := strings.Fields(line)
+	if words[0] != "#!lua" {
+		return "ERR Unexpected engine in script shebang: " + words[0]
+	}
+	sc.flagged = true
+	for _, word := range words[1:] {
+		flags, ok := strings.CutPrefix(word, "flags=")
+		if !ok {
+			return "ERR Unknown lua shebang option: " + word
+		}
+		for _, flag := range strings.Split(flags, ",") {
+			switch flag {
+			case "no-writes":
+				sc.noWrites = true
+			case "", "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys":
+			default:
+				return "ERR Unexpected flag in script shebang: " + flag
+			}
+		}
+	}
+	return ""
+}
+
+// harmlessGlobals give no way to change what outlives a script.
+var harmlessGlobals = []string{
+	"ARGV", "KEYS", "assert", "cjson", "error", "ipairs", "math", "next", "pairs", "pcall", "redis", "select",
+	"string", "tonumber", "tostring", "type", "unpack",
+}
+
+// inspect looks for instructions that change tables or globals. Most scripts of
+// locks have none, and then nobody needs to look afterwards what they did.
+func (sc *script) inspect(p *lua.FunctionProto) {
+	for _, instruction := range p.Code {
+		switch int(instruction >> 26) {
+		case lua.OP_SETGLOBAL:
+			sc.assigns, sc.harmless = true, false
+		case lua.OP_SETTABLE, lua.OP_SETTABLEKS:
+			sc.harmless = false
+		case lua.OP_GETGLOBAL:
+			name := p.Constants[instruction&0x3ffff].String()
+			sc.harmless = sc.harmless && slices.Contains(harmlessGlobals, name)
+		}
+	}
+	for _, inner := range p.FunctionPrototypes {
+		sc.inspect(inner)
+	}
+}

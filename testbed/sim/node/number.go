@@ -1,0 +1,68 @@
+package node
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// parseInt reads an integer as strictly as Redis does: no plus sign, no leading
+// zeros, no spaces.
+func parseInt(s string) (int64, bool) {
+	digits := s
+	if s != "" && s[0] == '-' {
+		digits = s[1:]
+	}
+	if digits == "" || digits[0] < '0' || digits[0] > '9' || digits[0] == '0' && s != "0" {
+		return 0, false
+	}
+	v, err := strconv.ParseInt(s, 10, 64)
+	return v, err == nil
+}
+
+const (
+	notInteger = "ERR value is not an integer or out of range"
+	syntax     = "ERR syntax error"
+	wrongType  = "WRONGTYPE Operation against a key holding the wrong kind of value"
+	noSuchKey  = "ERR no such key"
+)
+
+func invalidExpire(name string) string { return "ERR invalid expire time in '" + name + "' command" }
+
+// formatNumber is C's %.<digits>g.
+func formatNumber(v float64, digits int) string {
+	switch {
+	case math.IsNaN(v):
+		if math.Signbit(v) {
+			return "-nan"
+		}
+		return "nan"
+	case math.IsInf(v, 1):
+		return "inf"
+	case math.IsInf(v, -1):
+		return "-inf"
+	case v == math.Trunc(v) && math.Abs(v) < 1e14 && (v != 0 || !math.Signbit(v)):
+		return strconv.FormatInt(int64(v), 10)
+	}
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', digits-1, 64), "e")
+	power, _ := strconv.Atoi(exponent)
+	if power >= -4 && power < digits {
+		return trimZeros(strconv.FormatFloat(v, 'f', digits-1-power, 64))
+	}
+	return trimZeros(mantissa) + "e" + exponent
+}
+
+func trimZeros(s string) string {
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// truncate converts to an integer as C does on the machines that Redis runs on.
+func truncate(v float64) int64 {
+	if math.IsNaN(v) || v >= math.MaxInt64 || v < math.MinInt64 {
+		return math.MinInt64
+	}
+	return int64(v)
+}

@@ -1,0 +1,91 @@
+package node
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+)
+
+// run executes a command that has been checked.
+func (n *Node) run(s *Session, c *command, args []string) {
+	if c.run != nil {
+		c.run(n, s, args)
+	} else {
+		n.runTyped(c, args)
+	}
+	if s.track.on && !s.track.bcast && c.is(readonly) {
+		n.remember(s, c.keys(args))
+	}
+}
+
+// runTyped has miniredis run a command, and accounts for what it changed.
+func (n *Node) runTyped(c *command, args []string) {
+	mark := len(n.out)
+	n.dispatch(args)
+	if c.is(unordered) {
+		sortBulks(n.out[mark:])
+	}
+	if !c.is(write) || n.nothingChanged(c, mark) {
+		return
+	}
+	for _, key := range c.written(args) {
+		if c.is(overwrites) {
+			delete(n.keys.deadlines, key)
+		}
+		n.touch(key)
+	}
+}
+
+// nothingChanged tells by its reply that a writing command wrote nothing.
+func (n *Node) nothingChanged(c *command, mark int) bool {
+	reply := n.out[mark:]
+	switch reply[0] {
+	case '-', '_':
+		return true
+	case '$':
+		return bytes.HasPrefix(reply, []byte("$-1"))
+	case '*':
+		return bytes.HasPrefix(reply, []byte("*-1")) || bytes.HasPrefix(reply, []byte("*0"))
+	case ':':
+		return c.is(zeroIsNothing) && bytes.Equal(reply, []byte(":0\r\n"))
+	}
+	return false
+}
+
+// dispatch runs a command on miniredis, whose panics become errors.
+func (n *Node) dispatch(args []string) {
+	mark := len(n.out)
+	defer func() {
+		if p := recover(); p != nil {
+			// Whether miniredis held its lock or not, now it does not.
+			n.store.TryLock()
+			n.store.Unlock()
+			n.writer.Reset((*replyWriter)(n))
+			n.out = n.out[:mark]
+			n.fail(fmt.Sprintf("ERR the simulated node failed at '%s': %v", args[0], p))
+		}
+	}()
+	n.peer.Resp3 = n.resp3
+	n.types.Dispatch(n.peer, args)
+	_ = n.writer.Flush() // never fails: it appends to out
+}
+
+// sortBulks sorts the elements of a reply that is a flat set or array.
+func sortBulks(reply []byte) {
+	if reply[0] == '-' {
+		return
+	}
+	body := reply[bytes.IndexByte(reply, '\n')+1:]
+	var elements [][]byte
+	for rest := body; len(rest) > 0; {
+		head := bytes.IndexByte(rest, '\n') + 1
+		length, _ := parseInt(string(rest[1 : head-2]))
+		end := head + int(length) + 2
+		elements = append(elements, bytes.Clone(rest[:end]))
+		rest = rest[end:]
+	}
+	slices.SortFunc(elements, func(a, b []byte) int {
+		return bytes.Compare(a[bytes.IndexByte(a, '\n'):], b[bytes.IndexByte(b, '\n'):])
+	})
+	copy(body, bytes.Join(elements, nil))
+}

@@ -1,0 +1,131 @@
+package node
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Session is the node's side of a client connection.
+type Session struct {
+	node  *Node
+	id    int
+	name  string
+	resp3 bool
+
+	subscribed  map[string]bool // channels
+	psubscribed map[string]bool // patterns
+
+	queue   [][]string // commands since MULTI
+	inMulti bool
+	aborted bool // a queued command was refused
+	watches map[string]bool
+	dirty   bool // a watched key was touched
+
+	track trackingMode
+}
+
+// Connect opens a session.
+func (n *Node) Connect() *Session {
+	n.lastID++
+	s := &Session{node: n, id: n.lastID}
+	n.sessions = append(n.sessions, s)
+	return s
+}
+
+// Close ends the session: its subscriptions, tracking and transaction. It may be
+// called twice.
+func (s *Session) Close() {
+	s.reset()
+	s.node.sessions = slices.DeleteFunc(s.node.sessions, func(o *Session) bool { return o == s })
+}
+
+// reset makes the session as Connect returned it, but for its number.
+func (s *Session) reset() {
+	n := s.node
+	n.channels.dropAll(s, s.subscribed)
+	n.patterns.dropAll(s, s.psubscribed)
+	n.untrack(s)
+	s.unwatch()
+	*s = Session{node: n, id: s.id}
+}
+
+// Exec runs one command at now on the node's wall clock. reply holds all messages
+// that answer it, in RESP, and is never empty; pushes are messages for sessions,
+// in the order of their numbers. The caller may keep both.
+func (s *Session) Exec(now time.Time, args []string) (reply []byte, pushes []Push) {
+	n := s.node
+	n.tick(now)
+	n.out, n.current = n.out[:0], s
+	if len(args) == 0 {
+		n.fail("ERR the simulated node got a command without a name")
+	} else {
+		s.command(args)
+	}
+	if len(n.tracking.bcast) > 0 {
+		n.broadcast()
+	}
+	n.current = nil
+	return append(make([]byte, 0, len(n.out)), n.out...), n.takePushes()
+}
+
+// command checks and runs one command, or queues it.
+func (s *Session) command(args []string) {
+	n := s.node
+	n.resp3 = s.resp3
+	c := lookup(args[0])
+	if refusal := s.refusal(c, args); refusal != "" {
+		s.aborted = s.aborted || s.inMulti
+		n.fail(refusal)
+		return
+	}
+	if s.inMulti && !c.is(immediate) {
+		s.queue = append(s.queue, args)
+		n.status("QUEUED")
+		return
+	}
+	n.run(s, c, args)
+	if !s.inMulti && c.name != "client" {
+		s.track.caching = ""
+	}
+}
+
+// refusal says why a command is not even tried, in Redis's order.
+func (s *Session) refusal(c *command, args []string) string {
+	switch {
+	case c == nil:
+		return unknown(args)
+	case !c.fits(args):
+		return wrongNumber(c.name)
+	case c.run == nil && !c.is(typed):
+		return unsupported(c.name)
+	case s.node.readOnly && c.is(write):
+		return readOnlyError
+	case !s.resp3 && s.subscriptions() > 0 && !c.is(whileSubscribed):
+		return "ERR Can't execute '" + c.name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
+	}
+	return ""
+}
+
+const readOnlyError = "READONLY You can't write against a read only replica."
+
+func unknown(args []string) string {
+	var b strings.Builder
+	b.WriteString("ERR unknown command '" + cut(args[0], 128) + "', with args beginning with: ")
+	for i, length := 1, 0; i < len(args) && length < 128; i++ {
+		arg := cut(args[i], 128-length)
+		length += len(arg) + 3
+		b.WriteString("'" + arg + "' ")
+	}
+	return b.String()
+}
+
+func cut(s string, n int) string { return s[:min(len(s), n)] }
+
+func wrongNumber(name string) string {
+	return "ERR wrong number of arguments for '" + name + "' command"
+}
+
+func unsupported(name string) string {
+	return "ERR the simulated node does not support the command '" + name + "'"
+}

@@ -1,0 +1,159 @@
+package node
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Snapshot is the data of a node at one time. It never changes, and shares with
+// other snapshots what is the same. The zero Snapshot is empty.
+type Snapshot struct {
+	entries []*entry // by key
+}
+
+// Keys lists what is in the snapshot by a clock that shows now, without what has
+// expired by then, sorted by key.
+func (s Snapshot) Keys(now time.Time) []history.KeyState {
+	var states []history.KeyState
+	for _, e := range s.entries {
+		if !e.mortal || now.UnixMilli() <= e.deadline {
+			states = append(states, e.state(now.UnixMilli()))
+		}
+	}
+	return states
+}
+
+// entry is a key with its value. It is immutable.
+type entry struct {
+	key, kind string
+	text      string   // of a string
+	list      []string // of a list; members of a set or sorted set; fields and values of a hash
+	scores    []float64
+	mortal    bool
+	deadline  int64 // Unix milliseconds, if mortal
+}
+
+// entry returns what the key looks like, or nil if there is none.
+func (n *Node) entry(key string) *entry {
+	if e := n.keys.entries[key]; e != nil {
+		return e
+	}
+	e := &entry{key: key, kind: n.db.Type(key)}
+	// The errors are all "no such key" or "wrong type".
+	switch e.kind {
+	case "string":
+		e.text, _ = n.db.Get(key)
+	case "hash":
+		fields, _ := n.db.HKeys(key)
+		for _, f := range fields {
+			e.list = append(e.list, f, n.db.HGet(key, f))
+		}
+	case "list":
+		items, _ := n.db.List(key)
+		e.list = slices.Clone(items)
+	case "set":
+		e.list, _ = n.db.Members(key)
+	case "zset":
+		e.list, _ = n.db.ZMembers(key)
+		for _, m := range e.list {
+			score, _ := n.db.ZScore(key, m)
+			e.scores = append(e.scores, score)
+		}
+	default:
+		return nil
+	}
+	e.deadline, e.mortal = n.keys.deadlines[key]
+	n.keys.entries[key] = e
+	return e
+}
+
+// restore puts a key back that does not exist.
+func (n *Node) restore(e *entry) {
+	// Errors of miniredis are "wrong type" only, which a new key cannot have.
+	switch e.kind {
+	case "string":
+		_ = n.db.Set(e.key, e.text)
+	case "hash":
+		n.db.HSet(e.key, e.list...)
+	case "list":
+		_, _ = n.db.Push(e.key, e.list...)
+	case "set":
+		_, _ = n.db.SetAdd(e.key, e.list...)
+	case "zset":
+		for i, m := range e.list {
+			_, _ = n.db.ZAdd(e.key, e.scores[i], m)
+		}
+	}
+	if e.mortal {
+		n.keys.setDeadline(e.key, e.deadline)
+	}
+	n.keys.entries[e.key] = e
+}
+
+// Snapshot returns the node's data at now.
+func (n *Node) Snapshot(now time.Time) Snapshot {
+	n.tick(now)
+	keys := n.db.Keys()
+	s := Snapshot{make([]*entry, 0, len(keys)+len(n.keys.hidden))}
+	for _, key := range keys {
+		s.entries = append(s.entries, n.entry(key))
+	}
+	if len(n.keys.hidden) > 0 {
+		for _, e := range n.keys.hidden {
+			s.entries = append(s.entries, e)
+		}
+		slices.SortFunc(s.entries, func(a, b *entry) int { return strings.Compare(a.key, b.key) })
+	}
+	return s
+}
+
+// Load replaces all data of the node by a snapshot, which may be another node's.
+// Sessions and scripts stay.
+func (n *Node) Load(now time.Time, s Snapshot) {
+	n.tick(now)
+	clear(n.keys.hidden)
+	kept := 0
+	for _, key := range n.db.Keys() {
+		i, ok := slices.BinarySearchFunc(s.entries, key, func(e *entry, key string) int { return strings.Compare(e.key, key) })
+		if ok && s.entries[i] == n.keys.entries[key] {
+			kept++
+			continue
+		}
+		n.remove(key)
+	}
+	if kept == len(s.entries) {
+		return
+	}
+	for _, e := range s.entries {
+		if n.keys.entries[e.key] != e {
+			n.restore(e)
+			n.writes++
+			n.touchWatched(e.key)
+			n.invalidate(e.key)
+		}
+	}
+	n.expire()
+}
+
+// state describes the key for a post-mortem.
+func (e *entry) state(nowMs int64) history.KeyState {
+	k := history.KeyState{Key: e.key, Type: e.kind, TTL: -1}
+	if e.mortal {
+		k.TTL = time.Duration(e.deadline-nowMs) * time.Millisecond
+	}
+	switch e.kind {
+	case "string":
+		k.Value = history.Bytes(e.text)
+	case "hash":
+		pairs := make([]string, 0, len(e.list)/2)
+		for i := 0; i < len(e.list); i += 2 {
+			pairs = append(pairs, e.list[i]+"="+e.list[i+1])
+		}
+		slices.Sort(pairs)
+		k.Value = history.Bytes(strings.Join(pairs, " "))
+	}
+	return k
+}

@@ -1,0 +1,316 @@
+package node
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/alicebob/miniredis/v2"
+)
+
+// text returns a string's value. It fails, and answers so, if the key holds
+// something else.
+func (n *Node) text(key string) (value string, exists, ok bool) {
+	value, err := n.db.Get(key)
+	if errors.Is(err, miniredis.ErrWrongType) {
+		n.fail(wrongType)
+		return "", true, false
+	}
+	return value, err == nil, true
+}
+
+// overwrite makes the key a string that lives for ever, whatever it was.
+func (n *Node) overwrite(key, value string) {
+	if err := n.db.Set(key, value); err != nil {
+		n.db.Del(key)
+		_ = n.db.Set(key, value) // now it cannot hold another type
+	}
+	delete(n.keys.deadlines, key)
+	n.touch(key)
+}
+
+func (n *Node) cmdGet(_ *Session, args []string) {
+	value, exists, ok := n.text(args[1])
+	switch {
+	case !ok:
+	case exists:
+		n.bulk(value)
+	default:
+		n.null()
+	}
+}
+
+// setOptions of SET and GETEX.
+type setOptions struct {
+	nx, xx, get, keepTTL, persist bool
+
+	unit     string // EX, PX, EXAT or PXAT
+	lifetime string
+}
+
+// parse reads the options, of which GETEX has fewer than SET.
+func (o *setOptions) parse(args []string, getex bool) bool {
+	life := 0
+	for i := 0; i < len(args); i++ {
+		switch option := strings.ToUpper(args[i]); option {
+		case "NX":
+			o.nx = true
+		case "XX":
+			o.xx = true
+		case "GET":
+			o.get = true
+		case "KEEPTTL":
+			o.keepTTL = true
+			life++
+		case "PERSIST":
+			o.persist = true
+			life++
+		case "EX", "PX", "EXAT", "PXAT":
+			if i++; i == len(args) {
+				return false
+			}
+			o.unit, o.lifetime = option, args[i]
+			life++
+		default:
+			return false
+		}
+	}
+	if getex {
+		return life <= 1 && !o.nx && !o.xx && !o.get && !o.keepTTL
+	}
+	return life <= 1 && !(o.nx && o.xx) && !o.persist
+}
+
+// deadline of a lifetime in a unit, as an absolute time. It answers errors.
+func (n *Node) deadline(command, unit, lifetime string) (ms int64, ok bool) {
+	v, ok := parseInt(lifetime)
+	if !ok {
+		n.fail(notInteger)
+		return 0, false
+	}
+	if ms, ok = n.absolute(unit, v); v <= 0 || !ok {
+		n.fail(invalidExpire(command))
+		return 0, false
+	}
+	return ms, true
+}
+
+// absolute converts a lifetime to Unix milliseconds of the node's clock, unless it
+// is out of range.
+func (n *Node) absolute(unit string, v int64) (ms int64, ok bool) {
+	if unit == "EX" || unit == "EXAT" {
+		if v > math.MaxInt64/1000 || v < math.MinInt64/1000 {
+			return 0, false
+		}
+		v *= 1000
+	}
+	if unit == "EX" || unit == "PX" {
+		if v > math.MaxInt64-n.nowMs {
+			return 0, false
+		}
+		v += n.nowMs
+	}
+	return v, true
+}
+
+func (n *Node) cmdSet(_ *Session, args []string) {
+	key, value := args[1], args[2]
+	var o setOptions
+	if len(args) > 3 && !o.parse(args[3:], false) {
+		n.fail(syntax)
+		return
+	}
+	var ms int64
+	if o.unit != "" {
+		var ok bool
+		if ms, ok = n.deadline("set", o.unit, o.lifetime); !ok {
+			return
+		}
+	}
+	mark := len(n.out)
+	if o.get {
+		n.cmdGet(nil, args[:2])
+		if n.out[mark] == '-' {
+			return
+		}
+	}
+	if (o.nx || o.xx) && n.db.Exists(key) != o.xx {
+		if !o.get {
+			n.null()
+		}
+		return
+	}
+	old, lives := n.keys.deadlines[key]
+	n.overwrite(key, value)
+	switch {
+	case o.unit != "":
+		n.live(key, ms)
+	case o.keepTTL && lives:
+		n.keys.setDeadline(key, old)
+	}
+	if !o.get {
+		n.ok()
+	}
+}
+
+func (n *Node) cmdSetnx(_ *Session, args []string) {
+	if n.db.Exists(args[1]) {
+		n.int(0)
+		return
+	}
+	n.overwrite(args[1], args[2])
+	n.int(1)
+}
+
+func (n *Node) cmdSetex(_ *Session, args []string)  { n.setFor("setex", "EX", args) }
+func (n *Node) cmdPsetex(_ *Session, args []string) { n.setFor("psetex", "PX", args) }
+
+func (n *Node) setFor(name, unit string, args []string) {
+	ms, ok := n.deadline(name, unit, args[2])
+	if !ok {
+		return
+	}
+	n.overwrite(args[1], args[3])
+	n.live(args[1], ms)
+	n.ok()
+}
+
+func (n *Node) cmdGetex(_ *Session, args []string) {
+	key := args[1]
+	var o setOptions
+	if !o.parse(args[2:], true) {
+		n.fail(syntax)
+		return
+	}
+	value, exists, ok := n.text(key)
+	if !ok {
+		return
+	}
+	if !exists {
+		n.null()
+		return
+	}
+	var ms int64
+	if o.unit != "" {
+		if ms, ok = n.deadline("getex", o.unit, o.lifetime); !ok {
+			return
+		}
+	}
+	n.bulk(value)
+	switch _, lives := n.keys.deadlines[key]; {
+	case o.unit != "" && ms <= n.nowMs:
+		n.remove(key)
+	case o.unit != "":
+		n.live(key, ms)
+	case o.persist && lives:
+		delete(n.keys.deadlines, key)
+		n.touch(key)
+	}
+}
+
+func (n *Node) cmdGetset(_ *Session, args []string) {
+	mark := len(n.out)
+	n.cmdGet(nil, args[:2])
+	if n.out[mark] != '-' {
+		n.overwrite(args[1], args[2])
+	}
+}
+
+func (n *Node) cmdGetdel(_ *Session, args []string) {
+	mark := len(n.out)
+	n.cmdGet(nil, args)
+	if n.out[mark] != '-' {
+		n.remove(args[1])
+	}
+}
+
+func (n *Node) cmdMget(_ *Session, args []string) {
+	n.array(len(args) - 1)
+	for _, key := range args[1:] {
+		if value, err := n.db.Get(key); err == nil {
+			n.bulk(value)
+		} else {
+			n.null()
+		}
+	}
+}
+
+func (n *Node) cmdMset(_ *Session, args []string) {
+	if len(args)%2 == 0 {
+		n.fail(wrongNumber("mset"))
+		return
+	}
+	for i := 1; i < len(args); i += 2 {
+		n.overwrite(args[i], args[i+1])
+	}
+	n.ok()
+}
+
+func (n *Node) cmdMsetnx(_ *Session, args []string) {
+	if len(args)%2 == 0 {
+		n.fail(wrongNumber("msetnx"))
+		return
+	}
+	for i := 1; i < len(args); i += 2 {
+		if n.db.Exists(args[i]) {
+			n.int(0)
+			return
+		}
+	}
+	for i := 1; i < len(args); i += 2 {
+		n.overwrite(args[i], args[i+1])
+	}
+	n.int(1)
+}
+
+func (n *Node) cmdIncr(_ *Session, args []string) { n.add(args[1], 1) }
+func (n *Node) cmdDecr(_ *Session, args []string) { n.add(args[1], -1) }
+
+func (n *Node) cmdIncrby(_ *Session, args []string) {
+	if by, ok := parseInt(args[2]); ok {
+		n.add(args[1], by)
+		return
+	}
+	n.fail(notInteger)
+}
+
+func (n *Node) cmdDecrby(_ *Session, args []string) {
+	by, ok := parseInt(args[2])
+	switch {
+	case !ok:
+		n.fail(notInteger)
+	case by == math.MinInt64:
+		n.fail("ERR decrement would overflow")
+	default:
+		n.add(args[1], -by)
+	}
+}
+
+const wouldOverflow = "ERR increment or decrement would overflow"
+
+// add increments a string.
+func (n *Node) add(key string, by int64) {
+	value, exists, ok := n.text(key)
+	if !ok {
+		return
+	}
+	var old int64
+	if exists {
+		if old, ok = parseInt(value); !ok {
+			n.fail(notInteger)
+			return
+		}
+	}
+	if overflows(old, by) {
+		n.fail(wouldOverflow)
+		return
+	}
+	_ = n.db.Set(key, strconv.FormatInt(old+by, 10)) // it is a string
+	n.touch(key)
+	n.int(old + by)
+}
+
+func overflows(a, b int64) bool {
+	return b > 0 && a > math.MaxInt64-b || b < 0 && a < math.MinInt64-b
+}

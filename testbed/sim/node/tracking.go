@@ -1,0 +1,234 @@
+package node
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// tracking is the node's side of client-side caching: who wants to know of which
+// keys.
+type tracking struct {
+	readers map[string][]*Session // who has read a key since it was last told, by number
+	bcast   []*Session            // who wants to know of all keys with a prefix, by number
+}
+
+// trackingMode of a session.
+type trackingMode struct {
+	on, bcast, optin, optout, noloop bool
+
+	prefixes []string
+	caching  string          // what CLIENT CACHING said for the next command: yes, no or nothing
+	changed  map[string]bool // keys that a broadcasting session is to be told of
+}
+
+// remember notes that a session has read keys.
+func (n *Node) remember(s *Session, keys []string) {
+	if s.track.optin && s.track.caching != "yes" || s.track.optout && s.track.caching == "no" {
+		return
+	}
+	if n.tracking.readers == nil {
+		n.tracking.readers = map[string][]*Session{}
+	}
+	for _, key := range keys {
+		readers := n.tracking.readers[key]
+		i, known := slices.BinarySearchFunc(readers, s.id, func(o *Session, id int) int { return o.id - id })
+		if !known {
+			n.tracking.readers[key] = slices.Insert(readers, i, s)
+		}
+	}
+}
+
+// invalidate tells the sessions that have cached a key that it has changed.
+func (n *Node) invalidate(key string) {
+	for _, s := range n.tracking.bcast {
+		if s.track.noloop && s == n.current {
+			continue
+		}
+		if slices.ContainsFunc(s.track.prefixes, func(p string) bool { return strings.HasPrefix(key, p) }) {
+			if s.track.changed == nil {
+				s.track.changed = map[string]bool{}
+			}
+			s.track.changed[key] = true
+		}
+	}
+	if len(n.tracking.readers) == 0 {
+		return
+	}
+	readers := n.tracking.readers[key]
+	delete(n.tracking.readers, key)
+	for _, s := range readers {
+		if s.resp3 && !(s.track.noloop && s == n.current) {
+			n.sendInvalidation(s, []string{key})
+		}
+	}
+}
+
+// invalidateAll tells all tracking sessions that everything has changed.
+func (n *Node) invalidateAll() {
+	n.tracking.readers = nil
+	for _, s := range n.sessions {
+		if s.track.on && s.resp3 {
+			n.sendInvalidation(s, nil)
+		}
+	}
+}
+
+func (n *Node) sendInvalidation(s *Session, keys []string) {
+	n.send(s, func() {
+		n.push(2)
+		n.bulk("invalidate")
+		if keys == nil {
+			n.null()
+			return
+		}
+		n.array(len(keys))
+		for _, key := range keys {
+			n.bulk(key)
+		}
+	})
+}
+
+// broadcast tells broadcasting sessions what one command has changed, in one
+// message for each session and prefix.
+func (n *Node) broadcast() {
+	for _, s := range n.tracking.bcast {
+		if len(s.track.changed) == 0 {
+			continue
+		}
+		changed := slices.Sorted(maps.Keys(s.track.changed))
+		s.track.changed = nil
+		if !s.resp3 {
+			continue
+		}
+		for _, prefix := range s.track.prefixes {
+			var keys []string
+			for _, key := range changed {
+				if strings.HasPrefix(key, prefix) {
+					keys = append(keys, key)
+				}
+			}
+			if keys != nil {
+				n.sendInvalidation(s, keys)
+			}
+		}
+	}
+}
+
+// untrack ends a session's tracking.
+func (n *Node) untrack(s *Session) {
+	if !s.track.on {
+		return
+	}
+	s.track = trackingMode{}
+	isIt := func(o *Session) bool { return o == s }
+	n.tracking.bcast = slices.DeleteFunc(n.tracking.bcast, isIt)
+	for key, readers := range n.tracking.readers {
+		if readers = slices.DeleteFunc(readers, isIt); len(readers) == 0 {
+			delete(n.tracking.readers, key)
+		} else {
+			n.tracking.readers[key] = readers
+		}
+	}
+}
+
+func (n *Node) clientTracking(s *Session, args []string) {
+	mode := trackingMode{on: true}
+	for i := 1; i < len(args); i++ {
+		switch strings.ToUpper(args[i]) {
+		case "BCAST":
+			mode.bcast = true
+		case "OPTIN":
+			mode.optin = true
+		case "OPTOUT":
+			mode.optout = true
+		case "NOLOOP":
+			mode.noloop = true
+		case "PREFIX":
+			if i++; i == len(args) {
+				n.fail(syntax)
+				return
+			}
+			mode.prefixes = append(mode.prefixes, args[i])
+		case "REDIRECT":
+			n.fail("ERR the simulated node does not redirect invalidations")
+			return
+		default:
+			n.fail(syntax)
+			return
+		}
+	}
+	switch strings.ToUpper(args[0]) {
+	case "ON":
+		if refusal := s.track.switchTo(&mode); refusal != "" {
+			n.fail(refusal)
+			return
+		}
+		n.startTracking(s, mode)
+	case "OFF":
+		n.untrack(s)
+	default:
+		n.fail(syntax)
+		return
+	}
+	n.ok()
+}
+
+func (n *Node) startTracking(s *Session, mode trackingMode) {
+	if mode.bcast && !s.track.bcast {
+		i, _ := slices.BinarySearchFunc(n.tracking.bcast, s.id, func(o *Session, id int) int { return o.id - id })
+		n.tracking.bcast = slices.Insert(n.tracking.bcast, i, s)
+	}
+	s.track = mode
+}
+
+// switchTo says why a session cannot change to the mode, and completes it.
+func (m *trackingMode) switchTo(mode *trackingMode) (refusal string) {
+	const before = " before disabling tracking for this client, and then re-enabling it with a different mode."
+	switch {
+	case len(mode.prefixes) > 0 && !mode.bcast:
+		return "ERR PREFIX option requires BCAST mode to be enabled"
+	case m.on && m.bcast != mode.bcast:
+		return "ERR You can't switch BCAST mode on/off" + before
+	case mode.bcast && (mode.optin || mode.optout):
+		return "ERR OPTIN and OPTOUT are not compatible with BCAST"
+	case mode.optin && mode.optout:
+		return "ERR You can't specify both OPTIN mode and OPTOUT mode"
+	case mode.optin && m.optout || mode.optout && m.optin:
+		return "ERR You can't switch OPTIN/OPTOUT mode" + before
+	}
+	if !mode.bcast {
+		return ""
+	}
+	for i, p := range mode.prefixes {
+		for _, o := range slices.Concat(m.prefixes, mode.prefixes[:i]) {
+			if strings.HasPrefix(p, o) || strings.HasPrefix(o, p) {
+				return "ERR Prefix '" + p + "' overlaps with an existing prefix '" + o +
+					"'. Prefixes for a single client must not overlap."
+			}
+		}
+	}
+	mode.prefixes = slices.Concat(m.prefixes, mode.prefixes)
+	if len(mode.prefixes) == 0 {
+		mode.prefixes = []string{""}
+	}
+	slices.Sort(mode.prefixes)
+	return ""
+}
+
+func (n *Node) clientCaching(s *Session, answer string) {
+	answer = strings.ToLower(answer)
+	switch {
+	case !s.track.optin && !s.track.optout:
+		n.fail("ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled")
+	case answer == "yes" && !s.track.optin:
+		n.fail("ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.")
+	case answer == "no" && !s.track.optout:
+		n.fail("ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.")
+	case answer == "yes" || answer == "no":
+		s.track.caching = answer
+		n.ok()
+	default:
+		n.fail(syntax)
+	}
+}
