@@ -29,7 +29,7 @@ func FuzzJudge(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, v := range verdicts {
-			if strings.Contains(v.Why, "crashed") {
+			if strings.Contains(v.Why, "the oracle crashed") {
 				t.Errorf("%s: %s", v.Oracle, v.Why)
 			}
 			for _, finding := range v.Findings {
@@ -50,7 +50,7 @@ func spoilOp(e *history.Evidence, at int, what, value byte) {
 		op.Type = []history.Type{history.Invoke, history.OK, history.Fail, history.Info, ""}[value%5]
 	case 2:
 		op.F = []string{history.FAcquire, history.FRelease, history.FExtend, history.FRead, history.FWrite, history.FLost, history.FCrash,
-			history.FClock, history.FNodeDown, history.FStall, history.FKeys, ""}[value%12]
+			history.FClock, history.FNodeDown, history.FStall, history.FKeys, history.FSplit, history.FPanic, ""}[value%14]
 	case 3:
 		op.Client = int(int8(value))
 	case 4:

@@ -210,8 +210,12 @@ func (w *wire) waits(healed time.Duration) []wait {
 
 // stuck explains why clients never got into a lock, from the post-mortem.
 func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (findings []Finding, doubt string) {
-	left := w.leftovers(lock, start)
 	var who []string
+	var waiting []int
+	for _, x := range waits {
+		waiting = append(waiting, x.client)
+	}
+	left := w.leftovers(lock, start, waiting)
 	f := Finding{Lock: lock, From: start, To: w.end}
 	for _, x := range waits {
 		who = append(who, fmt.Sprintf("c%d", x.client))
@@ -231,6 +235,9 @@ func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (fin
 	names := strings.Join(slices.Compact(who), ", ")
 	if !left.blocks {
 		return nil, fmt.Sprintf("%s never got into %s after %s, though no key that was left behind explains it", names, lock, seconds(start))
+	}
+	if left.young {
+		return nil, fmt.Sprintf("%s did not get into %s before the run ended at %s, though the key that is there is no older than the recipe claims", names, lock, seconds(left.at))
 	}
 	f.Cause, f.Forever, f.Commands = left.cause, left.forever, w.indexOf(left.cmds...)
 	if !left.forever && left.at < bound {

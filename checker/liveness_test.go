@@ -217,7 +217,7 @@ func TestLivenessBlockedUpToTTL(t *testing.T) {
 			s.healed(310)
 			s.queue(320, 3000, 1, "nil", setPX("t1")...)
 			s.keys(3100, key("lock", 990000))
-		}, []string{"liveness: orphaned-key"}},
+		}, []string{"liveness: orphaned-key", "liveness: unclassified"}},
 	})
 }
 

@@ -10,9 +10,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// orphan collects what the keys of one abandoned operation did to others.
+// orphan collects what the keys of one abandoned operation did to others, as
+// long as that had one cause.
 type orphan struct {
-	op    int
+	op int
+	excess
 	lives []*life
 	first meet // of those that were kept out
 	last  meet
@@ -22,6 +24,8 @@ type orphan struct {
 	// renewed: somebody without a hold prolonged it, and it kept others out in
 	// the time that was so gained.
 	renewed *term
+	// before: it went on to keep others out for another cause.
+	before bool
 }
 
 // orphans finds the keys that nobody living believed in and that kept others
@@ -29,8 +33,8 @@ type orphan struct {
 //
 // An attempt counts if it found such a key on so many nodes that without them
 // it would have had its quorum, while no living client believed that it held
-// the lock; one of unknown outcome, only if all its commands were answered. What its own client deleted in the end does not count, nor what
-// somebody else's DEL or a node's loss took away before it could expire.
+// the lock; one of unknown outcome, only if all its commands were answered. What
+// its own client deleted in the end does not count, nor what somebody else's DEL or a node's loss took away before it could expire.
 func (w *wire) orphans() []Finding {
 	byOp := map[int][]meet{}
 	var ops []int
@@ -45,23 +49,32 @@ func (w *wire) orphans() []Finding {
 		byOp[op] = append(byOp[op], m)
 	}
 	slices.Sort(ops)
-	found := map[int]*orphan{}
-	var order []int
+	type label struct {
+		op    int
+		cause Cause
+	}
+	found := map[label]*orphan{}
+	var order []label
 	for _, op := range ops {
 		blockers := w.keptOutBy(op, byOp[op])
 		for _, b := range blockers {
-			o := found[b.of]
+			x := w.excess(b.life, b.meet, w.pairs[op].Invoke.Client)
+			as := label{b.of, x.cause}
+			o := found[as]
 			if o == nil {
-				o = &orphan{op: b.of, first: b.meet}
-				found[b.of] = o
-				order = append(order, b.of)
+				for _, earlier := range order {
+					found[earlier].before = found[earlier].before || earlier.op == b.of
+				}
+				o = &orphan{op: b.of, first: b.meet, excess: x}
+				found[as] = o
+				order = append(order, as)
 			}
 			o.add(w, op, b)
 		}
 	}
 	var findings []Finding
-	for _, op := range order {
-		findings = append(findings, w.orphaned(found[op]))
+	for _, as := range order {
+		findings = append(findings, w.orphaned(found[as]))
 	}
 	return findings
 }
@@ -208,27 +221,20 @@ func (w *wire) unowned(t term, l *life) bool {
 // orphaned tells of one orphan.
 func (w *wire) orphaned(o *orphan) Finding {
 	l := o.lives[0]
-	until, ended := o.last.at.hi, "was still there when the run ended"
-	for _, x := range o.lives {
-		switch {
-		case x.end != nil && x.end.how == expired:
-			until, ended = max(until, x.end.at.mid()), "expired"
-		case x.over != nil:
-			until, ended = max(until, x.over.at.lo), "was taken over"
-		case x.end != nil:
-			until, ended = max(until, x.end.at.lo), "was taken over"
-		}
-	}
+	until, ended := o.end()
 	slices.Sort(o.kept)
 	names := make([]string, len(o.kept))
 	for i, c := range o.kept {
 		names[i] = fmt.Sprintf("c%d", c)
 	}
 	f := Finding{
-		Cause: OrphanedKey, Lock: l.lock, Clients: append([]int{l.client}, o.kept...), From: o.first.at.lo, To: max(o.first.at.lo, within(w.Evidence, until)),
+		Cause: cmp.Or(o.cause, OrphanedKey), Lock: l.lock, Clients: append([]int{l.client}, o.kept...), From: o.first.at.lo, To: max(o.first.at.lo, within(w.Evidence, until)),
 		Ops: indices(append(w.entries(o.op), w.entries(o.ops...)...)...), Commands: w.indexOf(append([]int{l.cmd}, o.cmds...)...),
-		Summary: fmt.Sprintf("%s kept %s out from %s on until it %s at %s, though nobody believed in it: %s",
+		Summary: fmt.Sprintf("%s kept %s out from %s on until %s at %s, though nobody believed in it: %s",
 			l.key, strings.Join(names, ", "), seconds(o.first.at.lo), ended, seconds(until), w.abandoned(l)),
+	}
+	if o.why != "" {
+		f.Summary += "; " + o.why
 	}
 	if o.renewed != nil {
 		f.Cause = ForeignRenewal
@@ -237,6 +243,25 @@ func (w *wire) orphaned(o *orphan) Finding {
 			o.renewed.client, w.name(o.renewed.cmd), seconds(o.renewed.at.lo))
 	}
 	return f
+}
+
+// end is when it kept others out no more, and how that came.
+func (o *orphan) end() (until time.Duration, ended string) {
+	until, ended = o.last.at.hi, "it was still there when the run ended"
+	if o.before {
+		return until, "its time was over"
+	}
+	for _, x := range o.lives {
+		switch {
+		case x.end != nil && x.end.how == expired:
+			until, ended = max(until, x.end.at.mid()), "it expired"
+		case x.over != nil:
+			until, ended = max(until, x.over.at.lo), "it was taken over"
+		case x.end != nil:
+			until, ended = max(until, x.end.at.lo), "it was taken over"
+		}
+	}
+	return until, ended
 }
 
 // abandoned tells how a claim came to be nobody's.
@@ -263,126 +288,3 @@ func (w *wire) abandoned(l *life) string {
 }
 
 var outcomeWords = map[history.Type]string{history.Info: "unknown", history.Fail: "without success"}
-
-// leftover is what a post-mortem found of a lock.
-type leftover struct {
-	blocks  bool // so many nodes that nobody gets in
-	forever bool
-	cause   Cause
-	why     string
-	cmds    []int
-	at      time.Duration // of the post-mortem
-}
-
-// leftovers reads the last post-mortem of every node.
-func (w *wire) leftovers(lock string, start time.Duration) leftover {
-	last := map[string]history.Op{}
-	for _, op := range w.Ops {
-		if op.F == history.FKeys && op.Process == history.Nemesis && op.Time >= start {
-			last[op.Node] = op
-		}
-	}
-	count := map[Cause]int{}
-	var found leftover
-	for _, op := range sortedByNode(last) {
-		l := w.leftOn(op, lock, start)
-		if l.blocks {
-			count[l.cause]++
-			count[""]++
-		}
-		if l.blocks && (!found.blocks || l.forever && !found.forever) {
-			found = l
-		}
-		found.at = max(found.at, op.Time)
-	}
-	need := max(1, len(last)-w.Claims.Quorum+1) // so many nodes leave no quorum
-	if w.Claims.Quorum <= 1 {
-		need = 1
-	}
-	found.blocks = count[""] >= need
-	return found
-}
-
-func sortedByNode(byNode map[string]history.Op) []history.Op {
-	var all []history.Op
-	for _, op := range byNode {
-		all = append(all, op)
-	}
-	slices.SortFunc(all, func(a, b history.Op) int { return cmp.Compare(a.Node, b.Node) })
-	return all
-}
-
-// leftOn reads the post-mortem of one node.
-func (w *wire) leftOn(op history.Op, lock string, start time.Duration) leftover {
-	for _, k := range op.Keys {
-		if k.Key != lock && !slices.Contains(w.holders[lock], k.Key) {
-			continue
-		}
-		l, owner := w.standing(op.Node, k.Key), ""
-		found := leftover{blocks: true, at: op.Time}
-		if l != nil {
-			owner, found.cmds = ": "+w.abandoned(l), []int{l.cmd}
-		}
-		switch renewal := w.lastUnowned(l, start, op.Time); {
-		case w.Claims.ClientClock && w.skewed():
-			found.cause = ClientClock
-			found.why = fmt.Sprintf("%s on %s holds a time of a wall clock that was wrong%s", k.Key, op.Node, owner)
-		case k.TTL < 0:
-			found.forever, found.cause = true, NoExpiry
-			found.why = fmt.Sprintf("%s on %s has no TTL and no living owner%s", k.Key, op.Node, owner)
-		case renewal != nil:
-			found.forever, found.cause = true, ForeignRenewal
-			found.cmds = append(found.cmds, renewal.cmd)
-			found.why = fmt.Sprintf("c%d, which does not hold it, keeps %s on %s alive with %s, last at %s%s",
-				renewal.client, k.Key, op.Node, w.name(renewal.cmd), seconds(renewal.at.lo), owner)
-		case w.Claims.ClientClock:
-			continue // it is not the key that keeps others out but the time in it
-		default:
-			found.cause = OrphanedKey
-			found.why = fmt.Sprintf("%s on %s has still %v to live at %s, longer than the recipe claims%s", k.Key, op.Node, k.TTL, seconds(op.Time), owner)
-		}
-		return found
-	}
-	return leftover{at: op.Time}
-}
-
-// standing is the claim that the key carried when the history ended.
-func (w *wire) standing(node, key string) *life {
-	for _, l := range slices.Backward(w.lives) {
-		if l.node == node && l.key == key && l.end == nil && l.over == nil {
-			return l
-		}
-	}
-	return nil
-}
-
-// lastUnowned is the last renewal by a client that did not hold the lock,
-// since start and so recent that it keeps the key alive; nil if there is none,
-// or only one: that may be the last.
-func (w *wire) lastUnowned(l *life, start, now time.Duration) *term {
-	if l == nil {
-		return nil
-	}
-	n := 0
-	var last *term
-	for i, t := range l.terms {
-		if i == 0 || t.at.lo < start || w.Commands[t.cmd].Op == l.op || !w.unowned(t, l) {
-			continue
-		}
-		n++
-		last = &l.terms[i]
-	}
-	if n < 2 || last.ttl && last.expiry.hi < now {
-		return nil
-	}
-	return last
-}
-
-func (w *wire) skewed() bool {
-	for _, op := range w.Ops {
-		if op.F == history.FClock && op.Process == history.Nemesis && op.Offset != 0 {
-			return true
-		}
-	}
-	return false
-}

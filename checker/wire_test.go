@@ -54,9 +54,9 @@ func anyNemesis(t *rapid.T, ops []history.Op) []history.Op {
 	for i, op := range ops {
 		if rapid.IntRange(0, 9).Draw(t, "event") == 0 {
 			e := history.Op{Process: history.Nemesis, Type: history.Info, Time: op.Time, Client: rapid.IntRange(-1, 2).Draw(t, "whom"), Node: rapid.SampledFrom([]string{"n0", "n1", "n9"}).Draw(t, "node")}
-			e.F = rapid.SampledFrom([]string{history.FClock, history.FNodeDown, history.FNodeUp, history.FPromote, history.FNodeClock, history.FHealed, history.FKeys}).Draw(t, "f")
+			e.F = rapid.SampledFrom([]string{history.FClock, history.FNodeDown, history.FNodeUp, history.FPromote, history.FNodeClock, history.FHealed, history.FKeys, history.FEvict, history.FSplit, history.FDeadlock}).Draw(t, "f")
 			e.Offset = time.Duration(rapid.Int64Range(int64(-lifetime)+1, int64(lifetime)-1).Draw(t, "offset"))
-			if e.F == history.FKeys {
+			if e.F == history.FKeys || e.F == history.FEvict {
 				e.Keys = []history.KeyState{{Key: "lock", TTL: time.Duration(rapid.Int64().Draw(t, "ttl"))}}
 			}
 			mixed = append(mixed, e)

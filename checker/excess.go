@@ -1,0 +1,115 @@
+package checker
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// excess is why a claim that nobody believes in still keeps others out when by
+// the recipe's own word it should be over. The zero excess: it should not yet.
+type excess struct {
+	cause Cause
+	why   string
+}
+
+// excess judges a claim that was met by a client.
+func (w *wire) excess(l *life, m meet, client int) excess {
+	if w.Claims.ClientClock {
+		return w.staleTime(l, m.at.lo, client)
+	}
+	t, now := l.termAt(m.at.lo), m.at.lo
+	if w.prolonged(l, m) != nil {
+		return excess{} // it is told by whose renewal
+	}
+	claimed, over := w.outlived(t, now)
+	switch {
+	case t.moved > 0 && now > t.fair.hi:
+		return w.prolongedByClock(l, t)
+	case !over:
+	case !t.ttl:
+		return excess{NoExpiry, fmt.Sprintf("it had no TTL since %s", seconds(t.at.lo))}
+	default:
+		return excess{Unclassified, fmt.Sprintf("that is longer than the %v which the recipe claims", claimed)}
+	}
+	return excess{}
+}
+
+// standingExcess judges a key that a post-mortem found, and the claim that it
+// carries; nil if that is not known.
+func (w *wire) standingExcess(l *life, op history.Op, k history.KeyState) excess {
+	claimed := w.claimedLife()
+	over := k.TTL > claimed+claimed/10
+	if l != nil {
+		t := l.termAt(op.Time)
+		_, outlived := w.outlived(t, op.Time)
+		over = over || outlived
+		if t.moved > 0 && (over || op.Time > t.fair.hi) {
+			return w.prolongedByClock(l, t)
+		}
+	}
+	if over {
+		return excess{cause: Unclassified}
+	}
+	return excess{}
+}
+
+func (w *wire) prolongedByClock(l *life, t *term) excess {
+	return excess{ServerClock, fmt.Sprintf("%s's wall clock had been set back, or was set right, so that %s lived beyond %s",
+		l.node, l.key, seconds(t.fair.mid()))}
+}
+
+// claimedLife is how long by the recipe's own word a claim can last after its
+// owner last saw to it; 0 = for ever.
+func (w *wire) claimedLife() time.Duration { return max(w.Claims.KeyTTL, w.Claims.Recovery) }
+
+// outlived says whether a claim has lasted longer than claimed, by more than
+// what a server's slowness can explain.
+func (w *wire) outlived(t *term, now time.Duration) (claimed time.Duration, over bool) {
+	claimed = w.claimedLife()
+	return claimed, claimed > 0 && now > t.at.hi+claimed+claimed/10
+}
+
+// termAt is the claim's term at that time.
+func (l *life) termAt(at time.Duration) *term {
+	t := &l.terms[0]
+	for i := range l.terms {
+		if l.terms[i].at.lo <= at {
+			t = &l.terms[i]
+		}
+	}
+	return t
+}
+
+// staleTime judges a claim in a lock that clients' clocks decide: what keeps
+// others out is the time in the key, by the owner's clock, compared with theirs.
+func (w *wire) staleTime(l *life, now time.Duration, client int) excess {
+	claimed := max(w.claimedLife(), w.Claims.TTL)
+	late := now - l.at.hi - claimed - claimed/10
+	if late <= 0 {
+		return excess{}
+	}
+	if ahead, _, ok := w.clockAhead(l, []int{client}, now); ok && late <= ahead {
+		return excess{ClientClock, fmt.Sprintf("the time in it was of c%d's wall clock, which was %v ahead of c%d's", l.client, ahead, client)}
+	}
+	return excess{Unclassified, fmt.Sprintf("that is longer than the %v which the recipe claims", claimed)}
+}
+
+// clockAhead says by how much at most the wall clock of the claim's owner, when
+// it read the time, was ahead of that of a client that waits now, and of whose.
+func (w *wire) clockAhead(l *life, waiting []int, now time.Duration) (ahead time.Duration, client int, ok bool) {
+	if l == nil {
+		return 0, 0, false
+	}
+	asked := l.at.lo
+	if p, known := w.pairs[l.op]; known {
+		asked = p.Invoke.Time
+	}
+	for _, c := range waiting {
+		if by := w.aheadAt(l.client, asked) - w.aheadAt(c, now); by > ahead {
+			ahead, client, ok = by, c, true
+		}
+	}
+	return ahead, client, ok
+}

@@ -1,0 +1,132 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// leftover is what a post-mortem found of a lock.
+type leftover struct {
+	blocks  bool // so many nodes that nobody gets in
+	forever bool
+	cause   Cause
+	why     string
+	cmds    []int
+	// young: it is no older than the recipe's locks may be, so that its owner may
+	// just be giving it back.
+	young bool
+	at    time.Duration // of the post-mortem
+}
+
+// leftovers reads the last post-mortem of every node.
+func (w *wire) leftovers(lock string, start time.Duration, waiting []int) leftover {
+	last := map[string]history.Op{}
+	for _, op := range w.Ops {
+		if op.F == history.FKeys && op.Process == history.Nemesis && op.Time >= start {
+			last[op.Node] = op
+		}
+	}
+	stuck := 0
+	var found leftover
+	for _, op := range sortedByNode(last) {
+		l := w.leftOn(op, lock, start, waiting)
+		if l.blocks {
+			stuck++
+		}
+		if l.blocks && (!found.blocks || l.forever && !found.forever || found.young && !l.young) {
+			found = l
+		}
+		found.at = max(found.at, op.Time)
+	}
+	need := max(1, len(last)-w.Claims.Quorum+1) // so many nodes leave no quorum
+	if w.Claims.Quorum <= 1 {
+		need = 1
+	}
+	found.blocks = stuck >= need
+	return found
+}
+
+func sortedByNode(byNode map[string]history.Op) []history.Op {
+	var all []history.Op
+	for _, op := range byNode {
+		all = append(all, op)
+	}
+	slices.SortFunc(all, func(a, b history.Op) int { return cmp.Compare(a.Node, b.Node) })
+	return all
+}
+
+// leftOn reads the post-mortem of one node, for clients that wait.
+func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting []int) leftover {
+	for _, k := range op.Keys {
+		if k.Key != lock && !slices.Contains(w.holders[lock], k.Key) {
+			continue
+		}
+		l, owner := w.standing(op.Node, k.Key), ""
+		found := leftover{blocks: true, at: op.Time}
+		if l != nil {
+			owner, found.cmds = ": "+w.abandoned(l), []int{l.cmd}
+		}
+		switch renewal := w.lastUnowned(l, start, op.Time); {
+		case w.Claims.ClientClock: // it is not the key that keeps others out but the time in it
+			ahead, waits, ok := w.clockAhead(l, waiting, op.Time)
+			if !ok {
+				continue
+			}
+			found.cause = ClientClock
+			found.why = fmt.Sprintf("%s on %s holds a time of c%d's wall clock, which was %v ahead of c%d's%s", k.Key, op.Node, l.client, ahead, waits, owner)
+		case k.TTL < 0:
+			found.forever, found.cause = true, NoExpiry
+			found.why = fmt.Sprintf("%s on %s has no TTL and no living owner%s", k.Key, op.Node, owner)
+		case renewal != nil:
+			found.forever, found.cause = true, ForeignRenewal
+			found.cmds = append(found.cmds, renewal.cmd)
+			found.why = fmt.Sprintf("c%d, which does not hold it, keeps %s on %s alive with %s, last at %s%s",
+				renewal.client, k.Key, op.Node, w.name(renewal.cmd), seconds(renewal.at.lo), owner)
+		default:
+			x := w.standingExcess(l, op, k)
+			found.cause, found.young = x.cause, x.cause == ""
+			found.why = fmt.Sprintf("%s on %s has still %v to live at %s, longer than the recipe claims%s", k.Key, op.Node, k.TTL, seconds(op.Time), owner)
+			if x.cause == ServerClock {
+				found.why += "; " + x.why
+			}
+		}
+		return found
+	}
+	return leftover{at: op.Time}
+}
+
+// standing is the claim that the key carried when the history ended.
+func (w *wire) standing(node, key string) *life {
+	for _, l := range slices.Backward(w.lives) {
+		if l.node == node && l.key == key && l.end == nil && l.over == nil {
+			return l
+		}
+	}
+	return nil
+}
+
+// lastUnowned is the last renewal by a client that did not hold the lock,
+// since start and so recent that it keeps the key alive; nil if there is none,
+// or only one: that may be the last.
+func (w *wire) lastUnowned(l *life, start, now time.Duration) *term {
+	if l == nil {
+		return nil
+	}
+	n := 0
+	var last *term
+	for i, t := range l.terms {
+		if i == 0 || t.at.lo < start || w.Commands[t.cmd].Op == l.op || !w.unowned(t, l) {
+			continue
+		}
+		n++
+		last = &l.terms[i]
+	}
+	if n < 2 || last.ttl && last.expiry.hi < now {
+		return nil
+	}
+	return last
+}

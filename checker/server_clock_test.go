@@ -1,0 +1,295 @@
+package checker
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// jump sets a node's wall clock: so many milliseconds ahead from now on.
+func (s *story) nodeClock(at float64, node string, ahead float64) {
+	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeClock, Node: node, Offset: ms(ahead)})
+}
+
+func TestANodesClockThatJumpsForwardEndsLeases(t *testing.T) {
+	tales(t, []tale{
+		{"a key that would have lived", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nodeClock(50, "n0", 60_000)
+			s.take(100, 1, "OK", setPX("t1")...)
+			s.give(200, 1, "1", s.cad("t1")...)
+			s.give(300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: server-clock"}},
+		{"a jump by part of a life", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nodeClock(50, "n0", 500)
+			s.busy(400, 1, "nil", setPX("t1")...)
+			s.take(600, 1, "OK", setPX("t1")...)
+			s.give(650, 1, "1", s.cad("t1")...)
+			s.give(700, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: server-clock"}},
+		{"a clock that is set right again is a jump too", "set-nx-px", func(s *story) {
+			s.nodeClock(5, "n0", -60_000)
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nodeClock(50, "n0", 0)
+			s.take(100, 1, "OK", setPX("t1")...)
+			s.give(200, 1, "1", s.cad("t1")...)
+			s.give(300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: server-clock"}},
+		{"a clock that is wrong all the time counts lives as well as any", "set-nx-px", func(s *story) {
+			s.nodeClock(5, "n0", 60_000)
+			twoHoldersByExpiry(s)
+		}, []string{"exclusion: lease-outlived"}},
+		{"a lease that was overrun in any case", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nodeClock(50, "n0", 60_000)
+			s.take(1200, 1, "OK", setPX("t1")...)
+			s.give(1250, 1, "1", s.cad("t1")...)
+			s.give(1300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: lease-outlived"}},
+		{"a script that looks for itself", "reentrant-hash", func(s *story) {
+			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
+			s.take(10, 0, "1", enter("owner-zero")...)
+			s.nodeClock(50, "n0", 60_000)
+			s.take(100, 1, "1", enter("owner-one")...)
+			s.give(200, 1, "1", s.script("hash-leave", []string{"lock"}, "owner-one")...)
+			s.give(300, 0, "nil", s.script("hash-leave", []string{"lock"}, "owner-zero")...)
+		}, []string{"exclusion: server-clock"}},
+		{"a renewal that finds its key gone before its time", "set-nx-px-watchdog", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nodeClock(50, "n0", 60_000)
+			s.cmd(343, 0, "0", "EXPIRE", "lock", "1")
+			s.take(1500, 1, "OK", setPX("t1")...)
+			s.give(1600, 1, "1", s.cad("t1")...)
+			s.give(1900, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: server-clock"}},
+		{"a holder that would not have renewed either", "set-nx-px-watchdog", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.fault(40, history.Invoke, 0)
+			s.nodeClock(50, "n0", 60_000)
+			s.take(1500, 1, "OK", setPX("t1")...)
+			s.give(1600, 1, "1", s.cad("t1")...)
+			s.fault(1700, history.Info, 0)
+			s.give(1900, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: lease-outlived"}},
+		{"a renewal by a clock that has jumped before", "set-nx-px-watchdog", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nodeClock(50, "n0", -60_000)
+			s.cmd(343, 0, "1", "EXPIRE", "lock", "1")
+			s.take(1400, 1, "OK", setPX("t1")...)
+			s.give(1500, 1, "1", s.cad("t1")...)
+			s.give(1600, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: renewal-failed"}},
+		{"a key of the client's time that the node ended", "getset", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.cmd(10, 0, "1", "SETNX", "lock", stampOf(10))
+			s.cmd(11, 0, "1", "EXPIRE", "lock", "1")
+			s.done(12, 0, history.OK)
+			s.nodeClock(50, "n0", 60_000)
+			s.invoke(99, 1, history.FAcquire)
+			s.cmd(100, 1, "1", "SETNX", "lock", stampOf(100))
+			s.cmd(101, 1, "1", "EXPIRE", "lock", "1")
+			s.done(102, 1, history.OK)
+			s.give(200, 1, "1", "DEL", "lock")
+			s.give(300, 0, "0", "DEL", "lock")
+		}, []string{"exclusion: server-clock"}},
+		{"a majority of nodes", "redlock", func(s *story) {
+			s.vote(10, 0, "t0", allNodes, nil)
+			for _, n := range majority {
+				s.nodeClock(50, fmt.Sprintf("n%d", n), 60_000)
+			}
+			s.vote(100, 1, "t1", majority, otherHalf)
+			s.give(200, 1, "0", s.cad("t1")...)
+			s.give(300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: server-clock"}},
+		{"one node of a majority that had none to spare", "redlock", func(s *story) {
+			s.vote(10, 0, "t0", majority, nil)
+			s.nodeClock(50, "n2", 60_000)
+			s.vote(100, 1, "t1", []int{2, 3, 4}, []int{0, 1})
+			s.give(200, 1, "0", s.cad("t1")...)
+			s.give(300, 0, "1", s.cad("t0")...)
+		}, []string{"exclusion: server-clock"}},
+		{"a promoted node that counts by its own clock", "set-nx-px", func(s *story) {
+			s.nodeClock(5, "n1", 60_000)
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nemesis(50, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
+			s.node = "n1"
+			s.take(100, 1, "OK", setPX("t1")...)
+			s.give(200, 1, "1", s.cad("t1")...)
+			s.give(300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: server-clock"}},
+	})
+}
+
+func TestANodesClockThatJumpsBackProlongsLeases(t *testing.T) {
+	abandoned := func(s *story) {
+		s.take(10, 0, "OK", setPX("t0")...)
+		s.nemesis(20, crash(0))
+	}
+	tales(t, []tale{
+		{"a dead owner's key outlives its life", "set-nx-px", func(s *story) {
+			abandoned(s)
+			s.nodeClock(50, "n0", -2000)
+			s.queue(1100, 2900, 1, "nil", setPX("t1")...)
+			s.take(3100, 1, "OK", setPX("t1")...)
+			s.give(3150, 1, "1", s.cad("t1")...)
+		}, []string{"liveness: server-clock"}},
+		{"a dead owner's key keeps others out, first by itself and then by the clock", "set-nx-px", func(s *story) {
+			abandoned(s)
+			s.nodeClock(50, "n0", -2000)
+			s.queue(100, 2900, 1, "nil", setPX("t1")...)
+			s.take(3100, 1, "OK", setPX("t1")...)
+			s.give(3150, 1, "1", s.cad("t1")...)
+		}, []string{"liveness: orphaned-key", "liveness: server-clock"}},
+		{"a key that was set while the clock was ahead", "set-nx-px", func(s *story) {
+			s.nodeClock(5, "n0", 60_000)
+			abandoned(s)
+			s.nodeClock(50, "n0", 0)
+			s.healed(60)
+			s.queue(1100, 5000, 1, "nil", setPX("t1")...)
+			s.keys(5100, key("lock", 56_000))
+		}, []string{"liveness: server-clock"}},
+		{"a key that was overdue when the clock went back, and lives again", "set-nx-px", func(s *story) {
+			abandoned(s)
+			s.nodeClock(1200, "n0", -2000)
+			s.queue(1300, 2900, 1, "nil", setPX("t1")...)
+			s.take(3100, 1, "OK", setPX("t1")...)
+			s.give(3150, 1, "1", s.cad("t1")...)
+		}, []string{"liveness: server-clock"}},
+		{"a key that was overdue when the clock went back, and was gone", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nodeClock(1200, "n0", -2000)
+			s.take(1300, 1, "OK", setPX("t1")...)
+			s.give(1350, 1, "1", s.cad("t1")...)
+			s.give(1400, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: lease-outlived"}},
+		{"a holder that goes on believing and is right", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nodeClock(50, "n0", -60_000)
+			s.queue(100, 1900, 1, "nil", setPX("t1")...)
+			s.give(2000, 0, "1", s.cad("t0")...)
+		}, nil},
+	})
+}
+
+// The node's clock is no excuse for what a recipe's own commands did.
+func TestALifeBeyondTheClaimsIsNoOrphanOfTheUsualKind(t *testing.T) {
+	tales(t, []tale{
+		{"a command that gives more life than is claimed", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "t0", "NX", "PX", "3000")
+			s.nemesis(20, crash(0))
+			s.queue(1300, 2900, 1, "nil", setPX("t1")...)
+			s.take(3100, 1, "OK", setPX("t1")...)
+			s.give(3150, 1, "1", s.cad("t1")...)
+		}, []string{"liveness: unclassified"}},
+		{"its claimed life reads as ever", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "t0", "NX", "PX", "3000")
+			s.nemesis(20, crash(0))
+			s.queue(100, 2900, 1, "nil", setPX("t1")...)
+			s.take(3100, 1, "OK", setPX("t1")...)
+			s.give(3150, 1, "1", s.cad("t1")...)
+		}, []string{"liveness: orphaned-key", "liveness: unclassified"}},
+		{"an EXPIRE that was long in coming", "setnx-expire", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.cmd(10, 0, "1", "SETNX", "lock", "1")
+			s.late(12, 2000, 0, "1", "EXPIRE", "lock", "1").Replied = 0
+			s.done(300, 0, history.Info)
+			s.queue(1300, 2800, 1, "0", "SETNX", "lock", "1")
+			s.invoke(3100, 1, history.FAcquire)
+			s.cmd(3101, 1, "1", "SETNX", "lock", "1")
+			s.cmd(3102, 1, "1", "EXPIRE", "lock", "1")
+			s.done(3103, 1, history.OK)
+			s.give(3150, 1, "1", "DEL", "lock")
+		}, []string{"liveness: no-expiry", "liveness: orphaned-key"}},
+		{"a key of somebody alive who is just giving it back", "set-nx-px", func(s *story) {
+			s.healed(5)
+			s.queue(10, 3000, 1, "nil", setPX("t1")...)
+			s.take(3100, 0, "OK", setPX("t0")...)
+			s.invoke(3110, 0, history.FRelease)
+			s.keys(3200, key("lock", 900))
+		}, []string{"liveness: unknown"}},
+		{"a life that was not over when the run ended", "set-nx-px", func(s *story) {
+			s.healed(5)
+			s.invoke(9, 0, history.FAcquire)
+			s.unanswered(10, 0, "OK", "SET", "lock", "t0", "NX", "PX", "1000000")
+			s.done(300, 0, history.Info)
+			s.queue(1320, 4000, 1, "nil", setPX("t1")...)
+			s.keys(4100, key("lock", 990_000))
+		}, []string{"liveness: unclassified"}},
+	})
+}
+
+// Of two whose clocks differ, only the difference between them tells anything.
+func TestLivenessBlamesTheClocksOfThoseConcerned(t *testing.T) {
+	skew := func(s *story, at float64, client int, ahead float64) {
+		s.nemesis(at, history.Op{Client: client, F: history.FClock, Offset: ms(ahead)})
+	}
+	// c0 crashes with a time in the key; c1 finds that time until some instant.
+	blocked := func(s *story, stamp, until float64) {
+		s.take(10, 0, "1", "SETNX", "lock", millisOf(stamp))
+		s.nemesis(20, crash(0))
+		s.healed(30)
+		for at := 1300.0; at < until; at += 100 {
+			s.invoke(at-1, 1, history.FAcquire)
+			s.cmd(at, 1, "0", "SETNX", "lock", millisOf(at+1000))
+			s.cmd(at+1, 1, quoted(millisOf(stamp)), "GET", "lock")
+			s.done(at+2, 1, history.Fail)
+		}
+	}
+	takenOver := func(s *story, at, stamp float64) {
+		s.invoke(at-1, 1, history.FAcquire)
+		s.cmd(at, 1, "0", "SETNX", "lock", millisOf(at+1000))
+		s.cmd(at+1, 1, quoted(millisOf(stamp)), "GET", "lock")
+		s.cmd(at+2, 1, "1", "DEL", "lock")
+		s.cmd(at+3, 1, "1", "SETNX", "lock", millisOf(at+1003))
+		s.done(at+4, 1, history.OK)
+		s.give(at+50, 1, "1", "DEL", "lock")
+	}
+	tales(t, []tale{
+		{"the dead owner's clock was ahead", "setnx-takeover-del", func(s *story) {
+			skew(s, 1, 0, 2000)
+			blocked(s, 3010, 3000)
+			takenOver(s, 3100, 3010)
+		}, []string{"liveness: client-clock"}},
+		{"the dead owner's clock was minutes ahead", "setnx-takeover-del", func(s *story) {
+			skew(s, 1, 0, 300_000)
+			blocked(s, 301_010, 5000)
+			s.keys(5100, key("lock", -1))
+		}, []string{"liveness: client-clock"}},
+		{"the waiting client's clock is behind", "setnx-takeover-del", func(s *story) {
+			skew(s, 1, 1, -2000)
+			blocked(s, 1010, 3000)
+			takenOver(s, 3100, 1010)
+		}, []string{"liveness: client-clock"}},
+		{"somebody else's clock was wrong", "setnx-takeover-del", func(s *story) {
+			skew(s, 1, 2, 300_000)
+			blocked(s, 3010, 3000)
+			takenOver(s, 3100, 3010)
+		}, []string{"liveness: unclassified"}},
+		{"a time that nobody reads is no key for ever", "setnx-takeover-del", func(s *story) {
+			skew(s, 1, 2, 300_000)
+			blocked(s, 301_010, 5000)
+			s.keys(5100, key("lock", -1))
+		}, []string{"liveness: unclassified"}},
+	})
+}
+
+func TestANodesClockIsToldInWords(t *testing.T) {
+	s := tell(t, "set-nx-px")
+	s.take(10, 0, "OK", setPX("t0")...)
+	s.nemesis(20, crash(0))
+	s.nodeClock(50, "n0", -2000)
+	s.queue(1100, 2900, 1, "nil", setPX("t1")...)
+	s.take(3100, 1, "OK", setPX("t1")...)
+	v := liveness(t.Context(), s.evidence())
+	if len(v.Findings) != 1 || v.Findings[0].From < 1010*time.Millisecond {
+		t.Fatalf("got %+v, want one finding from after the key's own life", v)
+	}
+	want := "n0's wall clock had been set back, or was set right, so that lock lived beyond 1.010s"
+	if got := v.Findings[0].Summary; !strings.Contains(got, want) {
+		t.Errorf("got  %s\nwant … %s", got, want)
+	}
+}
