@@ -68,7 +68,7 @@ func chaosPlans(w World, r *rand.Rand) []Plan {
 		return nil
 	}
 	m.durability = []testbed.Durability{testbed.Volatile, testbed.EverySec, testbed.Always}[r.IntN(3)]
-	m.pace, m.most = w.TTL/10<<r.IntN(5), 1+r.IntN(5)
+	m.pace, m.most = w.TTL/10<<r.IntN(5), 2+r.IntN(4)
 	m.mortal = r.Perm(w.Clients)[:min(w.Clients-1, max(1, w.Clients-2))] // two go on contending, if there are
 	m.alive = w.everyone()
 	p := Plan{}
@@ -80,12 +80,13 @@ func chaosPlans(w World, r *rand.Rand) []Plan {
 	return []Plan{p}
 }
 
-// swarm turns on a few of the faults, half of them, or most, at least one.
+// swarm turns on a few of the faults, half of them, or most, and two
+// at least, if there are: a lone trigger may not come.
 func swarm(faults []Fault, r *rand.Rand) []Fault {
 	sure, share := r.IntN(len(faults)), 1+r.IntN(3)
 	var on []Fault
 	for i, f := range faults {
-		if r.IntN(4) < share || i == sure {
+		if r.IntN(4) < share || i == sure || i == (sure+1)%len(faults) {
 			on = append(on, f)
 		}
 	}
