@@ -19,6 +19,7 @@ const (
 	unordered              // the reply is a set, in the order of Go's maps: sort it
 	whileSubscribed        // allowed to a RESP2 client with subscriptions
 	immediate              // not queued by MULTI
+	random                 // draws from miniredis's generator
 )
 
 // command is one that Redis knows. Without run and typed, the node does not.

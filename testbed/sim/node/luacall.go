@@ -232,7 +232,7 @@ func (n *Node) luaTable(t *lua.LTable, resp3 bool, depth int) {
 	}
 	if m, ok := t.RawGetString("map").(*lua.LTable); ok {
 		n.maps(tableSize(m))
-		m.ForEach(func(k, v lua.LValue) {
+		each(m, func(k, v lua.LValue) {
 			n.luaReply(k, resp3, depth+1)
 			n.luaReply(v, resp3, depth+1)
 		})
@@ -244,7 +244,7 @@ func (n *Node) luaTable(t *lua.LTable, resp3 bool, depth int) {
 			kind = '~'
 		}
 		n.number(kind, int64(tableSize(m)))
-		m.ForEach(func(k, _ lua.LValue) { n.luaReply(k, resp3, depth+1) })
+		each(m, func(k, _ lua.LValue) { n.luaReply(k, resp3, depth+1) })
 		return
 	}
 	length := 0
@@ -258,6 +258,6 @@ func (n *Node) luaTable(t *lua.LTable, resp3 bool, depth int) {
 }
 
 func tableSize(t *lua.LTable) (size int) {
-	t.ForEach(func(_, _ lua.LValue) { size++ })
+	each(t, func(_, _ lua.LValue) { size++ })
 	return size
 }

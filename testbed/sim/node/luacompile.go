@@ -3,6 +3,8 @@ package node
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -47,11 +49,25 @@ func (sc *script) build() (refused string) {
 		sc.proto, err = lua.Compile(chunk, chunkName)
 	}
 	if err != nil {
-		return "ERR Error compiling script (new function): " + strings.Join(strings.Fields(err.Error()), " ")
+		return "ERR Error compiling script (new function): " + syntaxError(err, body)
 	}
 	sc.harmless = true
 	sc.inspect(sc.proto)
 	return ""
+}
+
+// syntaxError names the place as Redis does; what is wrong there, the two Luas tell
+// in their own words.
+func syntaxError(err error, body string) string {
+	var at *parse.Error
+	if !errors.As(err, &at) {
+		return strings.Join(strings.Fields(err.Error()), " ")
+	}
+	line, near := at.Pos.Line, at.Token
+	if line == parse.EOF {
+		line, near = 1+strings.Count(body, "\n"), "<eof>"
+	}
+	return fmt.Sprintf("%s:%d: %s near '%s'", chunkName, line, at.Message, near)
 }
 
 // shebang reads the first line: #!lua flags=a,b.

@@ -69,7 +69,7 @@ func encodeJSON(b *strings.Builder, v, null lua.LValue, depth int) error {
 // encodeTable writes an array if all keys are positive integers, else an object.
 func encodeTable(b *strings.Builder, t *lua.LTable, null lua.LValue, depth int) error {
 	size, last := 0, 0
-	t.ForEach(func(k, _ lua.LValue) {
+	each(t, func(k, _ lua.LValue) {
 		i, ok := k.(lua.LNumber)
 		if !ok || i < 1 || float64(i) != math.Trunc(float64(i)) {
 			last = -1
@@ -101,7 +101,7 @@ func encodeObject(b *strings.Builder, t *lua.LTable, null lua.LValue, depth int)
 	var failed error
 	first := true
 	b.WriteByte('{')
-	t.ForEach(func(k, v lua.LValue) {
+	each(t, func(k, v lua.LValue) {
 		if failed != nil {
 			return
 		}

@@ -64,6 +64,7 @@ func (n *Node) fillGlobals(state *lua.LState) {
 	texts["rep"] = state.NewFunction(luaRep)
 	numbers := functions(old.RawGetString(lua.MathLibName))
 	numbers["random"], numbers["randomseed"] = state.NewFunction(n.mathRandom), state.NewFunction(n.mathRandomseed)
+	readonly := sortedTable(state, map[string]lua.LValue{"__newindex": state.NewFunction(readonlyTable)})
 	libraries := map[string]map[string]lua.LValue{
 		"string": texts,
 		"math":   numbers,
@@ -72,9 +73,9 @@ func (n *Node) fillGlobals(state *lua.LState) {
 		"cjson":  n.cjsonLibrary(state),
 	}
 	for name, library := range libraries {
-		global[name] = n.lua.fix(sortedTable(state, library), nil)
+		global[name] = n.lua.fix(sortedTable(state, library), readonly)
 	}
-	state.SetMetatable(lua.LString(""), n.lua.fix(sortedTable(state, map[string]lua.LValue{"__index": global["string"]}), nil))
+	state.SetMetatable(lua.LString(""), n.lua.fix(sortedTable(state, map[string]lua.LValue{"__index": global["string"]}), readonly))
 
 	g := sortedTable(state, global)
 	g.RawSetString("_G", g)
@@ -94,11 +95,9 @@ func (n *Node) fillGlobals(state *lua.LState) {
 
 // fix notes what a table is like.
 func (l *scripting) fix(t *lua.LTable, metatable *lua.LTable) *lua.LTable {
-	if metatable != nil {
-		t.Metatable = metatable
-	}
-	f := fixedTable{table: t, metatable: t.Metatable}
-	t.ForEach(func(k, v lua.LValue) { f.fields = append(f.fields, field{k, v}) })
+	t.Metatable = metatable
+	f := fixedTable{table: t, metatable: metatable}
+	each(t, func(k, v lua.LValue) { f.fields = append(f.fields, field{k, v}) })
 	l.fixed = append(l.fixed, f)
 	return t
 }
@@ -110,7 +109,7 @@ func (l *scripting) changed() bool {
 			return true
 		}
 		i, same := 0, true
-		f.table.ForEach(func(k, v lua.LValue) {
+		each(f.table, func(k, v lua.LValue) {
 			if k == lua.LString("KEYS") || k == lua.LString("ARGV") {
 				return // they are every script's own
 			}
@@ -141,8 +140,16 @@ func functions(library lua.LValue, without ...string) map[string]lua.LValue {
 	return all
 }
 
+// each visits a table's fields in the order in which they were added: gopher-lua's
+// ForEach follows Go's maps.
+func each(t *lua.LTable, visit func(k, v lua.LValue)) {
+	for k, v := t.Next(lua.LNil); k != lua.LNil; k, v = t.Next(k) {
+		visit(k, v)
+	}
+}
+
 func keysOf(t *lua.LTable) (names []string) {
-	t.ForEach(func(k, _ lua.LValue) {
+	each(t, func(k, _ lua.LValue) {
 		if name, ok := k.(lua.LString); ok {
 			names = append(names, string(name))
 		}

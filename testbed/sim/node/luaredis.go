@@ -120,7 +120,13 @@ func pushZero(state *lua.LState) int {
 
 func (n *Node) luaError(state *lua.LState) int {
 	n.noteLine(state)
-	state.Error(state.Get(1), state.OptInt(2, 1))
+	level := state.OptInt(2, 1)
+	if caller, ok := state.GetStack(1); ok {
+		if _, err := state.GetInfo("S", caller, lua.LNil); err == nil && caller.What == "G" {
+			level = 0 // called by pcall: there is no line to name
+		}
+	}
+	state.Error(state.Get(1), level)
 	return 0
 }
 

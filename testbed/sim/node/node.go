@@ -38,6 +38,7 @@ type Node struct {
 	keys     keyspace
 	readOnly bool
 	writes   uint64
+	drew     bool // since miniredis's generator was seeded
 
 	sessions []*Session // open ones, by number
 	lastID   int
@@ -79,6 +80,7 @@ func New() (*Node, error) {
 	n.db = n.store.DB(0)
 	n.writer = bufio.NewWriter((*replyWriter)(n))
 	n.peer = server.NewPeer(n.writer)
+	n.drew = true
 	n.Reset()
 	return n, nil
 }
@@ -87,7 +89,10 @@ func New() (*Node, error) {
 // Sessions of before must not be used any more.
 func (n *Node) Reset() {
 	n.db.FlushDB()
-	n.store.Seed(1)
+	if n.drew { // seeding costs more than the rest of a reset
+		n.store.Seed(1)
+		n.drew = false
+	}
 	n.now, n.nowMs = time.Time{}, 0
 	n.keys.clear()
 	n.readOnly, n.writes = false, 0

@@ -21,6 +21,7 @@ func (n *Node) run(s *Session, c *command, args []string) {
 // runTyped has miniredis run a command, and accounts for what it changed.
 func (n *Node) runTyped(c *command, args []string) {
 	mark := len(n.out)
+	n.drew = n.drew || c.is(random)
 	n.dispatch(args)
 	if c.is(unordered) {
 		sortBulks(n.out[mark:])
