@@ -1,0 +1,168 @@
+package sim
+
+import (
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/sim/node"
+)
+
+// conn is one connection: the client's end, below the gate, and what the node
+// knows of it. The world's lock guards it.
+type conn struct {
+	link    *link
+	server  *server
+	gc      *testbed.Conn
+	number  int // among the link's connections to its node, from 1
+	dialled chan error
+	up      flow
+	down    flow
+
+	// The client's end.
+	arrived sync.Cond // signals a change of these
+	in      []byte
+	err     error // why nothing more will come
+	closed  bool
+	sent    int // requests
+
+	// The node's end.
+	session *node.Session // nil before the connection is made and after it ended
+	ended   bool          // nothing of it will run any more
+	write   uint64        // the last write's place among the node's, for WAIT
+	waiting *waiting      // in a WAIT
+	behind  []*packet     // requests that came meanwhile
+}
+
+// id is the connection's number, 0 for none.
+func (c *conn) id() int {
+	if c == nil {
+		return 0
+	}
+	return c.number
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(p []byte) (int, error) {
+	w := c.link.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for {
+		switch {
+		case c.closed:
+			return 0, net.ErrClosed
+		case len(c.in) > 0:
+			n := copy(p, c.in)
+			if c.in = c.in[n:]; len(c.in) == 0 {
+				c.in = nil
+			}
+			return n, nil
+		case c.err != nil:
+			return 0, c.err
+		}
+		c.arrived.Wait()
+	}
+}
+
+// Write implements net.Conn. The gate writes whole requests, one by one.
+func (c *conn) Write(p []byte) (int, error) {
+	w := c.link.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case c.closed:
+		return 0, net.ErrClosed
+	case c.err != nil:
+		return 0, errPipe
+	}
+	c.sent++
+	c.link.up.send(&packet{conn: c, kind: message, data: slices.Clone(p), number: c.sent}, &c.up)
+	return len(p), nil
+}
+
+// Close implements net.Conn. What was sent arrives all the same.
+func (c *conn) Close() error {
+	w := c.link.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c.closed {
+		return net.ErrClosed
+	}
+	c.closed = true
+	c.arrived.Broadcast()
+	c.link.forget(c)
+	c.link.up.send(&packet{conn: c, kind: closing}, &c.up)
+	return nil
+}
+
+// receive takes what the node sent to the client's end.
+func (c *conn) receive(p *packet) {
+	switch p.kind {
+	case opening:
+		c.dial(nil)
+		return
+	case refusal:
+		c.dial(errRefused)
+		c.fail(errReset)
+	case closing:
+		c.fail(io.EOF)
+	case message:
+		if c.closed || c.err != nil {
+			return
+		}
+		c.in = append(c.in, p.data...)
+	}
+	c.arrived.Broadcast()
+}
+
+// dial ends the client's waiting for the connection.
+func (c *conn) dial(err error) {
+	select {
+	case c.dialled <- err:
+	default: // it has been told already
+	}
+}
+
+// fail ends the client's end: it will read nothing more.
+func (c *conn) fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+	c.link.forget(c)
+	c.arrived.Broadcast()
+}
+
+// abort ends both ends at once, with whatever is under way in between.
+func (c *conn) abort() {
+	c.server.hangUp(c)
+	c.dial(errReset)
+	c.fail(errReset)
+}
+
+func (l *link) forget(c *conn) {
+	l.conns = slices.DeleteFunc(l.conns, func(o *conn) bool { return o == c })
+}
+
+// LocalAddr implements net.Conn.
+func (c *conn) LocalAddr() net.Addr {
+	return &net.TCPAddr{IP: net.IPv4(10, 0, 1, byte(c.link.client+1)), Port: 40000 + c.number}
+}
+
+// RemoteAddr implements net.Conn.
+func (c *conn) RemoteAddr() net.Addr {
+	return &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(c.server.index+1)), Port: 6379}
+}
+
+// Deadlines are the gate's business: it reads ahead, and writing never waits.
+
+// SetDeadline implements net.Conn.
+func (c *conn) SetDeadline(time.Time) error { return nil }
+
+// SetReadDeadline implements net.Conn.
+func (c *conn) SetReadDeadline(time.Time) error { return nil }
+
+// SetWriteDeadline implements net.Conn.
+func (c *conn) SetWriteDeadline(time.Time) error { return nil }

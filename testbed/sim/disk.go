@@ -1,0 +1,70 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/sim/node"
+)
+
+// fsyncEvery is how often appendfsync everysec makes the log durable.
+const fsyncEvery = time.Second
+
+// disk is what a node's append-only file would keep over a kill: a prefix of
+// what it executed.
+type disk struct {
+	durability testbed.Durability
+	durable    node.Snapshot // as of the last fsync
+	pending    []write       // since then, in order
+	began      time.Duration // when fsyncs began to be counted
+	lost       string        // said at the next start
+}
+
+// write is what the data was after a command that changed it.
+type write struct {
+	at    time.Duration
+	after node.Snapshot
+}
+
+// wrote notes that a command has changed the data.
+func (d *disk) wrote(s *server) {
+	switch d.durability {
+	case testbed.EverySec:
+		d.sync(now())
+		d.pending = append(d.pending, write{at: now(), after: s.node.Snapshot(s.wall())})
+	case testbed.Always:
+		d.durable = s.node.Snapshot(s.wall())
+	}
+}
+
+// sync makes durable what was written before the last fsync.
+func (d *disk) sync(at time.Duration) {
+	last := at - (at-d.began)%fsyncEvery
+	for len(d.pending) > 0 && d.pending[0].at <= last {
+		d.durable = d.pending[0].after
+		d.pending = d.pending[1:]
+	}
+}
+
+// die is the process's end.
+func (d *disk) die(s *server) {
+	switch d.durability {
+	case testbed.EverySec:
+		d.sync(now())
+		d.lost = fmt.Sprintf("%d writes of the last second", len(d.pending))
+		d.pending = nil
+	case testbed.Always:
+		d.lost = "no acknowledged write"
+	default:
+		d.durable, d.lost = node.Snapshot{}, "all keys"
+	}
+	d.lost += "; its script cache"
+}
+
+// load is what a new process finds.
+func (d *disk) load(s *server) (lost string) {
+	d.began = now()
+	s.node.Load(s.wall(), d.durable)
+	return d.lost
+}

@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// once makes an undo of end, which is called the first time only, with the
+// world's lock held.
+func (w *world) once(end func() int) testbed.Undo {
+	done, hits := false, 0
+	return func(context.Context) (int, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if !done {
+			done, hits = true, end()
+		}
+		return hits, nil
+	}
+}
+
+// Cut implements testbed.Network.
+func (w *world) Cut(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	l.Conn = 0
+	return w.shut(l, d, true)
+}
+
+// Hold implements testbed.Network.
+func (w *world) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	return w.shut(l, d, false)
+}
+
+// shut blocks a link in a direction. Hits counts packets, of both ways if both
+// are shut.
+func (w *world) shut(l testbed.Link, d testbed.Direction, drop bool) (testbed.Undo, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ways, err := w.find(l, d)
+	if err != nil {
+		return nil, err
+	}
+	var blocks []*block
+	var lifts []func()
+	for _, y := range ways {
+		b := &block{drop: drop, conn: l.Conn}
+		blocks = append(blocks, b)
+		lifts = append(lifts, y.block(b))
+	}
+	return w.once(func() int {
+		hits := 0
+		for i, b := range blocks {
+			hits += b.hits
+			lifts[i]()
+		}
+		return hits
+	}), nil
+}
+
+// find returns the ways of a link in a direction.
+func (w *world) find(l testbed.Link, d testbed.Direction) ([]*way, error) {
+	var up, down *way
+	if of := w.link(l); of != nil {
+		up, down = of.up, of.down
+	} else if i := slices.IndexFunc(w.streams, func(s *stream) bool {
+		return !s.gone && s.replica.name == l.From && s.primary.name == l.To
+	}); i >= 0 {
+		up, down = w.streams[i].up, w.streams[i].down
+	} else {
+		return nil, fmt.Errorf("no link from %s to %s", l.From, l.To)
+	}
+	switch d {
+	case testbed.Upstream:
+		return []*way{up}, nil
+	case testbed.Downstream:
+		return []*way{down}, nil
+	case testbed.Both:
+		return []*way{up, down}, nil
+	}
+	return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
+}
+
+// link finds a client's link, nil if there is none. After a promotion the link
+// from before is still known by the old primary's name.
+func (w *world) link(l testbed.Link) *link {
+	for _, c := range w.clients {
+		if c.locks.ID != l.From {
+			continue
+		}
+		for _, formerly := range []bool{false, true} {
+			for _, found := range c.links {
+				if found.leadsTo(l.To, formerly) {
+					return found
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// resets is a fault that resets a link's connections.
+type resets struct{ hits int }
+
+// refuse resets a connection that is being made.
+func (r *resets) refuse(c *conn) {
+	r.hits++
+	c.abort()
+}
+
+// Reset implements testbed.Network. Hits counts the connections on which
+// something was under way, and those that were refused; an idle one that is
+// replaced at its next use disturbs nobody. Whether a request that has not
+// arrived yet survives is a seeded choice.
+func (w *world) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l := w.link(on)
+	if l == nil {
+		return nil, fmt.Errorf("no link from %s to %s", on.From, on.To)
+	}
+	r := &resets{}
+	l.resets = append(l.resets, r)
+	for _, c := range slices.Clone(l.conns) {
+		if c.up.sent > c.up.expected || c.down.sent > c.down.expected {
+			r.hits++
+		}
+		c.reset()
+	}
+	return w.once(func() int {
+		l.resets = slices.DeleteFunc(l.resets, func(o *resets) bool { return o == r })
+		return r.hits
+	}), nil
+}
+
+// reset ends the client's end at once; the node's end follows at once too or
+// after what is under way to it.
+func (c *conn) reset() {
+	w := c.link.world
+	if mix(w.setup.Seed, uint64(c.link.up.id), uint64(c.number), c.up.sent)%2 == 0 {
+		c.abort()
+		return
+	}
+	c.link.up.send(&packet{conn: c, kind: closing}, &c.up)
+	c.dial(errReset)
+	c.fail(errReset)
+}

@@ -1,0 +1,251 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// packet is a message on its way, or a connection's beginning or end.
+type packet struct {
+	way    *way
+	conn   *conn // nil on a replication link
+	seq    uint64
+	kind   kind
+	data   testbed.Message // of a request or a reply
+	number int             // of a request on its connection, from 1
+	copy   *state          // what a primary sends its replica
+	offset uint64          // what a replica acknowledges
+}
+
+type kind int
+
+const (
+	opening kind = iota // a connection is asked for, or granted
+	message             // a request or a reply
+	closing             // an end says that it will send nothing more
+	refusal             // an end says that there is no such connection
+	copying             // replication: data, or its acknowledgement
+)
+
+// counted says whether a packet counts as evidence that a fault bit: the closing
+// of a connection disturbs nobody.
+func (p *packet) counted() bool { return p.kind == opening || p.kind == message || p.kind == copying }
+
+// way is one direction of a link.
+type way struct {
+	world   *world
+	id      int // unique; also its place within every tick
+	deliver func(*packet)
+	blocks  []*block
+	resume  func() // after something was dropped; nil for a client's link
+}
+
+// block is a fault in force on a way.
+type block struct {
+	drop    bool
+	conn    int // only this connection; 0 = all
+	held    []*packet
+	dropped bool
+	lost    []*conn // whose data was dropped, in the order of their first
+	hits    int
+}
+
+// latencies of one message: from least, up to spread more.
+const (
+	least  = 50 * time.Microsecond
+	spread = 150 * time.Microsecond
+)
+
+// send puts a packet on its way. Its latency is a hash of what it is, not a draw
+// from a generator for which goroutines would race. The world's lock is held.
+func (y *way) send(p *packet, f *flow) {
+	p.way, p.seq = y, f.sent
+	f.sent++
+	conn := 0
+	if p.conn != nil {
+		conn = p.conn.number
+	}
+	h := mix(y.world.setup.Seed, uint64(y.id), uint64(conn), p.seq)
+	at := align(max(now()+least+time.Duration(h%uint64(spread)), f.last+tick), y.id)
+	f.last = at
+	y.world.schedule.add(&event{at: at, way: y.id, conn: conn, seq: p.seq, packet: p})
+}
+
+// flow keeps one direction of one connection in order.
+type flow struct {
+	sent     uint64        // packets, ever
+	expected uint64        // the packet that arrives next
+	last     time.Duration // when the last one sent is to arrive
+}
+
+// mix hashes numbers as splitmix64 does: every bit of the result depends on
+// every bit of each.
+func mix(values ...uint64) uint64 {
+	var h uint64
+	for _, v := range values {
+		h += v + 0x9e3779b97f4a7c15
+		h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+		h = (h ^ h>>27) * 0x94d049bb133111eb
+		h ^= h >> 31
+	}
+	return h
+}
+
+// flow is the packet's own.
+func (p *packet) flow() *flow {
+	switch {
+	case p.conn == nil:
+		return p.way.world.streamOf(p.way).flow(p.way)
+	case p.way == p.conn.link.up:
+		return &p.conn.up
+	}
+	return &p.conn.down
+}
+
+// arrive takes a packet through the faults in force to the end of its way.
+func (y *way) arrive(p *packet) {
+	f := p.flow()
+	if p.seq > f.expected { // what was held and is late now comes first
+		y.world.schedule.add(&event{at: now() + tick, way: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
+		return
+	}
+	for _, b := range y.blocks {
+		if b.conn != 0 && (p.conn == nil || p.conn.number != b.conn) {
+			continue
+		}
+		if p.counted() {
+			b.hits++
+		}
+		if !b.drop {
+			b.held = append(b.held, p)
+			return
+		}
+		f.expected++
+		b.dropped = true
+		if p.conn != nil && !slices.Contains(b.lost, p.conn) {
+			b.lost = append(b.lost, p.conn)
+		}
+		return
+	}
+	f.expected++
+	y.deliver(p)
+}
+
+// block puts a fault in force; the returned function ends it. What was held
+// arrives soon after, in order; connections that lost data end.
+func (y *way) block(b *block) (lift func()) {
+	y.blocks = append(y.blocks, b)
+	return func() {
+		y.blocks = slices.DeleteFunc(y.blocks, func(o *block) bool { return o == b })
+		for i, p := range b.held {
+			at := align(now()+time.Duration(i+1)*tick, y.id)
+			y.world.schedule.add(&event{at: at, way: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
+		}
+		for _, c := range b.lost {
+			c.abort()
+		}
+		if b.dropped && y.resume != nil {
+			y.resume()
+		}
+	}
+}
+
+// link is the two ways between one client and the node that it is meant to use.
+type link struct {
+	world    *world
+	client   int
+	target   *server
+	names    []string // of all nodes it ever led to
+	up, down *way
+	made     int     // connections to target, ever
+	conns    []*conn // not ended yet, in the order of dialling
+	resets   []*resets
+}
+
+func (w *world) newLink(client int, target *server) *link {
+	l := &link{world: w, client: client, target: target, names: []string{target.name}}
+	l.up = w.newWay(func(p *packet) { p.conn.server.receive(p) })
+	l.down = w.newWay(func(p *packet) { p.conn.receive(p) })
+	return l
+}
+
+func (w *world) newWay(deliver func(*packet)) *way {
+	w.ways++
+	return &way{world: w, id: w.ways, deliver: deliver}
+}
+
+// leadsTo says whether the link is the client's way to the node of that name: now,
+// or if no other is, formerly.
+func (l *link) leadsTo(name string, formerly bool) bool {
+	return l.target.name == name || formerly && slices.Contains(l.names, name)
+}
+
+// dial makes one connection through the gate.
+func (l *link) dial(ctx context.Context) (net.Conn, error) {
+	l.world.mu.Lock()
+	name := l.target.name
+	l.world.mu.Unlock()
+	c, err := l.world.gate.Dial(ctx, l.client, name, l.connect)
+	if err != nil {
+		return nil, err // not a nil *Conn
+	}
+	return c, nil
+}
+
+// connect is the part of dialling below the gate. Its failure costs time too:
+// code that tries again at once would stop the clock.
+func (l *link) connect(ctx context.Context, gc *testbed.Conn) (net.Conn, error) {
+	w := l.world
+	w.mu.Lock()
+	if w.schedule.closed {
+		w.mu.Unlock()
+		return nil, net.ErrClosed
+	}
+	l.made++
+	c := &conn{link: l, server: l.target, gc: gc, number: l.made, dialled: make(chan error, 1)}
+	c.arrived.L = &w.mu
+	gc.Observe()
+	l.conns = append(l.conns, c)
+	l.up.send(&packet{conn: c, kind: opening}, &c.up)
+	w.mu.Unlock()
+	select {
+	case err := <-c.dialled:
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	case <-ctx.Done():
+		c.Close()
+		return nil, ctx.Err()
+	}
+}
+
+// retarget leads the link to another node and ends its connections to the old one.
+func (l *link) retarget(to *server) {
+	if l.target == to {
+		return
+	}
+	l.target, l.made = to, 0
+	l.names = append(l.names, to.name)
+	for _, c := range slices.Clone(l.conns) {
+		c.abort()
+	}
+}
+
+// Errors of connections, as a client sees them.
+var (
+	errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	errReset   = os.NewSyscallError("read", syscall.ECONNRESET)
+	errPipe    = os.NewSyscallError("write", syscall.EPIPE)
+)
+
+// address of a client's link to the node of that index: an IP literal, so that
+// nobody asks for a name.
+func address(index int) string { return fmt.Sprintf("10.0.0.%d:6379", index+1) }

@@ -1,0 +1,252 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// server finds a node by name. Mu is held.
+func (w *world) server(name string) (*server, error) {
+	for _, s := range w.servers {
+		if s.name == name {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("no node %q: there are n0 to n%d", name, len(w.servers)-1)
+}
+
+// running finds a node that is not down.
+func (w *world) running(name string) (*server, error) {
+	s, err := w.server(name)
+	if err == nil && s.down {
+		err = fmt.Errorf("node %s is down", name)
+	}
+	return s, err
+}
+
+// Pause implements testbed.Nodes. Hits counts the commands that waited.
+func (w *world) Pause(_ context.Context, node string) (testbed.Undo, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, err := w.running(node)
+	if err != nil {
+		return nil, fmt.Errorf("pause: %w", err)
+	}
+	f := &freeze{}
+	s.pauses = append(s.pauses, f)
+	return w.once(func() int {
+		s.thaw(f)
+		return f.hits
+	}), nil
+}
+
+// Kill implements testbed.Nodes.
+func (w *world) Kill(_ context.Context, node string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, err := w.running(node)
+	if err != nil {
+		return fmt.Errorf("kill: %w", err)
+	}
+	s.kill()
+	return nil
+}
+
+// Restart implements testbed.Nodes. A replica, and a primary that another has
+// replaced, comes back as a replica of the present primary and takes its data.
+func (w *world) Restart(_ context.Context, node string) (lost string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, err := w.server(node)
+	if err != nil {
+		return "", err
+	}
+	if !s.down {
+		return "", fmt.Errorf("restart: node %s is not down", node)
+	}
+	lost = s.start()
+	switch {
+	case w.primary == nil:
+	case s == w.primary: // its replicas take what it has now
+		for _, st := range s.streams {
+			st.send()
+		}
+	default:
+		w.replicate(s, w.primary)
+	}
+	return lost, nil
+}
+
+// StopReplication implements testbed.Nodes: what the primary executes from now
+// on waits on the way to its replicas. Hits counts the writes of which at least
+// one replica had to wait.
+func (w *world) StopReplication(context.Context) (testbed.Undo, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.primary == nil {
+		return nil, errors.New("stop replication: no node has replicas")
+	}
+	var blocks []*block
+	var lifts []func()
+	for _, st := range w.primary.streams {
+		b := &block{}
+		blocks = append(blocks, b)
+		lifts = append(lifts, st.down.block(b))
+	}
+	return w.once(func() int {
+		most := 0
+		for i, b := range blocks {
+			most = max(most, b.hits)
+			lifts[i]()
+		}
+		return most
+	}), nil
+}
+
+// Promote implements testbed.Nodes. What the replica has not received by then is
+// lost, also what StopReplication holds. The other replicas follow it; the old
+// primary, if it still runs, is left alone with nobody.
+func (w *world) Promote(_ context.Context, node string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, err := w.promote(node)
+	if err != nil {
+		return err
+	}
+	for _, c := range w.clients {
+		for _, l := range c.links {
+			l.retarget(s)
+		}
+	}
+	return nil
+}
+
+// promote makes a replica the primary. Mu is held.
+func (w *world) promote(node string) (*server, error) {
+	s, err := w.running(node)
+	if err != nil {
+		return nil, fmt.Errorf("promote: %w", err)
+	}
+	old := w.primary
+	if old == nil || old == s {
+		return nil, fmt.Errorf("promote: node %s is not a replica", node)
+	}
+	s.leave()
+	s.node.SetReadOnly(false)
+	s.written = old.written
+	w.primary = s
+	for _, r := range w.servers {
+		if r != s && r != old && !r.down {
+			w.replicate(r, s)
+		}
+	}
+	for _, st := range old.streams {
+		st.gone = true
+	}
+	old.streams = nil
+	return s, nil
+}
+
+// Split implements testbed.SplitBrain.
+func (w *world) Split(_ context.Context, node string, clients []int) (testbed.Undo, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	old := w.primary
+	s, err := w.promote(node)
+	if err != nil {
+		return nil, fmt.Errorf("split brain: %w", err)
+	}
+	for _, id := range clients {
+		if id < 0 || id >= len(w.clients) {
+			return nil, fmt.Errorf("split brain: no client %d", id)
+		}
+		for _, l := range w.clients[id].links {
+			l.retarget(s)
+		}
+	}
+	since := old.written
+	return w.once(func() int {
+		writes := int(old.written - since)
+		for _, c := range w.clients {
+			for _, l := range c.links {
+				l.retarget(w.primary)
+			}
+		}
+		if !old.down && old != w.primary {
+			w.replicate(old, w.primary)
+		}
+		return writes
+	}), nil
+}
+
+// FlushScripts implements testbed.Nodes.
+func (w *world) FlushScripts(_ context.Context, node string) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, err := w.running(node)
+	if err != nil {
+		return 0, fmt.Errorf("flush scripts: %w", err)
+	}
+	return s.node.FlushScripts(), nil
+}
+
+// Keys implements testbed.Nodes.
+func (w *world) Keys(_ context.Context, node string) ([]history.KeyState, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, err := w.running(node)
+	if err != nil {
+		return nil, fmt.Errorf("keys: %w", err)
+	}
+	return s.node.Keys(s.wall()), nil
+}
+
+// List implements testbed.Nodes.
+func (w *world) List() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var names []string
+	for _, s := range w.serving() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// SkewNode implements testbed.NodeClocks.
+func (w *world) SkewNode(_ context.Context, node string, offset time.Duration) (keys int, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, err := w.server(node)
+	if err != nil {
+		return 0, err
+	}
+	if s.skew != offset && !s.down {
+		for _, k := range s.node.Keys(s.wall()) {
+			if k.TTL >= 0 {
+				keys++
+			}
+		}
+	}
+	s.skew = offset
+	return keys, nil
+}
+
+// Evict implements testbed.Memory. Replicas are told, as by Redis.
+func (w *world) Evict(_ context.Context, node string) ([]history.KeyState, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, err := w.running(node)
+	if err != nil {
+		return nil, fmt.Errorf("evict: %w", err)
+	}
+	keys := s.node.Evict(s.wall())
+	if len(keys) > 0 {
+		s.wrote(nil)
+	}
+	return keys, nil
+}

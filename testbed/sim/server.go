@@ -1,0 +1,208 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/sim/node"
+)
+
+// server is one Redis node as a process: it may be down, frozen, behind a wrong
+// clock, a primary or a replica. The world's lock guards it.
+type server struct {
+	world    *world
+	name     string
+	index    int
+	node     *node.Node
+	down     bool
+	pauses   []*freeze
+	backlog  []*packet     // that came while it was frozen
+	skew     time.Duration // by which its wall clock is ahead
+	executed int
+	conns    []*conn // with a session, in the order of connecting
+	disk     disk
+	replication
+}
+
+// freeze is a pause in force.
+type freeze struct{ hits int }
+
+// wall is the node's wall clock.
+func (s *server) wall() time.Time { return epoch.Add(now() + s.skew) }
+
+// receive takes what a client sent to the node's end.
+func (s *server) receive(p *packet) {
+	c := p.conn
+	switch {
+	case s.down && p.kind == opening:
+		c.link.down.send(&packet{conn: c, kind: refusal}, &c.down)
+		return
+	case s.down || c.ended:
+		return
+	case p.kind == opening: // the kernel does this, frozen or not
+		s.accept(c)
+		return
+	case len(s.pauses) > 0:
+		if p.kind == message {
+			for _, f := range s.pauses {
+				f.hits++
+			}
+		}
+		s.backlog = append(s.backlog, p)
+		return
+	}
+	s.handle(p)
+}
+
+func (s *server) accept(c *conn) {
+	for _, r := range c.link.resets {
+		r.refuse(c)
+		return
+	}
+	c.session = s.node.Connect()
+	s.conns = append(s.conns, c)
+	c.link.down.send(&packet{conn: c, kind: opening}, &c.down)
+}
+
+// handle does what a request asks for, or ends a connection.
+func (s *server) handle(p *packet) {
+	c := p.conn
+	switch {
+	case c.ended:
+	case p.kind == closing:
+		s.hangUp(c)
+	case c.waiting != nil:
+		c.behind = append(c.behind, p) // Redis answers a connection in order
+	default:
+		s.execute(p)
+	}
+}
+
+// execute runs one command. Nothing else in the world happens meanwhile.
+func (s *server) execute(p *packet) {
+	c := p.conn
+	args, err := p.data.Args()
+	if err != nil {
+		return // the gate lets only commands through
+	}
+	s.executed++
+	c.gc.Arrived(p.number, s.name, s.executed)
+	words := make([]string, len(args))
+	for i, a := range args {
+		words[i] = string(a)
+	}
+	if strings.EqualFold(words[0], "WAIT") {
+		s.wait(p, words)
+		return
+	}
+	before := s.node.Writes()
+	reply, pushes := c.session.Exec(s.wall(), words)
+	if s.node.Writes() != before {
+		s.wrote(c)
+	}
+	if len(words) > 2 && strings.HasSuffix(strings.ToUpper(words[0]), "SUBSCRIBE") {
+		s.replies(p, reply)
+	} else {
+		s.reply(p, reply)
+	}
+	for _, push := range pushes {
+		s.push(push)
+	}
+}
+
+// reply answers a request.
+func (s *server) reply(p *packet, data testbed.Message) {
+	p.conn.gc.Served(p.number, data)
+	p.conn.link.down.send(&packet{conn: p.conn, kind: message, data: data}, &p.conn.down)
+}
+
+// replies answers a request with a message for each of its arguments.
+func (s *server) replies(p *packet, data []byte) {
+	r := testbed.NewReader(bytes.NewReader(data))
+	var all []testbed.Message
+	for {
+		m, err := testbed.ReadMessage(r)
+		if err != nil {
+			break // all of it was read
+		}
+		all = append(all, m)
+	}
+	for _, m := range all[:len(all)-1] {
+		p.conn.link.down.send(&packet{conn: p.conn, kind: message, data: m}, &p.conn.down)
+	}
+	s.reply(p, all[len(all)-1])
+}
+
+// push sends a session what it did not ask for now.
+func (s *server) push(p node.Push) {
+	i := slices.IndexFunc(s.conns, func(c *conn) bool { return c.session == p.To })
+	if i < 0 {
+		return
+	}
+	c := s.conns[i]
+	c.link.down.send(&packet{conn: c, kind: message, data: p.Message}, &c.down)
+}
+
+// hangUp ends the node's end of a connection.
+func (s *server) hangUp(c *conn) {
+	if c.ended {
+		return
+	}
+	c.ended = true
+	c.waiting, c.behind = nil, nil
+	if c.session != nil {
+		c.session.Close()
+		s.conns = slices.DeleteFunc(s.conns, func(o *conn) bool { return o == c })
+	}
+	c.gc.NodeEnded()
+}
+
+// kill ends the process: its connections break, what waits for it is gone.
+func (s *server) kill() {
+	s.down = true
+	s.disk.die(s)
+	s.backlog = nil
+	for _, c := range slices.Clone(s.conns) {
+		s.hangUp(c)
+		c.link.down.send(&packet{conn: c, kind: closing}, &c.down)
+	}
+}
+
+// start brings a killed process back with what its disk kept.
+func (s *server) start() (lost string) {
+	s.down = false
+	s.pauses = nil
+	s.node.Restarted()
+	return s.disk.load(s)
+}
+
+// thaw ends a pause: what came meanwhile runs now, in order, by this time's
+// clock.
+func (s *server) thaw(f *freeze) {
+	s.pauses = slices.DeleteFunc(s.pauses, func(o *freeze) bool { return o == f })
+	if len(s.pauses) > 0 || s.down {
+		return
+	}
+	waiting := s.backlog
+	s.backlog = nil
+	for _, p := range waiting {
+		if p.kind == copying {
+			s.follow(p)
+		} else {
+			s.handle(p)
+		}
+	}
+}
+
+// keys lists what the node holds.
+func (s *server) keys() ([]history.KeyState, error) {
+	if s.down {
+		return nil, fmt.Errorf("node %s is down", s.name)
+	}
+	return s.node.Keys(s.wall()), nil
+}

@@ -1,0 +1,104 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// trial runs body in a world of that setup and returns the commands.
+func trial(t testing.TB, s testbed.Setup, body func(context.Context, testbed.Env) error) ([]history.Command, error) {
+	t.Helper()
+	tb := New()
+	var commands []history.Command
+	s.Clock = tb.Clock()
+	s.Commands = func(c history.Command) { commands = append(commands, c) }
+	if s.Topology == "" {
+		s.Topology = testbed.Single
+	}
+	if s.Clients == 0 {
+		s.Clients = 2
+	}
+	err := tb.Run(t.Context(), s, body)
+	history.SortCommands(commands)
+	return commands, err
+}
+
+func TestCommandsTakeVirtualTime(t *testing.T) {
+	began := time.Now()
+	commands, err := trial(t, testbed.Setup{Seed: 1}, func(ctx context.Context, env testbed.Env) error {
+		c := env.Client(0).Locks().Nodes[0]
+		if err := c.Set(ctx, "k", "v", time.Hour).Err(); err != nil {
+			return err
+		}
+		time.Sleep(time.Hour - time.Second)
+		if got, err := c.Get(ctx, "k").Result(); got != "v" || err != nil {
+			return fmt.Errorf("before the end: got %q, %v", got, err)
+		}
+		time.Sleep(time.Second + time.Millisecond)
+		if n, err := c.Exists(ctx, "k").Result(); n != 0 || err != nil {
+			return fmt.Errorf("after the end: got %d, %v", n, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if real := time.Since(began); real > time.Minute {
+		t.Errorf("an hour took %v", real)
+	}
+	for _, c := range commands {
+		if !c.Ran() || c.Replied <= c.Served || c.Served < c.Arrived || c.Arrived <= c.Sent || c.Exec == 0 {
+			t.Errorf("got %+v, want it sent, arrived, served and replied in this order", c)
+		}
+	}
+}
+
+func TestAClientWithoutTimeoutsFacingALostReplyIsADeadlock(t *testing.T) {
+	_, err := trial(t, testbed.Setup{Seed: 1, CommandTimeout: -1, Limit: time.Minute}, func(ctx context.Context, env testbed.Env) error {
+		undo, err := env.(testbed.Network).Cut(ctx, testbed.Link{From: "c0", To: "n0"}, testbed.Downstream)
+		if err != nil {
+			return err
+		}
+		defer undo(ctx)
+		return env.Client(0).Locks().Nodes[0].Ping(context.Background()).Err()
+	})
+	var broken *testbed.Breakdown
+	if !errors.As(err, &broken) || broken.Kind != history.FDeadlock {
+		t.Errorf("got %v, want a %s", err, history.FDeadlock)
+	}
+}
+
+func BenchmarkCommands(b *testing.B) {
+	_, err := trial(b, testbed.Setup{Seed: 1, Clients: 1}, func(ctx context.Context, env testbed.Env) error {
+		env.(*world).budget = 1 << 60
+		c := env.Client(0).Locks().Nodes[0]
+		for range b.N {
+			if err := c.Set(ctx, "k", "v", time.Second).Err(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commands/s")
+}
+
+func BenchmarkSetUp(b *testing.B) {
+	tb := New()
+	for range b.N {
+		err := tb.Run(b.Context(), testbed.Setup{
+			Topology: testbed.Single, Clients: 2, Clock: tb.Clock(), Commands: func(history.Command) {},
+		}, func(context.Context, testbed.Env) error { return nil })
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}

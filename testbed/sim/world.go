@@ -1,0 +1,283 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/sim/node"
+)
+
+// world is the running simulation of one trial.
+type world struct {
+	setup  testbed.Setup
+	outer  context.Context // of the campaign; lives outside the bubble
+	ctx    context.Context // of the trial
+	cancel context.CancelCauseFunc
+	gate   *testbed.Gate
+
+	mu       sync.Mutex // guards the rest, and all of the network and the nodes
+	schedule schedule
+	events   int
+	budget   int
+	busy     time.Duration // when the last packet arrived
+	broken   *testbed.Breakdown
+	ways     int
+	servers  []*server
+	streams  []*stream
+	primary  *server // of a replicated topology
+	clients  []*client
+}
+
+var (
+	_ testbed.Env        = (*world)(nil)
+	_ testbed.Network    = (*world)(nil)
+	_ testbed.Nodes      = (*world)(nil)
+	_ testbed.Clocks     = (*world)(nil)
+	_ testbed.Clients    = (*world)(nil)
+	_ testbed.NodeClocks = (*world)(nil)
+	_ testbed.Memory     = (*world)(nil)
+	_ testbed.SplitBrain = (*world)(nil)
+)
+
+// live is a trial from beginning to end, in its bubble.
+func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(context.Context, testbed.Env) error) error {
+	w := &world{setup: s, outer: outer, schedule: newSchedule(), budget: eventsPerClient * (s.Clients + 1)}
+	w.ctx, w.cancel = context.WithCancelCause(context.WithoutCancel(outer))
+	defer w.cancel(nil)
+	w.gate = testbed.NewGate(testbed.GateOptions{
+		Clients: s.Clients, Clock: s.Clock, Commands: s.Commands, Ordered: true, Stagger: w.stagger,
+	})
+	w.build(nodes)
+	var scheduler sync.WaitGroup
+	scheduler.Go(w.run)
+	err := w.warmUp()
+	if err == nil {
+		time.Sleep(align(now()+tick, bodyWay) - now())
+		err = body(w.ctx, w)
+	}
+	w.tearDown()
+	scheduler.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.broken != nil {
+		return w.broken
+	}
+	return err
+}
+
+// bodyWay is the place within a tick at which the body starts, and with it the
+// timers of the nemesis: no way has it.
+const bodyWay = int(tick) - 2
+
+// build makes the nodes and the clients with their links.
+func (w *world) build(nodes []*node.Node) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, n := range nodes {
+		w.servers = append(w.servers, &server{
+			world: w, name: fmt.Sprintf("n%d", i), index: i, node: n, disk: disk{durability: w.setup.Durability},
+		})
+	}
+	if w.setup.Topology == testbed.Replicated {
+		w.primary = w.servers[0]
+	}
+	for id := range w.setup.Clients {
+		w.clients = append(w.clients, w.newClient(id))
+	}
+	if w.primary != nil {
+		for _, r := range w.servers[1:] {
+			w.replicate(r, w.primary)
+		}
+	}
+	if w.setup.Limit > 0 {
+		w.schedule.add(&event{at: align(w.setup.Limit, 0), do: w.overdue})
+	}
+}
+
+// stagger is how long a goroutine of a client that was paused goes on after
+// another: each waits at another connection, and so for another time.
+func (w *world) stagger(client int, node string, conn int) time.Duration {
+	at := 0
+	for i, s := range w.servers {
+		if s.name == node {
+			at = i + 1
+		}
+	}
+	place := (client*(len(w.servers)+1) + at) * connsInTurn
+	return time.Duration(place+conn%connsInTurn+1) * tick
+}
+
+// connsInTurn is how many connections of one client to one node have turns of
+// their own.
+const connsInTurn = 8
+
+// serving returns the nodes that clients use now, in the order of
+// locks.Client.Nodes.
+func (w *world) serving() []*server {
+	if w.primary != nil {
+		return []*server{w.primary}
+	}
+	return w.servers
+}
+
+// warmConnections are made per client and node before the body starts, so that
+// a fault does not hit a handshake where it is meant to hit a command.
+const warmConnections = 2
+
+func (w *world) warmUp() error {
+	for _, c := range w.clients {
+		for _, r := range c.locks.Nodes {
+			for range warmConnections {
+				conn := r.Conn()
+				defer conn.Close()
+				if err := conn.Ping(w.ctx).Err(); err != nil {
+					return fmt.Errorf("sim testbed: warm a connection: %w", err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// tearDown ends everything.
+func (w *world) tearDown() {
+	w.cancel(nil)
+	w.gate.Close()
+	for _, c := range w.clients {
+		for _, r := range c.locks.Nodes {
+			r.Close() // what it would complain of has been closed with the gate
+		}
+	}
+	w.mu.Lock()
+	w.schedule.close()
+	for _, s := range w.servers {
+		for len(s.conns) > 0 {
+			s.hangUp(s.conns[0])
+		}
+	}
+	w.mu.Unlock()
+	w.gate.Flush()
+}
+
+// eventsPerClient is the budget of what may happen in a trial: some hundred
+// times what one of usual length needs.
+const eventsPerClient = 100_000
+
+// abandon ends the trial's context. Mu is held.
+func (w *world) abandon(why error) {
+	w.cancel(why)
+	go w.gate.Close() // waits for goroutines that wait for mu
+}
+
+// exhausted ends a trial that has used up its budget of events.
+func (w *world) exhausted() {
+	if w.broken == nil {
+		w.broken = &testbed.Breakdown{Kind: history.FRunaway,
+			Detail: fmt.Sprintf("more than %d packets by %v: the clients send without end", w.budget, now())}
+		w.abandon(w.broken)
+	}
+}
+
+// overdue ends a trial that has used up its time.
+func (w *world) overdue() {
+	if w.broken != nil {
+		return
+	}
+	w.broken = &testbed.Breakdown{Kind: history.FRunaway,
+		Detail: fmt.Sprintf("not over after %v", w.setup.Limit)}
+	if quiet := now() - w.busy; quiet > w.setup.Limit/4 {
+		w.broken.Kind = history.FDeadlock
+		w.broken.Detail = fmt.Sprintf("nothing was sent any more for %v, and a client still waits", quiet)
+	}
+	w.broken.Stack = stacks()
+	w.abandon(w.broken)
+}
+
+// client is one client process.
+type client struct {
+	world  *world
+	id     int
+	locks  *locks.Client
+	links  []*link // in the order of locks.Nodes
+	cancel context.CancelFunc
+	skew   atomic.Int64 // nanoseconds by which its wall clock is ahead
+}
+
+// newClient makes client id with a link to every node that clients use. Mu is
+// held.
+func (w *world) newClient(id int) *client {
+	c := &client{world: w, id: id}
+	var ctx context.Context
+	ctx, c.cancel = context.WithCancel(w.ctx)
+	c.locks = &locks.Client{
+		ID: fmt.Sprintf("c%d", id), Dial: c.dial, Now: c.now, Context: ctx,
+		Rand: testbed.NewRandom(w.setup.Seed, id),
+	}
+	for i, s := range w.serving() {
+		l := w.newLink(id, s)
+		c.links = append(c.links, l)
+		o := testbed.RedisOptions(address(i), w.setup.CommandTimeout)
+		if timeout := w.setup.CommandTimeout; timeout > 0 { // a negative one stands for none
+			o.DialTimeout = timeout // nothing here is slow but what is meant to be
+		}
+		o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }
+		c.locks.Addrs = append(c.locks.Addrs, o.Addr)
+		c.locks.Nodes = append(c.locks.Nodes, redis.NewClient(o))
+	}
+	return c
+}
+
+// dial is locks.Client.Dial: it reaches the nodes by the addresses that the
+// client knows.
+func (c *client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	for i, known := range c.locks.Addrs {
+		if known == addr {
+			return c.links[i].dial(ctx)
+		}
+	}
+	return nil, fmt.Errorf("dial %s %s: c%d has no link to it", network, addr, c.id)
+}
+
+// now is the client's wall clock. It has no monotonic part that would betray the
+// skew.
+func (c *client) now() time.Time {
+	return time.Now().Round(0).Add(time.Duration(c.skew.Load()))
+}
+
+// Locks implements testbed.Client.
+func (c *client) Locks() *locks.Client { return c.locks }
+
+// Step implements testbed.Client.
+func (c *client) Step(ctx context.Context, name string) error {
+	return c.world.gate.Step(ctx, c.id, name)
+}
+
+// Open implements testbed.Client.
+func (c *client) Open(op int) { c.world.gate.Open(c.id, op) }
+
+// Client implements testbed.Env.
+func (w *world) Client(i int) testbed.Client { return w.clients[i] }
+
+// Now implements testbed.Env.
+func (w *world) Now() time.Duration { return w.setup.Clock() }
+
+// At implements testbed.Env.
+func (w *world) At(p testbed.Point, do func(testbed.Hit)) (cancel func()) { return w.gate.At(p, do) }
+
+// PauseClient implements testbed.Clients.
+func (w *world) PauseClient(client int) (testbed.Undo, error) { return w.gate.PauseClient(client) }
+
+// CrashClient implements testbed.Clients.
+func (w *world) CrashClient(client int) error { return w.gate.CrashClient(client) }
+
+// Skew implements testbed.Clocks.
+func (w *world) Skew(client int, offset time.Duration) { w.clients[client].skew.Store(int64(offset)) }
