@@ -184,7 +184,7 @@ func (o *orphan) add(w *wire, op int, b blocker) {
 	if !slices.Contains(o.lives, b.life) {
 		o.lives = append(o.lives, b.life)
 	}
-	if t := w.prolonged(b.life, b.meet); t != nil {
+	if t := w.prolonged(b.life, b.meet); t != nil && !w.Claims.ClientClock {
 		o.renewed = t
 	}
 }

@@ -7,6 +7,7 @@ const (
 	kleppmann   = `M. Kleppmann, "How to do distributed locking" (2016): a client that pauses or is delayed cannot know that its lease ended`
 	redisOwner  = `redis.io, "Distributed Locks with Redis": "avoid removing a lock that was created by another client"`
 	redisFailed = `redis.io, "Distributed Locks with Redis": "Why Failover-based Implementations Are Not Enough"`
+	redisClock  = `redis.io, "Distributed Locks with Redis": "Disclaimer about consistency": Redis counts lives by no monotonic clock`
 )
 
 // flaws joins groups of flaws.
@@ -31,10 +32,44 @@ func leaseOutlived() []Flaw {
 
 // serverLostKey: one node, or its replicas, that forget an acknowledged key.
 func serverLostKey() []Flaw {
-	return under([]string{"node-restart", "failover"}, "server-lost-key", Limit,
-		"A node that restarts without its data, or a replica that is promoted before the key reached it, grants the lock again.",
+	return under([]string{"node-restart", "failover", "eviction", "split-brain"}, "server-lost-key", Limit,
+		"A node that restarts without its data or evicts the key, or a replica that becomes primary, alone or beside the old one, before the key or its renewals reached it, grants the lock again.",
 		redisFailed, "exclusion", "resource")
 }
+
+// quorumLostKey: independent nodes that forget an acknowledged key.
+func quorumLostKey() []Flaw {
+	return under([]string{"node-restart", "eviction"}, "server-lost-key", Limit,
+		"Nodes that restart without their data or evict the key vote again: with them, another majority grants the lock of a holder who had no node to spare.",
+		`redis.io, "Distributed Locks with Redis": "Performance, Crash Recovery and fsync"`, "exclusion", "resource")
+}
+
+// serverClock: a key with a life, which a node counts by its wall clock.
+func serverClock() []Flaw {
+	return under([]string{"node-clock"}, "server-clock", Limit,
+		"A node whose wall clock jumps forward lets the key expire early and grants the lock of a holder who is well within its lease; of several nodes, a majority.",
+		redisClock, "exclusion", "resource")
+}
+
+// prolongedKey: serverClock the other way, of a key that nobody releases. It
+// takes two faults at once.
+func prolongedKey() []Flaw {
+	return under([]string{mixed}, "server-clock", Limit,
+		"A key whose holder is gone keeps others out for as much longer as its node's wall clock is set back, after the key was set.",
+		redisClock, "liveness")
+}
+
+// staleTime: a lock whose key holds a time of its owner's clock, and an owner
+// who does not release it. It takes two faults at once.
+func staleTime(document string) []Flaw {
+	return under([]string{mixed}, "client-clock", Bug,
+		"The time that a dead holder's clock, far ahead, left in the key keeps others out until their own clocks show it; Redis could have timed it.",
+		document+": clients' clocks must agree", "liveness")
+}
+
+// mixed is where to look for what takes more than one fault: nothing is missed
+// if chance did not bring them together.
+const mixed = "chaos"
 
 // orphanedKey: a key with a life that nobody releases.
 func orphanedKey() []Flaw {
@@ -45,13 +80,13 @@ func orphanedKey() []Flaw {
 
 // anyFault is where to look for what needs no fault at all.
 var anyFault = []string{"none", "client-pause", "delay", "client-crash", "lost-reply", "partition", "partition-requests",
-	"partition-replies", "reset", "node-pause", "node-restart", "failover", "client-skew", "script-flush"}
+	"partition-replies", "reset", "node-pause", "node-restart", "failover", "split-brain", "client-skew", "node-clock", "script-flush", "eviction"}
 
 // strandingFaults leave a key behind that nobody will release: the holder is
-// gone, the grant's reply or the release got lost, or a request ran after its
-// sender had given up.
+// gone, the grant's reply or the release got lost, a request ran after its sender
+// had given up, or the node that has the key is not the one that was told.
 var strandingFaults = []string{"client-crash", "lost-reply", "partition", "partition-requests", "partition-replies",
-	"delay", "reset", "node-pause", "node-restart", "failover"}
+	"delay", "reset", "node-pause", "node-restart", "failover", "split-brain"}
 
 // foreignDelete: a DEL that does not ask whose key it removes.
 func foreignDelete(why, source string, faults ...string) []Flaw {
@@ -63,7 +98,7 @@ func bareDelete(document string) []Flaw {
 	return flaws(
 		foreignDelete(
 			"A bare DEL that is sent after the lease was overrun, delivered late, or sent after the node lost the key removes another's lock and lets a third in.",
-			document+"; "+redisOwner, "client-pause", "delay", "node-pause", "node-restart", "failover"),
+			document+"; "+redisOwner, "client-pause", "delay", "node-pause", "node-restart", "failover", "eviction", "node-clock"),
 		lateDelete(document),
 	)
 }

@@ -47,7 +47,7 @@ func init() {
 			claims.ClientClock = true
 			return claims
 		},
-		Flaws: flaws(getsetFlaws, bareDelete("D1, first version"), leaseOutlived(), serverLostKey(), orphanedKey()),
+		Flaws: flaws(getsetFlaws, bareDelete("D1, first version"), leaseOutlived(), serverClock(), serverLostKey(), orphanedKey(), staleTime("D1, first version")),
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
 			return &getset{c.Nodes[0], c.Now, key, ttl}, nil
 		}),

@@ -56,7 +56,7 @@ func init() {
 		Claims: func(ttl time.Duration, _ int) history.Claims {
 			return oneNodeClaims("lua-setnx-expire", ttl, wholeSeconds(ttl), setnxThenExpire)
 		},
-		Flaws: flaws(bareDelete("D1, second version"), leaseOutlived(), serverLostKey(), orphanedKey()),
+		Flaws: flaws(bareDelete("D1, second version"), leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey()),
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
 			return &luaSetnxExpire{c.Nodes[0], key, ttl}, nil
 		}),

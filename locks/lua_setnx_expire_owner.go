@@ -41,7 +41,7 @@ func init() {
 		},
 		Flaws: flaws(
 			lateDelete("D1, final version: one value per handle"),
-			leaseOutlived(), serverLostKey(), orphanedKey(),
+			leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 		),
 		New: onOneNode(newLuaSetnxExpireOwner),
 	})

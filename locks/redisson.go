@@ -56,7 +56,7 @@ var redissonFlaws = flaws(
 	renewalFailed(Limit,
 		"A watchdog that gets no answer for the better part of a lease gives up while its holder works on.",
 		"Redisson, RedissonBaseLock: the renewal's failure is logged", unreachableFaults...),
-	leaseOutlived(), serverLostKey(), ownerFlaws("D3"),
+	leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), ownerFlaws("D3"),
 )
 
 // redissonEnter enters if the lock is free or the owner's: nil, else the

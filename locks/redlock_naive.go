@@ -65,9 +65,7 @@ var redlockNaiveFlaws = flaws(
 		"D0, red lock: it waits for all nodes and gives none a time limit", "liveness"),
 	renewalFailed(Limit, "Watchdogs that reach no majority for a whole lease lose it under the holder.",
 		"D0, red lock", "partition", "partition-requests"),
-	under([]string{"node-restart"}, "server-lost-key", Limit,
-		"A node that restarts without its data votes again: with it, another majority grants the lock of a holder who had no node to spare.",
-		`redis.io, "Distributed Locks with Redis": "Performance, Crash Recovery and fsync"`, "exclusion", "resource"),
+	quorumLostKey(), serverClock(), prolongedKey(),
 	orphanedKey(),
 )
 

@@ -42,7 +42,7 @@ func init() {
 	})
 }
 
-var reentrantHashFlaws = flaws(leaseOutlived(), serverLostKey(), ownerFlaws("D2"))
+var reentrantHashFlaws = flaws(leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), ownerFlaws("D2"))
 
 // ownerFlaws are those of a lock whose key counts the entries of an owner, who
 // is the same from lease to lease.

@@ -53,7 +53,7 @@ var reentrantHashWatchdogFlaws = flaws(
 	under(unreachableFaults, "foreign-renewal", Bug,
 		"A field that its owner no longer counts on, entered twice for a lost reply or not left for a lost release, is renewed for as long as the process lives.",
 		"D2, automatic renewal 1.0: only the field's absence ends the timer", "liveness"),
-	leaseOutlived(), serverLostKey(), ownerFlaws("D2"),
+	leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), ownerFlaws("D2"),
 )
 
 // hashTimers are the running watchdogs of one owner, one per lock.

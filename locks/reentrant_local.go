@@ -45,10 +45,13 @@ var reentrantLocalFlaws = flaws(
 	under([]string{"client-pause", "delay"}, "lease-outlived", Bug,
 		"Re-entry counts in the client's memory and never asks Redis: after the key has expired the owner re-enters what another holds.",
 		"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy"),
-	under([]string{"node-restart", "failover"}, "server-lost-key", Bug,
+	under([]string{"node-restart", "failover", "eviction"}, "server-lost-key", Bug,
 		"Re-entry counts in the client's memory and never asks Redis: after the node has lost the key the owner re-enters what another holds.",
 		"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy"),
-	leaseOutlived(), serverLostKey(), orphanedKey(),
+	under([]string{"node-clock"}, "server-clock", Bug,
+		"Re-entry counts in the client's memory and never asks Redis: after the key has expired by a node's wrong clock the owner re-enters what another holds.",
+		"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy"),
+	leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 
 // localHolds counts the entries of one owner, the client process, per key.

@@ -55,7 +55,7 @@ var rwHashFlaws = flaws(
 	under([]string{"client-skew", "client-pause", "delay", "node-pause"}, "client-clock", Bug,
 		"The caller's clock decides whether others are still in: one that is ahead, or a time that was read long before it arrived, cuts a lease short; Redis could have timed it.",
 		"D4, cluster version: the time is the client's", "exclusion", "resource"),
-	leaseOutlived(), serverLostKey(), orphanedKey(),
+	leaseOutlived(), serverClock(), serverLostKey(), orphanedKey(), staleTime("D4, cluster version"),
 )
 
 // D4's lives are 1 s for a read, 3 s for a write and 10 s for the key; a read's

@@ -52,7 +52,7 @@ var rwTwoKeysFlaws = flaws(
 	under([]string{"delay"}, "late-command", Bug,
 		"A bare DEL that arrives after its client gave up and locked again removes the next lease.",
 		"D4, single node", "exclusion", "resource"),
-	leaseOutlived(), serverLostKey(), orphanedKey(),
+	leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 
 // rwTwoKeysReader is the read lock.

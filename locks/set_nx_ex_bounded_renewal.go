@@ -46,7 +46,7 @@ var setNXEXBoundedRenewalFlaws = flaws(
 	renewalFailed(Bug,
 		"A renewal every whole lease races the key's expiry and loses about every second time; the release of any other lock ends it, and so does the fourth.",
 		"D3, renewal thread: it sleeps the whole lease", slices.Concat([]string{"none"}, unreachableFaults)...),
-	leaseOutlived(), serverLostKey(), orphanedKey(),
+	leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 
 // TryLock implements Lock. LostC is nil: D3 ignores what the renewal is told.

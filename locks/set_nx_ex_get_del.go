@@ -36,7 +36,7 @@ func init() {
 				"A pause or delay between GET and DEL that outlasts the key removes another's lock and lets a third in.",
 				"D3: GET and DEL are not one step; "+redisOwner, "client-pause", "delay", "node-pause"),
 			lateDelete("D3: GET and DEL are not one step"),
-			leaseOutlived(), serverLostKey(), orphanedKey(),
+			leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 		),
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
 			return &setNXEXGetDel{c, key, ttl}, nil

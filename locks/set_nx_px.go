@@ -28,7 +28,7 @@ func init() {
 		Claims: func(ttl time.Duration, _ int) history.Claims {
 			return oneNodeClaims("set-nx-px", ttl, wholeMilliseconds(ttl), compareAndDelete)
 		},
-		Flaws: flaws(leaseOutlived(), serverLostKey(), orphanedKey()),
+		Flaws: flaws(leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey()),
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
 			return &setNXPX{c, key, ttl}, nil
 		}),

@@ -34,7 +34,7 @@ func init() {
 			serverLostKey(),
 			foreignDelete(
 				"After the node lost the key and another got in, a bare DEL removes the other's lock and lets a third in.",
-				"D3, SETNX; "+redisOwner, "node-restart", "failover"),
+				"D3, SETNX; "+redisOwner, "node-restart", "failover", "eviction"),
 		),
 		New: onOneNode(func(c *Client, key string, _ time.Duration) (Lock, error) {
 			return &setnxLock{c.Nodes[0], key}, nil

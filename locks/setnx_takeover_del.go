@@ -40,7 +40,7 @@ func init() {
 			claims.ClientClock = true
 			return claims
 		},
-		Flaws: flaws(takeoverFlaws, leaseOutlived(), serverLostKey(), orphanedKey()),
+		Flaws: flaws(takeoverFlaws, leaseOutlived(), serverLostKey(), orphanedKey(), staleTime("D1")),
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
 			return &setnxTakeoverDel{c.Nodes[0], c.Now, key, ttl}, nil
 		}),
