@@ -127,6 +127,7 @@ func conflictFinding(e history.Evidence, c conflict) Finding {
 		Clients: []int{c.later.Client, c.earlier.Client},
 		From:    c.from(),
 		To:      within(e, c.to()),
+		lasted:  c.to() - c.from(),
 		Ops:     indices(c.earlier.Acquire, c.earlier.End, c.later.Acquire, c.later.End),
 	}
 }

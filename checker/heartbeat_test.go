@@ -64,3 +64,61 @@ func TestStallsDoNotHideThatNothingWasWrong(t *testing.T) {
 		t.Errorf("got %+v, %v; want %s", v, err, Held)
 	}
 }
+
+func TestAnOverlapAtTheEndOfAHistoryLastsBeyondIt(t *testing.T) {
+	e := history.Evidence{Claims: history.Claims{TTL: time.Second}, Ops: timeline(t, `
+		c0 acquire 1-2 ok
+		nemesis stall 5 offset=30
+		c1 acquire 6-7 ok`)}
+	v, err := exclusion(context.Background(), e)
+	if err != nil || v.Result != Violated || len(v.Findings) != 1 || v.Findings[0].To != 7*time.Millisecond {
+		t.Errorf("got %+v, %v; want an overlap until the history's end", v, err)
+	}
+}
+
+func TestNoStallExcusesWhatNoDelayBringsAbout(t *testing.T) {
+	stalled := func(s *story, at float64) {
+		s.nemesis(at, history.Op{Client: history.NoClient, F: history.FStall, Offset: 200 * time.Millisecond})
+	}
+	tales(t, []tale{
+		{"blocked for ever", "setnx", func(s *story) {
+			s.take(10, 0, "1", "SETNX", "lock", "1")
+			s.nemesis(20, crash(0))
+			s.healed(30)
+			s.queue(40, 2000, 1, "0", "SETNX", "lock", "1")
+			s.keys(2100, key("lock", -1))
+			stalled(s, 2200)
+		}, []string{"liveness: no-expiry for ever"}},
+		{"blocked up to the lease time", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nemesis(20, crash(0))
+			s.queue(40, 1000, 1, "nil", setPX("t1")...)
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.give(1150, 1, "1", s.cad("t1")...)
+			stalled(s, 1300)
+		}, []string{"liveness: unknown"}},
+		{"an overlap", "exists-set", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1")
+			s.take(20, 1, "OK", "SET", "lock", "1")
+			s.give(30, 0, "1", "DEL", "lock")
+			s.give(40, 1, "0", "DEL", "lock")
+			stalled(s, 50)
+		}, []string{"exclusion: unknown", "ownership: unknown"}},
+		{"a lost update by a race", "exists-set", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1")
+			s.take(20, 1, "OK", "SET", "lock", "1")
+			s.touch(22, 0, history.FRead, 0, 1)
+			s.touch(24, 1, history.FRead, 0, 2)
+			s.touch(26, 1, history.FWrite, 1, 3)
+			s.touch(28, 0, history.FWrite, 1, 4)
+			s.give(30, 0, "1", "DEL", "lock")
+			s.give(40, 1, "0", "DEL", "lock")
+			stalled(s, 50)
+		}, []string{"exclusion: unknown", "ownership: unknown", "resource: race"}},
+		{"a panic", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			stalled(s, 50)
+			s.nemesis(60, breakdown(history.FPanic, "c0"))
+		}, []string{"conduct: panic", "liveness: unknown"}},
+	})
+}

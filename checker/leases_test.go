@@ -165,36 +165,38 @@ func TestCausesAmongSeveralNodes(t *testing.T) {
 	})
 }
 
+// touch is a whole read or write of the resource.
+func (s *story) touch(at float64, client int, f string, value, seq int64) {
+	s.invoke(at-0.5, client, f)
+	op := s.open[client]
+	delete(s.open, client)
+	op.Type, op.Value, op.Seq = history.OK, []int64{value}, seq
+	s.entry(at, op)
+}
+
 func TestCausesOfDisturbedResources(t *testing.T) {
-	touch := func(s *story, at float64, client int, f string, value, seq int64) {
-		s.invoke(at-0.5, client, f)
-		op := s.open[client]
-		delete(s.open, client)
-		op.Type, op.Value, op.Seq = history.OK, []int64{value}, seq
-		s.entry(at, op)
-	}
 	tales(t, []tale{
 		{"a deadline guards the belief and not the resource", "redlock", func(s *story) {
 			s.invoke(9, 0, history.FAcquire)
 			s.onNodes(10, 0, allNodes, "OK", setPX("t0")...)
 			s.done(16, 0, history.OK, history.Lease{Token: "t0", Deadline: ms(1009)})
-			touch(s, 20, 0, history.FRead, 0, 1)
+			s.touch(20, 0, history.FRead, 0, 1)
 			s.invoke(1099, 1, history.FAcquire)
 			s.onNodes(1100, 1, allNodes, "OK", setPX("t1")...)
 			s.done(1106, 1, history.OK, history.Lease{Token: "t1", Deadline: ms(2099)})
-			touch(s, 1110, 1, history.FRead, 0, 2)
-			touch(s, 1120, 1, history.FWrite, 1, 3)
-			touch(s, 1130, 0, history.FWrite, 1, 4)
+			s.touch(1110, 1, history.FRead, 0, 2)
+			s.touch(1120, 1, history.FWrite, 1, 3)
+			s.touch(1130, 0, history.FWrite, 1, 4)
 			s.give(1140, 0, "0", s.cad("t0")...)
 			s.give(1150, 1, "1", s.cad("t1")...)
 		}, []string{"resource: lease-outlived"}},
 		{"a lost update beside a race has the race's cause", "exists-set", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "1")
 			s.take(20, 1, "OK", "SET", "lock", "1")
-			touch(s, 30, 0, history.FRead, 0, 1)
-			touch(s, 31, 1, history.FRead, 0, 2)
-			touch(s, 32, 1, history.FWrite, 1, 3)
-			touch(s, 33, 0, history.FWrite, 1, 4)
+			s.touch(30, 0, history.FRead, 0, 1)
+			s.touch(31, 1, history.FRead, 0, 2)
+			s.touch(32, 1, history.FWrite, 1, 3)
+			s.touch(33, 0, history.FWrite, 1, 4)
 			s.give(50, 1, "1", "DEL", "lock")
 			s.give(60, 0, "0", "DEL", "lock")
 		}, []string{"exclusion: race", "resource: race"}},

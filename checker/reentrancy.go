@@ -164,6 +164,7 @@ func (n nesting) enteredBeside(h Hold) []Finding {
 				Clients: []int{h.Client, other.Client},
 				From:    p.Complete.Time,
 				To:      within(n.e, min(h.To, other.To)),
+				lasted:  min(h.To, other.To) - p.Complete.Time,
 				Ops:     indices(h.Acquire, again, other.Acquire, other.End),
 			})
 		}
@@ -208,6 +209,7 @@ func (n nesting) freedEarly(h Hold) []Finding {
 			Clients: []int{other.Client, h.Client},
 			From:    other.From,
 			To:      within(n.e, min(h.To, other.To)),
+			lasted:  min(h.To, other.To) - other.From,
 			Ops:     indices(append([]int{h.Acquire, h.End, other.Acquire}, h.Released...)...),
 		})
 	}

@@ -72,6 +72,9 @@ type Finding struct {
 	Commands []int `json:"commands,omitempty"`
 	// Forever: nobody will ever get in again (liveness).
 	Forever bool `json:"forever,omitempty"`
+
+	// lasted is how long an overlap lasted, beyond the history's end too.
+	lasted time.Duration
 }
 
 // Verdict is one oracle's answer for one trial.
