@@ -1,7 +1,6 @@
 package testbed
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -29,14 +28,16 @@ type Gate struct {
 	mu      sync.Mutex
 	clients []*gateClient
 	armed   []*armed
-	index   int             // of the next command
-	fresh   []*record       // commands that were sent and have no index yet
-	open    map[int]*record // commands that were sent and not yet passed to commands
-	ended   []*record       // to be passed to commands once mu is released, in order
+	index   int       // of the next command
+	fresh   []*record // commands that were sent and have no index yet
+	open    records   // commands that were sent and of which more may be learnt
+	ended   []*record // to be passed to commands once mu is released, in order
+	unused  []record  // to be used for commands to come
 	closed  bool
 	flushed bool
 
 	passing sync.Mutex // serialises calls of commands; locked before mu
+	passed  []*record  // room for ended's next elements; passing guards it
 }
 
 // GateOptions of a new gate.
@@ -67,13 +68,10 @@ type GateOptions struct {
 func NewGate(o GateOptions) *Gate {
 	g := &Gate{
 		clock: o.Clock, commands: o.Commands, ordered: o.Ordered, stagger: o.Stagger,
-		done: make(chan struct{}), open: map[int]*record{},
+		done: make(chan struct{}),
 	}
 	for id := range o.Clients {
-		g.clients = append(g.clients, &gateClient{
-			id: id, op: -1, wake: make(chan struct{}),
-			counts: map[string]int{}, dialled: map[string]int{},
-		})
+		g.clients = append(g.clients, &gateClient{id: id, op: -1, ways: map[string]*way{}})
 	}
 	return g
 }
@@ -83,18 +81,48 @@ type gateClient struct {
 	id       int
 	phase    string
 	op       int
-	counts   map[string]int // commands of this phase by node
-	dialled  map[string]int // dials by node
-	conns    []*Conn        // whose inner connection is not closed yet, by node and number
+	ways     map[string]*way // by node
+	conns    []*Conn         // whose inner connection is not closed yet, by node and number
 	pauses   []*pause
 	pausedAt time.Time // when the first of pauses began
 	crashed  bool
-	wake     chan struct{} // closed and replaced when any of the above changes
+	wake     chan struct{} // closed when any of the above changes; nil if nobody waits
+}
+
+// way is what a client has to do with a node.
+type way struct {
+	dials    int
+	commands int // of the present step
+}
+
+func (cl *gateClient) way(node string) *way {
+	if cl.ways[node] == nil {
+		cl.ways[node] = new(way)
+	}
+	return cl.ways[node]
 }
 
 func (cl *gateClient) changed() {
-	close(cl.wake)
-	cl.wake = make(chan struct{})
+	broadcast(&cl.wake)
+	for _, c := range cl.conns {
+		c.signal()
+	}
+}
+
+// broadcast wakes those who wait for a channel that await has returned.
+func broadcast(wake *chan struct{}) {
+	if *wake != nil {
+		close(*wake)
+		*wake = nil
+	}
+}
+
+// await returns a channel that the next broadcast closes.
+func await(wake *chan struct{}) <-chan struct{} {
+	if *wake == nil {
+		*wake = make(chan struct{})
+	}
+	return *wake
 }
 
 func (g *Gate) client(i int) (*gateClient, error) {
@@ -118,8 +146,10 @@ func (g *Gate) Step(ctx context.Context, client int, name string) error {
 		return err
 	}
 	cl.phase = name
-	clear(cl.counts)
-	g.reach(history.Command{Client: client, Phase: name, Op: cl.op, Index: -1}, "", waiter{client: cl})
+	for _, w := range cl.ways {
+		w.commands = 0
+	}
+	g.reach(&history.Command{Client: client, Phase: name, Op: cl.op, Index: -1}, "", waiter{client: cl})
 	return g.proceed(ctx, cl)
 }
 
@@ -157,8 +187,7 @@ func (g *Gate) Dial(ctx context.Context, client int, node string,
 		g.mu.Unlock()
 		return nil, err
 	}
-	cl.dialled[node]++
-	c := newConn(g, cl, node, cl.dialled[node])
+	c := newConn(g, cl, node)
 	err = c.mayDial(ctx)
 	g.mu.Unlock()
 	if err != nil {
@@ -178,7 +207,15 @@ func (g *Gate) Dial(ctx context.Context, client int, node string,
 	c.inner = inner
 	at, _ := slices.BinarySearchFunc(cl.conns, c, (*Conn).compare)
 	cl.conns = slices.Insert(cl.conns, at, c)
-	g.pumps.Go(c.pump)
+	pusher, pushes := inner.(Pusher)
+	if !pushes {
+		g.pumps.Go(c.pump)
+	}
+	g.mu.Unlock()
+	if pushes {
+		pusher.OnMessage(c.deliver)
+	}
+	g.mu.Lock()
 	err = c.mayDial(ctx)
 	g.mu.Unlock()
 	if err != nil {
@@ -262,7 +299,7 @@ func (g *Gate) pass(w waiter, stop <-chan struct{}) {
 				p.hits++
 			}
 		}
-		wake := cl.wake
+		wake := await(&cl.wake)
 		g.mu.Unlock()
 		select {
 		case <-wake:
@@ -301,22 +338,4 @@ func (g *Gate) Close() {
 		c.Close()
 	}
 	g.pumps.Wait()
-}
-
-// Flush passes on all commands of which more might have been learnt, in the
-// order of their index, and returns when all have been passed on. Later calls
-// of anything add nothing. Call it after Close, when the nodes' side has ended.
-func (g *Gate) Flush() {
-	g.mu.Lock()
-	g.number()
-	for _, r := range g.open {
-		g.ended = append(g.ended, r)
-	}
-	clear(g.open)
-	slices.SortFunc(g.ended, func(a, b *record) int { return cmp.Compare(a.Index, b.Index) })
-	g.mu.Unlock()
-	g.passOn()
-	g.mu.Lock()
-	g.flushed = true
-	g.mu.Unlock()
 }

@@ -89,7 +89,7 @@ func (g *Gate) CrashClient(client int) error {
 // deadline of a connection's reads or writes.
 type deadline struct {
 	at  time.Time // zero = none
-	set time.Time // when it was set
+	set time.Time // when it was set, if that was during a pause
 }
 
 func (d deadline) passed() bool {

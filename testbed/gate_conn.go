@@ -14,37 +14,49 @@ import (
 
 // Conn is a client's end of one connection, seen through the gate.
 //
-// A goroutine of its own reads replies ahead of the client; the client's reads
-// take what it let through. So it knows when a reply is there although the
-// client does not look, and deadlines can stand still.
+// Replies are taken from the connection below ahead of the client; the client's
+// reads take what was let through. So the gate knows when a reply is there
+// although the client does not look, and deadlines can stand still.
 type Conn struct {
 	gate   *Gate
 	client *gateClient
 	node   string
 	number int // among the client's dials of that node, from 1
+	way    *way
 	inner  net.Conn
 	ended  chan struct{} // closed by Close
-	writer chan struct{} // a lock that may be held for long
 
-	// Gate.mu guards the rest, but for out.
-	out      []byte // held by writer: the beginning of a command
-	in       []byte // replies that the client may read
-	inErr    error  // why there will be no more
-	closed   bool
-	readBy   deadline
-	writeBy  deadline
-	wake     chan struct{} // closed and replaced when any of the above changes
-	replies  Replies
-	records  map[int]*record // by number on this connection
-	observed bool
-	nodeDone bool
+	writer   chan struct{} // a lock that may be held for long; it guards these:
+	out      []byte        // the beginning of a command
+	texts    texts
+	deadline time.Time // of inner's writes
+
+	// Gate.mu guards the rest.
+	in        []byte // replies that the client may read
+	read      int    // how much of in it has read
+	inErr     error  // why there will be no more
+	closed    bool
+	readBy    deadline
+	writeBy   deadline
+	readers   int           // goroutines that wait in Read
+	readable  chan struct{} // lets one of them look again
+	alarm     *time.Timer   // does so at the time of alarmAt; nil at first
+	alarmAt   time.Time     // zero = not set
+	wake      chan struct{} // closed when closed or writeBy changes, or a record has left; nil if nobody waits
+	replies   Replies
+	records   queue[*record] // of which more may be learnt, by number
+	arrivals  queue[arrival] // that wait their turn to be let through
+	admitting bool           // a goroutine sees to them
+	observed  bool
+	nodeDone  bool
 }
 
-func newConn(g *Gate, cl *gateClient, node string, number int) *Conn {
+func newConn(g *Gate, cl *gateClient, node string) *Conn {
+	w := cl.way(node)
+	w.dials++
 	return &Conn{
-		gate: g, client: cl, node: node, number: number,
-		ended: make(chan struct{}), writer: make(chan struct{}, 1), wake: make(chan struct{}),
-		records: map[int]*record{},
+		gate: g, client: cl, node: node, number: w.dials, way: w,
+		ended: make(chan struct{}), writer: make(chan struct{}, 1), readable: make(chan struct{}, 1),
 	}
 }
 
@@ -56,13 +68,8 @@ func (c *Conn) compare(other *Conn) int {
 	return cmp.Or(cmp.Compare(c.node, other.node), cmp.Compare(c.number, other.number))
 }
 
-func (c *Conn) changed() {
-	close(c.wake)
-	c.wake = make(chan struct{})
-}
-
-// wait until something about the connection or its client changes, or the
-// deadline has passed. mu is held on entry and return.
+// wait until the client, or closed or writeBy of the connection changes, a record
+// has left, or the deadline has passed. mu is held on entry and return.
 func (c *Conn) wait(d deadline) {
 	var expired <-chan time.Time
 	if !d.at.IsZero() {
@@ -70,7 +77,7 @@ func (c *Conn) wait(d deadline) {
 		defer t.Stop()
 		expired = t.C
 	}
-	mine, clients := c.wake, c.client.wake
+	mine, clients := await(&c.wake), await(&c.client.wake)
 	c.gate.mu.Unlock()
 	select {
 	case <-mine:
@@ -80,33 +87,85 @@ func (c *Conn) wait(d deadline) {
 	c.gate.mu.Lock()
 }
 
+// signal lets a reader that waits look again. mu is held.
+func (c *Conn) signal() {
+	if c.readers == 0 {
+		return
+	}
+	select {
+	case c.readable <- struct{}{}:
+	default: // one will look already
+	}
+}
+
+// awaitReply waits until somebody signals or the deadline has passed; it may
+// return too early. mu is held on entry and return.
+func (c *Conn) awaitReply(by time.Time) {
+	// An alarm that was set for an earlier read is left alone: it costs less to
+	// wake once too often than to set it for every command.
+	if !by.IsZero() && (c.alarmAt.IsZero() || by.Before(c.alarmAt)) {
+		c.alarmAt = by
+		if c.alarm == nil {
+			c.alarm = time.AfterFunc(time.Until(by), c.ring)
+		} else {
+			c.alarm.Reset(time.Until(by))
+		}
+	}
+	c.readers++
+	c.gate.mu.Unlock()
+	<-c.readable
+	c.gate.mu.Lock()
+	c.readers--
+}
+
+func (c *Conn) ring() {
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	c.alarmAt = time.Time{}
+	c.signal()
+}
+
 // Read implements net.Conn.
 func (c *Conn) Read(p []byte) (int, error) {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
 	for waited, held := false, false; ; waited = true {
-		if c.gate.closed && waited || held && len(c.client.pauses) == 0 {
+		if waited && c.gate.closed || held && len(c.client.pauses) == 0 {
 			c.gate.asleep(waiter{c.client, c, reading})
-			held = len(c.client.pauses) > 0
+			held = false
 		}
-		switch {
-		case c.closed || c.gate.closed:
-			return 0, net.ErrClosed
-		case len(c.client.pauses) > 0:
-			c.wait(deadline{})
+		if len(c.client.pauses) > 0 && !c.closed && !c.gate.closed {
 			held = true
+			c.awaitReply(time.Time{})
 			continue
-		case len(c.in) > 0 && !c.client.crashed:
-			n := copy(p, c.in)
-			c.in = c.in[n:]
-			return n, nil
-		case c.inErr != nil && !c.client.crashed:
-			return 0, c.inErr
-		case c.readBy.passed():
-			return 0, os.ErrDeadlineExceeded
 		}
-		c.wait(c.readBy)
+		if n, err, ok := c.take(p); ok {
+			c.signal() // another reader may find something, too
+			return n, err
+		}
+		c.awaitReply(c.readBy.at)
 	}
+}
+
+// take is Read without waiting; ok is false if it had to. The client is not
+// paused, or the connection has ended. mu is held.
+func (c *Conn) take(p []byte) (n int, err error, ok bool) {
+	there := c.in[c.read:]
+	switch {
+	case c.closed || c.gate.closed:
+		return 0, net.ErrClosed, true
+	case len(there) > 0 && !c.client.crashed:
+		n := copy(p, there)
+		if c.read += n; n == len(there) {
+			c.in, c.read = c.in[:0], 0
+		}
+		return n, nil, true
+	case c.inErr != nil && !c.client.crashed:
+		return 0, c.inErr, true
+	case c.readBy.passed():
+		return 0, os.ErrDeadlineExceeded, true
+	}
+	return 0, nil, false
 }
 
 // Write implements net.Conn. Commands are handed on whole, one by one: the
@@ -122,59 +181,72 @@ func (c *Conn) Write(p []byte) (int, error) {
 		return 0, net.ErrClosed
 	default:
 	}
-	c.out = append(c.out, p...)
-	for {
-		m, whole, err := cutMessage(c.out)
-		if err != nil {
-			return 0, err
-		}
-		if !whole {
-			return len(p), nil
-		}
-		if err := c.send(m); err != nil {
-			return 0, err
-		}
-		c.out = c.out[len(m):]
+	left := p
+	if len(c.out) > 0 {
+		c.out = append(c.out, p...)
+		left = c.out
 	}
+	for len(left) > 0 {
+		args, n, err := cutCommand(left, &c.texts)
+		if err == nil && n > 0 {
+			err = c.send(left[:n:n], args)
+		}
+		if err != nil {
+			c.out = c.out[:0]
+			return 0, err
+		}
+		if n == 0 {
+			break
+		}
+		left = left[n:]
+	}
+	c.out = append(c.out[:0], left...)
+	return len(p), nil
 }
 
 // send takes one command through the gate.
-func (c *Conn) send(m Message) error {
-	args, err := m.Args()
-	if err != nil {
-		return err
-	}
-	c.gate.mu.Lock()
-	defer c.gate.unlock()
+func (c *Conn) send(m Message, args []history.Bytes) error {
+	g, who := c.gate, waiter{c.client, c, writing}
+	g.mu.Lock()
+	defer g.unlock()
 	if err := c.mayWrite(); err != nil {
 		return err
 	}
 	cmd := c.count(args)
 	if cmd.N > 0 {
-		c.gate.reach(cmd, Before, waiter{c.client, c, writing})
+		g.reach(&cmd, Before, who)
 		if err := c.mayWrite(); err != nil {
 			return err
 		}
 	}
 	sent := c.log(cmd)
 	by := c.writeBy.at
-	c.gate.mu.Unlock()
-	err = c.inner.SetWriteDeadline(by)
-	if err == nil {
-		_, err = c.inner.Write(m)
-	}
-	c.gate.mu.Lock()
+	g.mu.Unlock()
+	err := c.handOn(m, by)
+	g.mu.Lock()
 	if err == nil && cmd.N > 0 {
-		c.gate.reach(sent.Command, Sent, waiter{c.client, c, writing})
+		g.reach(&sent.Command, Sent, who)
 	}
 	sent.leaving = false
-	c.changed()
+	broadcast(&c.wake)
 	if err != nil {
 		sent.clientDone = true
 		c.settle(sent)
 		return err
 	}
 	return c.mayWrite()
+}
+
+// handOn writes to the connection below.
+func (c *Conn) handOn(m Message, by time.Time) error {
+	if !by.Equal(c.deadline) {
+		if err := c.inner.SetWriteDeadline(by); err != nil {
+			return err
+		}
+		c.deadline = by
+	}
+	_, err := c.inner.Write(m)
+	return err
 }
 
 // count describes a command that is about to be sent and gives it its number in
@@ -185,8 +257,8 @@ func (c *Conn) count(args []history.Bytes) history.Command {
 		Index: -1, Client: cl.id, Node: c.node, Conn: c.number, Phase: cl.phase, Op: cl.op, Args: args,
 	}
 	if Counts(args) {
-		cl.counts[c.node]++
-		cmd.N = cl.counts[c.node]
+		c.way.commands++
+		cmd.N = c.way.commands
 	}
 	return cmd
 }
@@ -211,54 +283,6 @@ func (c *Conn) mayWrite() error {
 	}
 }
 
-// pump reads replies until the connection ends.
-func (c *Conn) pump() {
-	r := NewReader(c.inner)
-	for {
-		m, err := ReadMessage(r)
-		if err != nil {
-			c.gate.mu.Lock()
-			c.inErr = err
-			c.clientEnded()
-			c.changed()
-			c.gate.unlock()
-			return
-		}
-		c.receive(m)
-	}
-}
-
-// receive takes one reply through the gate. A crashed or closed client's is lost.
-func (c *Conn) receive(m Message) {
-	c.gate.mu.Lock()
-	defer c.gate.unlock()
-	lost := func() bool { return c.client.crashed || c.closed || c.gate.closed }
-	if lost() {
-		return
-	}
-	answered := c.records[c.replies.Received(m)]
-	for answered != nil && answered.leaving && !lost() {
-		c.wait(deadline{}) // what its Sent points do comes first
-	}
-	if answered != nil && !lost() {
-		answered.Reply = m.Compact()
-		if answered.N > 0 {
-			c.gate.reach(answered.Command, Replied, waiter{c.client, c, receiving})
-		}
-	}
-	c.gate.pass(waiter{c.client, c, receiving}, c.ended)
-	if lost() {
-		return
-	}
-	if answered != nil {
-		answered.Replied = c.gate.clock()
-		answered.clientDone = true
-		c.settle(answered)
-	}
-	c.in = append(c.in, m...)
-	c.changed()
-}
-
 // Close implements net.Conn. A paused client's connection is closed when it is
 // resumed, a crashed one's with the gate.
 func (c *Conn) Close() error {
@@ -270,7 +294,11 @@ func (c *Conn) Close() error {
 	c.closed = true
 	close(c.ended)
 	c.clientEnded()
-	c.changed()
+	broadcast(&c.wake)
+	c.signal()
+	if c.alarm != nil {
+		c.alarm.Stop()
+	}
 	frozen := c.client.crashed || len(c.client.pauses) > 0
 	if !frozen {
 		c.client.conns = slices.DeleteFunc(c.client.conns, func(other *Conn) bool { return other == c })
@@ -289,24 +317,32 @@ func (c *Conn) LocalAddr() net.Addr { return c.inner.LocalAddr() }
 func (c *Conn) RemoteAddr() net.Addr { return c.inner.RemoteAddr() }
 
 // SetDeadline implements net.Conn.
-func (c *Conn) SetDeadline(t time.Time) error { return c.setDeadlines(t, &c.readBy, &c.writeBy) }
+func (c *Conn) SetDeadline(t time.Time) error { return c.setDeadlines(t, true, true) }
 
 // SetReadDeadline implements net.Conn.
-func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadlines(t, &c.readBy) }
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadlines(t, true, false) }
 
 // SetWriteDeadline implements net.Conn.
-func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadlines(t, &c.writeBy) }
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadlines(t, false, true) }
 
-func (c *Conn) setDeadlines(t time.Time, which ...*deadline) error {
+func (c *Conn) setDeadlines(t time.Time, read, write bool) error {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
 	if c.closed {
 		return net.ErrClosed
 	}
-	for _, d := range which {
-		*d = deadline{at: t, set: time.Now()}
+	d := deadline{at: t}
+	if len(c.client.pauses) > 0 {
+		d.set = time.Now()
 	}
-	c.changed()
+	if read {
+		c.readBy = d
+		c.signal()
+	}
+	if write {
+		c.writeBy = d
+		broadcast(&c.wake)
+	}
 	return nil
 }
 
@@ -332,7 +368,7 @@ func (i idleCheck) Read(func(uintptr) bool) error {
 		return net.ErrClosed
 	case c.client.crashed || len(c.client.pauses) > 0:
 		return nil
-	case len(c.in) > 0:
+	case len(c.in) > c.read:
 		return errUnasked
 	}
 	return c.inErr

@@ -16,19 +16,77 @@ type record struct {
 	clientDone bool   // replied, or the client's end of the connection has ended
 	served     bool
 	ended      bool // nothing more will be learnt
+
+	listed     bool
+	prev, next *record // in Gate.open
 }
+
+// records is a list in the order of Index.
+type records struct{ first, last *record }
+
+func (l *records) add(r *record) {
+	r.listed, r.prev = true, l.last
+	if l.last == nil {
+		l.first = r
+	} else {
+		l.last.next = r
+	}
+	l.last = r
+}
+
+func (l *records) remove(r *record) {
+	if !r.listed {
+		return
+	}
+	if r.prev == nil {
+		l.first = r.next
+	} else {
+		r.prev.next = r.next
+	}
+	if r.next == nil {
+		l.last = r.prev
+	} else {
+		r.next.prev = r.prev
+	}
+	r.listed, r.prev, r.next = false, nil, nil
+}
+
+// slab is how many records are made at once.
+const slab = 64
 
 // log begins the record of a command that is about to be sent. mu is held.
 func (c *Conn) log(cmd history.Command) *record {
 	g := c.gate
+	if len(g.unused) == 0 {
+		g.unused = make([]record, slab)
+	}
+	r := &g.unused[0]
+	g.unused = g.unused[1:]
 	cmd.Sent = g.clock()
-	r := &record{Command: cmd, number: c.replies.Sent(cmd.Args), sentTo: c.node, leaving: true}
-	c.records[r.number] = r
+	r.Command, r.number, r.sentTo, r.leaving = cmd, c.replies.Sent(cmd.Args), c.node, true
+	c.records.push(r)
 	g.fresh = append(g.fresh, r)
 	if !g.ordered {
 		g.number()
 	}
 	return r
+}
+
+// record is the connection's command of that number, nil if nothing more will be
+// learnt of it. mu is held.
+func (c *Conn) record(number int) *record {
+	all := c.records.live()
+	if i, ok := find(all, number); ok {
+		return all[i]
+	}
+	return nil
+}
+
+func find(sorted []*record, number int) (at int, ok bool) {
+	if len(sorted) > 0 && sorted[0].number == number {
+		return 0, true
+	}
+	return slices.BinarySearchFunc(sorted, number, func(r *record, n int) int { return cmp.Compare(r.number, n) })
 }
 
 // number gives the fresh commands their indices, in an order that does not
@@ -45,7 +103,7 @@ func (g *Gate) number() {
 		r.Index = g.index
 		g.index++
 		if !r.ended {
-			g.open[r.Index] = r
+			g.open.add(r)
 		}
 	}
 	clear(g.fresh)
@@ -69,9 +127,9 @@ func countAnew(sorted []*record) {
 
 // Number gives an index to the commands that were sent since its last call, in
 // the order of the time, the client, the node, the connection and the command's
-// number on it, N in the same order, and passes on those that have ended. It is for a gate that is
-// Ordered, and to be called when all that could send at this instant has: in a
-// bubble, when everything but the caller is blocked.
+// number on it, N in the same order, and passes on those that have ended. It is
+// for a gate that is Ordered, and to be called when all that could send at this
+// instant has: in a bubble, when everything but the caller is blocked.
 func (g *Gate) Number() {
 	g.mu.Lock()
 	g.number()
@@ -84,32 +142,32 @@ func (g *Gate) Number() {
 
 // settle passes the record on if nothing more will be learnt. mu is held.
 func (c *Conn) settle(r *record) {
-	if !r.clientDone || c.observed && !r.served && !c.nodeDone {
+	if r.ended || !r.clientDone || c.observed && !r.served && !c.nodeDone {
 		return
 	}
 	r.ended = true
-	delete(c.records, r.number)
-	delete(c.gate.open, r.Index)
+	if at, ok := find(c.records.live(), r.number); ok {
+		c.records.remove(at)
+	}
+	c.gate.open.remove(r)
 	c.gate.ended = append(c.gate.ended, r)
+}
+
+// settleAll looks whether more will be learnt of any of the connection's
+// commands. mu is held.
+func (c *Conn) settleAll() {
+	for _, r := range slices.Clone(c.records.live()) {
+		c.settle(r)
+	}
 }
 
 // clientEnded says that nothing more will reach the client over this
 // connection. mu is held.
 func (c *Conn) clientEnded() {
-	for _, n := range c.numbers() {
-		c.records[n].clientDone = true
-		c.settle(c.records[n])
+	for _, r := range c.records.live() {
+		r.clientDone = true
 	}
-}
-
-// numbers of the connection's records, in order.
-func (c *Conn) numbers() []int {
-	numbers := make([]int, 0, len(c.records))
-	for n := range c.records {
-		numbers = append(numbers, n)
-	}
-	slices.Sort(numbers)
-	return numbers
+	c.settleAll()
 }
 
 // unlock releases mu and passes on the commands that have ended.
@@ -128,15 +186,38 @@ func (g *Gate) passOn() {
 	defer g.passing.Unlock()
 	g.mu.Lock()
 	ended := g.ended
-	g.ended = nil
+	g.ended = g.passed[:0]
 	if g.ordered {
 		g.number()
-		slices.SortFunc(ended, func(a, b *record) int { return cmp.Compare(a.Index, b.Index) })
+		slices.SortFunc(ended, byIndex)
 	}
 	g.mu.Unlock()
 	for _, r := range ended {
 		g.commands(r.Command)
 	}
+	clear(ended)
+	g.passed = ended
+}
+
+func byIndex(a, b *record) int { return cmp.Compare(a.Index, b.Index) }
+
+// Flush passes on all commands of which more might have been learnt, in the
+// order of their index, and returns when all have been passed on. Later calls
+// of anything add nothing. Call it after Close, when the nodes' side has ended.
+func (g *Gate) Flush() {
+	g.mu.Lock()
+	g.number()
+	for r := g.open.first; r != nil; r = g.open.first {
+		g.open.remove(r)
+		r.ended = true
+		g.ended = append(g.ended, r)
+	}
+	slices.SortFunc(g.ended, byIndex)
+	g.mu.Unlock()
+	g.passOn()
+	g.mu.Lock()
+	g.flushed = true
+	g.mu.Unlock()
 }
 
 // Outstanding returns the commands that were sent and of which more may still
@@ -145,11 +226,10 @@ func (g *Gate) passOn() {
 func (g *Gate) Outstanding() []history.Command {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	open := make([]history.Command, 0, len(g.open))
-	for _, r := range g.open {
+	var open []history.Command
+	for r := g.open.first; r != nil; r = r.next {
 		open = append(open, r.Command)
 	}
-	slices.SortFunc(open, func(a, b history.Command) int { return cmp.Compare(a.Index, b.Index) })
 	return open
 }
 
@@ -175,7 +255,7 @@ func (c *Conn) Observe() {
 func (c *Conn) Arrived(number int, node string, exec int) {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
-	if r := c.records[number]; r != nil {
+	if r := c.record(number); r != nil {
 		r.Arrived, r.Node, r.Exec = c.gate.clock(), node, exec
 	}
 }
@@ -185,7 +265,7 @@ func (c *Conn) Arrived(number int, node string, exec int) {
 func (c *Conn) Served(number int, reply Message) {
 	c.gate.mu.Lock()
 	defer c.gate.unlock()
-	if r := c.records[number]; r != nil {
+	if r := c.record(number); r != nil {
 		r.Served, r.Reply, r.served = c.gate.clock(), reply.Compact(), true
 		c.settle(r)
 	}
@@ -196,7 +276,5 @@ func (c *Conn) NodeEnded() {
 	c.gate.mu.Lock()
 	defer c.gate.unlock()
 	c.nodeDone = true
-	for _, n := range c.numbers() {
-		c.settle(c.records[n])
-	}
+	c.settleAll()
 }

@@ -43,7 +43,7 @@ func (g *Gate) At(p Point, do func(Hit)) (cancel func()) {
 // reach runs what was asked for at a place in the protocol: the side w of a
 // command, or a step's beginning for a command without arguments. mu is held on
 // entry and return, but not meanwhile.
-func (g *Gate) reach(cmd history.Command, w When, who waiter) {
+func (g *Gate) reach(cmd *history.Command, w When, who waiter) {
 	if !g.awaited(cmd, w) {
 		return
 	}
@@ -65,19 +65,24 @@ func (g *Gate) reach(cmd history.Command, w When, who waiter) {
 	if len(due) == 0 {
 		return
 	}
+	hit := Hit{Time: now, Command: *cmd}
 	g.mu.Unlock()
 	for _, a := range due {
-		a.run(Hit{Point: a.point, Time: now, Command: cmd})
+		hit.Point = a.point
+		a.run(hit)
 	}
 	g.mu.Lock()
 	g.asleep(who) // whom the function woke has gone on before
 }
 
 // awaited says whether anybody looks at that place of the protocol. mu is held.
-func (g *Gate) awaited(cmd history.Command, w When) bool {
-	return slices.ContainsFunc(g.armed, func(a *armed) bool {
-		return a.point.at(cmd, w) && g.clock() >= a.point.After
-	})
+func (g *Gate) awaited(cmd *history.Command, w When) bool {
+	for _, a := range g.armed {
+		if a.point.at(cmd, w) && g.clock() >= a.point.After {
+			return true
+		}
+	}
+	return false
 }
 
 func (a *armed) run(h Hit) {
@@ -87,7 +92,7 @@ func (a *armed) run(h Hit) {
 
 // at says whether the point lies at the side w of the command, or at the
 // beginning of a step.
-func (p Point) at(cmd history.Command, w When) bool {
+func (p *Point) at(cmd *history.Command, w When) bool {
 	if p.Client != cmd.Client || p.Step != "" && p.Step != cmd.Phase {
 		return false
 	}

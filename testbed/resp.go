@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mediocregopher/radix/v4/resp/resp3"
-
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -19,6 +17,12 @@ type Message []byte
 
 // errMalformed is in the error for bytes that are not RESP.
 var errMalformed = errors.New("malformed RESP")
+
+// Lengths that no Redis would send or accept, beyond which a message is malformed.
+const (
+	maxBulk     = 512 << 20
+	maxElements = 1 << 24
+)
 
 // readBuffer bounds the length of a simple string, an error or a header: Lua
 // errors are the longest of them.
@@ -29,58 +33,158 @@ func NewReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, readBu
 
 // ReadMessage reads one message. Its error is r's own if that failed, be it in
 // the middle of a message.
-func ReadMessage(r *bufio.Reader) (m Message, err error) {
-	// The parser trusts the lengths that it reads.
-	defer func() {
-		if p := recover(); p != nil {
-			m, err = nil, fmt.Errorf("%w: %v", errMalformed, p)
-		}
-	}()
-	var raw resp3.RawMessage
-	if err := raw.UnmarshalRESP(r, nil); err != nil {
+func ReadMessage(r *bufio.Reader) (Message, error) {
+	if _, err := r.Peek(1); err != nil {
 		return nil, err
 	}
-	return Message(raw), nil
+	b, _ := r.Peek(r.Buffered())
+	n, err := scan(b)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return readLong(r)
+	}
+	m := Message(bytes.Clone(b[:n]))
+	r.Discard(n)
+	return m, nil
 }
 
-// cutMessage splits the first message off b; ok is false while it is incomplete.
-func cutMessage(b []byte) (m Message, ok bool, err error) {
-	if len(b) == 0 {
-		return nil, false, nil
-	}
-	m, err = ReadMessage(bufio.NewReaderSize(bytes.NewReader(b), len(b)+1))
-	switch {
-	case err == nil:
-		return m, true, nil
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, false, nil
-	default:
-		return nil, false, fmt.Errorf("%w: %w", errMalformed, err)
-	}
-}
-
-// Args returns the arguments of a command: an array of bulk strings.
-func (m Message) Args() ([]history.Bytes, error) {
-	kind, head, rest := header(m)
-	n, err := strconv.Atoi(string(head))
-	if kind != '*' || err != nil || n < 1 {
-		return nil, fmt.Errorf("%w: a command is an array of bulk strings, not %.40q", errMalformed, string(m))
-	}
-	var args []history.Bytes
-	for range n {
-		var text []byte
-		if kind, head, rest = header(rest); kind != '$' {
-			return nil, fmt.Errorf("%w: a command's argument is a bulk string, not %q", errMalformed, kind)
+// readLong reads a message that is not in the buffer as a whole.
+func readLong(r *bufio.Reader) (Message, error) {
+	var m Message
+	for left := 1; left > 0; left-- {
+		line, err := r.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return nil, fmt.Errorf("%w: a line of more than %d bytes", errMalformed, len(line))
 		}
-		text, rest = body(head, rest)
-		args = append(args, history.Bytes(text))
+		if err != nil {
+			return nil, err
+		}
+		m = append(m, line...)
+		body, children, err := element(line)
+		if err != nil {
+			return nil, err
+		}
+		if left += children; left > maxElements {
+			return nil, fmt.Errorf("%w: more than %d elements", errMalformed, maxElements)
+		}
+		for end := len(m) + body; len(m) < end; { // in pieces: the length may be a lie
+			from := len(m)
+			m = append(m, make([]byte, min(end-from, readBuffer))...)
+			n, err := io.ReadFull(r, m[from:])
+			if m = m[:from+n]; errors.Is(err, io.ErrUnexpectedEOF) {
+				err = io.EOF
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		if body > 0 && !bytes.HasSuffix(m, crlf) {
+			return nil, errUnended
+		}
 	}
-	return args, nil
+	return m, nil
+}
+
+// scan returns the length of the first message in b, 0 while it is incomplete.
+func scan(b []byte) (n int, err error) {
+	for left := 1; left > 0; left-- {
+		end := bytes.IndexByte(b[n:], '\n') + 1
+		if end == 0 {
+			return 0, nil
+		}
+		body, children, err := element(b[n : n+end])
+		if err != nil {
+			return 0, err
+		}
+		if left += children; left > maxElements {
+			return 0, fmt.Errorf("%w: more than %d elements", errMalformed, maxElements)
+		}
+		if n += end + body; n > len(b) {
+			return 0, nil
+		}
+		if body > 0 && !bytes.HasSuffix(b[:n], crlf) {
+			return 0, errUnended
+		}
+	}
+	return n, nil
+}
+
+var (
+	crlf       = []byte("\r\n")
+	errUnended = fmt.Errorf("%w: a string is longer than its length", errMalformed)
+)
+
+// element says what follows the first line of a value: so many bytes of a text
+// with the line's end after it, or so many values.
+func element(line []byte) (body, children int, err error) {
+	if len(line) < 3 || line[len(line)-2] != '\r' {
+		return 0, 0, fmt.Errorf("%w: %.40q", errMalformed, line)
+	}
+	head := line[1 : len(line)-2]
+	switch line[0] {
+	case '+', '-', ':', ',', '(', '_', '#', '.':
+		return 0, 0, nil
+	case '*', '~', '>', '%', '|':
+		if string(head) == "?" {
+			return 0, 0, nil
+		}
+		n, ok := number(head)
+		if !ok || n > maxElements {
+			break
+		}
+		if line[0] == '%' || line[0] == '|' {
+			n *= 2
+		}
+		return 0, max(n, 0), nil
+	case '$', '=', '!', ';':
+		if line[0] == '$' && string(head) == "?" {
+			return 0, 0, nil
+		}
+		n, ok := number(head)
+		if !ok || n > maxBulk {
+			break
+		}
+		if n < 0 || n == 0 && line[0] == ';' {
+			return 0, 0, nil
+		}
+		return n + len(crlf), 0, nil
+	}
+	return 0, 0, fmt.Errorf("%w: %.40q", errMalformed, line)
+}
+
+// number reads a length; -1 is the only negative one.
+func number(head []byte) (n int, ok bool) {
+	if string(head) == "-1" {
+		return -1, true
+	}
+	if len(head) == 0 || len(head) > 10 {
+		return 0, false
+	}
+	for _, c := range head {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int(c-'0')
+	}
+	return n, true
 }
 
 // Compact returns a reply in the form of history.Command.Reply.
 func (m Message) Compact() history.Bytes {
+	switch string(m) { // most of them
+	case "+OK\r\n":
+		return "OK"
+	case ":0\r\n":
+		return "0"
+	case ":1\r\n":
+		return "1"
+	case "$-1\r\n", "*-1\r\n", "_\r\n":
+		return "nil"
+	}
 	var b strings.Builder
+	b.Grow(len(m))
 	compact(&b, m)
 	return history.Bytes(b.String())
 }
@@ -147,98 +251,4 @@ func body(head, rest []byte) (text, after []byte) {
 		return nil, nil
 	}
 	return rest[:n], rest[n+2:]
-}
-
-// subscriptions are the commands that turn a connection into a stream of
-// messages, with as many confirmations as they have arguments.
-var subscriptions = map[string]bool{
-	"SUBSCRIBE": true, "PSUBSCRIBE": true, "SSUBSCRIBE": true,
-	"UNSUBSCRIBE": true, "PUNSUBSCRIBE": true, "SUNSUBSCRIBE": true,
-}
-
-// handshakes are the other commands that libraries send on their own account.
-var handshakes = map[string]bool{
-	"HELLO": true, "CLIENT": true, "PING": true, "AUTH": true, "SELECT": true,
-	"COMMAND": true, "READONLY": true, "QUIT": true, "RESET": true,
-}
-
-// Counts says whether a command is one of the recipe's own and so has a number
-// in its step: handshakes, PING and subscriptions have none.
-func Counts(args []history.Bytes) bool {
-	name := CommandName(args)
-	return !handshakes[name] && !subscriptions[name]
-}
-
-// CommandName is a command's name in upper case, "" if there are no arguments.
-func CommandName(args []history.Bytes) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return strings.ToUpper(string(args[0]))
-}
-
-// Replies pairs the replies of one connection with its commands. The zero value
-// is a connection on which nothing was sent. It must not be used concurrently.
-type Replies struct {
-	sent       int
-	subscribed bool
-	waiting    []awaited
-}
-
-type awaited struct {
-	number int    // of the command, from 1
-	name   string // upper case
-	left   int    // messages until it is answered
-}
-
-// Sent notes that a command was sent and returns its number on the
-// connection, from 1.
-func (r *Replies) Sent(args []history.Bytes) int {
-	r.sent++
-	a := awaited{number: r.sent, name: CommandName(args), left: 1}
-	if subscriptions[a.name] {
-		r.subscribed = true
-		a.left = max(1, len(args)-1)
-	}
-	r.waiting = append(r.waiting, a)
-	return r.sent
-}
-
-// Received notes a message from the node and returns the number of the command
-// that it answers; 0 if it answers none, as a published message, or not yet all
-// of it.
-func (r *Replies) Received(m Message) int {
-	if len(r.waiting) == 0 {
-		return 0
-	}
-	head := &r.waiting[0]
-	kind := pushKind(m)
-	switch {
-	case m[0] == '>' || r.subscribed && subscriptions[kind]:
-		if kind != head.name {
-			return 0
-		}
-	case r.subscribed && (kind == "MESSAGE" || kind == "PMESSAGE" || kind == "SMESSAGE"):
-		return 0
-	}
-	if head.left--; head.left > 0 && m[0] != '-' {
-		return 0
-	}
-	number := head.number
-	r.waiting = r.waiting[1:]
-	return number
-}
-
-// pushKind is the first element of an array or a push, in upper case.
-func pushKind(m Message) string {
-	kind, _, rest := header(m)
-	if kind != '*' && kind != '>' {
-		return ""
-	}
-	kind, head, rest := header(rest)
-	if kind != '$' {
-		return ""
-	}
-	text, _ := body(head, rest)
-	return strings.ToUpper(string(text))
 }
