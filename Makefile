@@ -25,19 +25,19 @@ lint: ## gofmt, go vet and staticcheck
 	$(GO) vet $(PACKAGES)
 	$(GO) tool staticcheck $(PACKAGES)
 
-test: setup ## all tests, with the race detector, on real redis-servers
+test: setup ## all tests, with the race detector; those on real Redis too
 	$(GO) test -race -timeout 15m $(PACKAGES)
 
-test-chaos: setup build ## the gate for CI: declared flaws must be found, others must not
+test-chaos: setup build ## on real Redis: declared flaws must be found, others must not
 	$(BIN) run --testbed process --store $(STORE) --expect --locks 'set-nx-*,redlock' --faults 'none,client-pause,client-crash,failover' $(RUN)
 
-bench: ## speed of the parts, as ratios within one run
+bench: ## speed of the parts, and of the simulation
 	$(GO) test -run '^$$' -bench . -benchtime 200ms $(PACKAGES)
 
 # Exit code 2 says that some cells are undecided, which the report tells: on a
 # busy machine that is no reason for make to fail.
-run: setup build ## compare every recipe under every fault; says where the report is
-	$(BIN) run --testbed process --store $(STORE) $(RUN) || [ $$? -eq 2 ]
+run: build ## compare every recipe under every fault in the simulation; says where the report is
+	$(BIN) run --store $(STORE) $(RUN) || [ $$? -eq 2 ]
 
 report: build ## render the last stored campaign again
 	$(BIN) report $(STORE)/latest

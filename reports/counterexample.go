@@ -12,6 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
@@ -41,7 +42,7 @@ func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, 
 	if more > 0 {
 		fmt.Fprintf(&b, "\n%d more in %s and %s.\n", more, campaign.HistoryFile, campaign.CommandsFile)
 	}
-	fmt.Fprintf(&b, "\n## Look again\n\n```\nlockstorm replay %s\nlockstorm check %s\n```\n\n", shellWord(folder), shellWord(folder))
+	fmt.Fprintf(&b, "\n## Look again\n\n```\nlockstorm replay %s\nlockstorm check %s\n```\n\n", shell.Quote(folder), shell.Quote(folder))
 	fmt.Fprintf(&b, "Seed %d, trial %d of %s with %s on testbed %s (%s); %d operations, %d commands. The whole history is in [%s](%s), porcupine's picture of it in [%s](%s).\n",
 		t.Spec.Seed, t.Spec.Trial, t.Spec.Lock, t.Spec.Workload, t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands,
 		campaign.HistoryFile, campaign.HistoryFile, PorcupineFile, PorcupineFile)
@@ -291,14 +292,4 @@ func markdown(s string) string {
 // markdownCell prepares text for a table's cell.
 func markdownCell(s string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace(s)
-}
-
-// shellWord quotes a word for a POSIX shell if it needs to be.
-func shellWord(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !(unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-+:=@,", r))
-	}) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
@@ -340,7 +341,7 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 		Share: shareWords(c), Dir: c.Dir, Replay: c.Replay,
 	}
 	if c.Dir != "" {
-		d.Check = "lockstorm check " + shellWord(path.Join(r.Matrix.Store, c.Dir))
+		d.Check = "lockstorm check " + shell.Quote(path.Join(r.Matrix.Store, c.Dir))
 		x := r.Details[c.Dir]
 		d.Story, d.Declared, d.Timeline = x.Story, x.Declared, x.Timeline
 	}

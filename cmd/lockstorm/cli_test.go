@@ -151,10 +151,3 @@ func TestConfigFileSetsFlagsAndFlagsWin(t *testing.T) {
 		}
 	}
 }
-
-func TestCommandLineCanBePastedIntoAShell(t *testing.T) {
-	got := commandLine([]string{"run", "--locks", "rw-*", "--name", "it's", "--store", ""})
-	if want := `lockstorm run --locks 'rw-*' --name 'it'\''s' --store ''`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}

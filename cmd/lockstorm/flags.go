@@ -101,15 +101,3 @@ func trialFlags(flags *pflag.FlagSet, c *campaign.Config) {
 	flags.DurationVar(&c.Timeout, "timeout", c.Timeout, "time limit of one trial (default chosen from the other durations)")
 	flags.BoolVar(&c.Trusting, "clients-trust", c.Trusting, "clients ignore deadlines and lost leases")
 }
-
-// commandLine is the program's own, quoted for a shell where needed.
-func commandLine(args []string) string {
-	words := []string{"lockstorm"}
-	for _, arg := range args {
-		if arg == "" || strings.ContainsAny(arg, " \t\n*?[]{}()<>|&;$`'\"\\!#~") {
-			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-		}
-		words = append(words, arg)
-	}
-	return strings.Join(words, " ")
-}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/reports"
 )
 
@@ -69,9 +70,9 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	flags.StringVar(&f.workloads, "workloads", "all", "what clients do; each recipe gets those that suit it (lockstorm list workloads)")
 	flags.StringVar(&f.Testbed, "testbed", f.Testbed, "where Redis comes from (lockstorm list testbeds)")
 	trialFlags(flags, &f.Config)
-	flags.IntVar(&f.Trials, "trials", f.Trials, "trials of each cell and workload (default by testbed: "+a.defaults(func(d campaign.Defaults) int { return d.Trials })+")")
+	flags.IntVar(&f.Trials, "trials", f.Trials, "trials of each cell and workload ("+a.defaults(trialsOf)+")")
 	flags.Uint64Var(&f.Seed, "seed", f.Seed, "seed of the campaign; 0 draws one")
-	flags.IntVar(&f.Parallel, "parallel", f.Parallel, "trials at a time (default by testbed: "+a.defaults(func(d campaign.Defaults) int { return d.Parallel })+")")
+	flags.IntVar(&f.Parallel, "parallel", f.Parallel, "trials at a time ("+a.defaults(parallelOf)+")")
 	flags.StringVar(&f.Store, "store", f.Store, "directory that campaigns are stored in")
 	flags.StringVar(&f.Name, "name", f.Name, "the campaign's name in the store")
 	flags.BoolVar(&f.Keep, "keep", f.Keep, "keep the histories of trials without a violation too")
@@ -107,7 +108,7 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 	p := newProgress(a.stderr)
 	result, err := campaign.Campaign{
 		Config:   c,
-		Command:  commandLine(a.args),
+		Command:  shell.Join(append([]string{"lockstorm"}, a.args...)...),
 		Versions: v,
 		Testbed:  tb,
 		Worker:   worker,

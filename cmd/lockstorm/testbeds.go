@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/redisserver"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/process"
+	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
 // testbedChoice is a testbed that --testbed offers.
@@ -29,6 +32,13 @@ type testbedChoice struct {
 
 // testbeds are offered in this order; the first is the default.
 var testbeds = []testbedChoice{
+	{
+		Name:     "sim",
+		Doc:      "a deterministic simulation in this program: virtual time, no Redis needed",
+		New:      func() (testbed.Testbed, error) { return sim.New(), nil },
+		Virtual:  true,
+		Defaults: campaign.Defaults{Trials: 5, Parallel: runtime.NumCPU()}, // all of it within a minute on 2 cores
+	},
 	{
 		Name:     "process",
 		Doc:      "redis-server processes on this machine, toxiproxy on every link",
@@ -110,11 +120,20 @@ func (c testbedChoice) versions() (campaign.Versions, error) {
 	return v, err
 }
 
-// defaults says in words what each testbed's own number is.
-func (a *app) defaults(of func(campaign.Defaults) int) string {
+// defaults says in words what each testbed's own numbers are.
+func (a *app) defaults(of func(testbedChoice) string) string {
 	var words []string
 	for _, c := range a.testbeds {
-		words = append(words, fmt.Sprintf("%s %d", c.Name, of(c.Defaults)))
+		words = append(words, c.Name+" "+of(c))
 	}
-	return strings.Join(words, ", ")
+	return "default by testbed: " + strings.Join(words, ", ")
+}
+
+func trialsOf(c testbedChoice) string { return strconv.Itoa(c.Defaults.Trials) }
+
+func parallelOf(c testbedChoice) string {
+	if c.Virtual {
+		return "one per core"
+	}
+	return strconv.Itoa(c.Defaults.Parallel)
 }

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// TestReadmeTellsTheRegistries wants the README's tables as the registries have them.
+func TestReadmeTellsTheRegistries(t *testing.T) {
+	data, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	can := map[string][]testbed.Capability{}
+	beds := "| testbed | what | topologies |\n|---|---|---|\n"
+	for _, c := range testbeds {
+		tb, done, err := c.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		can[c.Name] = tb.Capabilities()
+		beds += fmt.Sprintf("| `%s` | %s | %s |\n", c.Name, c.Doc, join(tb.Topologies()))
+		if err := done(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	faults := "| fault | what it does | testbeds |\n|---|---|---|\n"
+	for _, f := range nemesis.All() {
+		var on []string
+		for _, c := range testbeds {
+			lacks := func(need testbed.Capability) bool { return !slices.Contains(can[c.Name], need) }
+			if !slices.ContainsFunc(f.Needs, lacks) {
+				on = append(on, c.Name)
+			}
+		}
+		faults += fmt.Sprintf("| `%s` | %s | %s |\n", f.Name, f.Doc, strings.Join(on, ", "))
+	}
+	for _, table := range []string{beds, faults} {
+		if !strings.Contains(string(data), "\n\n"+table+"\n") {
+			t.Errorf("README.md lacks this table:\n%s", table)
+		}
+	}
+}
