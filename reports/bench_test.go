@@ -1,8 +1,11 @@
 package reports
 
 import (
+	"fmt"
+	"path/filepath"
 	"testing"
 
+	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
@@ -49,6 +52,34 @@ func BenchmarkRender(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := Trial(dir, s.Trial, s.Evidence); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkReport renders the pages of a campaign in which 200 cells are
+// violated, each with one trial to show.
+func BenchmarkReport(b *testing.B) {
+	dir, s := b.TempDir(), busyTrial()
+	info := campaign.Info{Command: "lockstorm run", Config: campaign.Config{Trials: 1}}
+	for i := range 200 {
+		s.Trial.Spec.Lock = fmt.Sprintf("recipe-%d", i%20)
+		s.Trial.Spec.Fault = testGlossary.Faults[i/20].Name
+		s.Trial.Dir = fmt.Sprintf("trials/%s/%s/mutex-0", s.Trial.Spec.Lock, s.Trial.Spec.Fault)
+		storeTrial(b, dir, s)
+		info.Plan = append(info.Plan, campaign.PlannedCell{Lock: s.Trial.Spec.Lock, Fault: s.Trial.Spec.Fault, Workloads: []string{"mutex"}})
+	}
+	writeLines(b, filepath.Join(dir, campaign.CampaignFile), []campaign.Info{info})
+	stored, err := campaign.Load(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		sink, err := New(dir)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := sink.Done(b.Context(), stored.Matrix); err != nil {
 			b.Fatal(err)
 		}
 	}

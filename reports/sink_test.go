@@ -27,7 +27,7 @@ func storedCampaign(t *testing.T) (dir string, trials []sampleTrial) {
 }
 
 // storeTrial adds a trial to a campaign's directory.
-func storeTrial(t *testing.T, dir string, s sampleTrial) {
+func storeTrial(t testing.TB, dir string, s sampleTrial) {
 	t.Helper()
 	folder := filepath.Join(dir, s.Trial.Dir)
 	if err := os.MkdirAll(folder, 0o777); err != nil {
@@ -44,7 +44,7 @@ func storeTrial(t *testing.T, dir string, s sampleTrial) {
 }
 
 // writeLines appends to a file.
-func writeLines[T any](t *testing.T, path string, values []T) {
+func writeLines[T any](t testing.TB, path string, values []T) {
 	t.Helper()
 	var b bytes.Buffer
 	for _, v := range values {
