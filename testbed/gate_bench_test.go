@@ -1,7 +1,6 @@
 package testbed
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -96,47 +95,64 @@ func (o *okay) SetWriteDeadline(time.Time) error { return nil }
 func (o *okay) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
 func (o *okay) LocalAddr() net.Addr              { return &net.TCPAddr{} }
 
-// benchGate is a gate whose commands go nowhere, with one connection.
-func benchGate(b *testing.B) (*Gate, func(context.Context) (net.Conn, error)) {
+// pushing is an okay that hands its replies over.
+type pushing struct{ *okay }
+
+func (p pushing) OnMessage(deliver func(Message, error)) {
+	go p.serve(func(m Message) { deliver(m, nil) })
+}
+
+// benchGate is a gate whose commands go nowhere, and a way to dial through it.
+func benchGate(b *testing.B, pushes bool) func(context.Context) (net.Conn, error) {
 	start := time.Now()
 	g := NewGate(GateOptions{
 		Clients: 1, Clock: func() time.Duration { return time.Since(start) },
 		Commands: func(history.Command) {},
 	})
 	b.Cleanup(func() { g.Close(); g.Flush() })
-	return g, func(ctx context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (net.Conn, error) {
 		return g.Dial(ctx, 0, "n0", func(context.Context, *Conn) (net.Conn, error) {
 			o := newOkay()
+			if pushes {
+				return pushing{o}, nil
+			}
 			go o.serve(o.put)
 			return o, nil
 		})
 	}
 }
 
-// What a command costs a client that only writes and reads bytes: with the gate,
-// and without, which is the price of the connection below it.
+// ways to a node that answers, by what they pass.
+var benchWays = map[string]func(*testing.B) func(context.Context) (net.Conn, error){
+	"bare": func(*testing.B) func(context.Context) (net.Conn, error) {
+		return func(context.Context) (net.Conn, error) {
+			o := newOkay()
+			go o.serve(o.put)
+			return o, nil
+		}
+	},
+	"pumped": func(b *testing.B) func(context.Context) (net.Conn, error) { return benchGate(b, false) },
+	"pushed": func(b *testing.B) func(context.Context) (net.Conn, error) { return benchGate(b, true) },
+}
+
+// What a command costs a client that only writes and reads bytes; "bare" is the
+// price of the connection below the gate.
 func BenchmarkGate(b *testing.B) {
-	bare := newOkay()
-	go bare.serve(bare.put)
-	defer bare.Close()
-	_, dial := benchGate(b)
-	gated, err := dial(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, c := range []struct {
-		name string
-		conn net.Conn
-	}{{"without", bare}, {"pump", gated}} {
-		b.Run(c.name, func(b *testing.B) {
+	for name, way := range benchWays {
+		b.Run(name, func(b *testing.B) {
+			conn, err := way(b)(b.Context())
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer conn.Close()
 			command := []byte(wire("SET lock-0 0123456789abcdef NX PX 1000"))
-			r := bufio.NewReader(c.conn)
+			reply := make([]byte, len(fine))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := c.conn.Write(command); err != nil {
+				if _, err := conn.Write(command); err != nil {
 					b.Fatal(err)
 				}
-				if _, err := io.ReadFull(r, make([]byte, 5)); err != nil {
+				if _, err := io.ReadFull(conn, reply); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -146,17 +162,9 @@ func BenchmarkGate(b *testing.B) {
 
 // What a command costs through go-redis.
 func BenchmarkGateGoRedis(b *testing.B) {
-	for _, gated := range []bool{false, true} {
-		name := map[bool]string{false: "without", true: "pump"}[gated]
+	for name, way := range benchWays {
 		b.Run(name, func(b *testing.B) {
-			_, dial := benchGate(b)
-			if !gated {
-				dial = func(context.Context) (net.Conn, error) {
-					o := newOkay()
-					go o.serve(o.put)
-					return o, nil
-				}
-			}
+			dial := way(b)
 			client := redis.NewClient(&redis.Options{
 				Addr: "127.0.0.1:1", Protocol: 2, DisableIdentity: true, MaxRetries: -1, ContextTimeoutEnabled: true,
 				MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},

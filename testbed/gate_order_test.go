@@ -19,10 +19,11 @@ import (
 // crowd is an ordered gate in a bubble: two clients with two connections each to
 // three nodes, all of which answer at once.
 type crowd struct {
-	t     *testing.T
-	gate  *Gate
-	conns []*Conn // by client, node and number
-	log   []history.Command
+	t      *testing.T
+	pushes bool
+	gate   *Gate
+	conns  []*Conn // by client, node and number
+	log    []history.Command
 
 	mu    sync.Mutex
 	trace []string
@@ -39,14 +40,15 @@ func stagger(client int, node string, conn int) time.Duration {
 	return time.Duration(1+(client*31+at*17+conn*7)%64) * 4
 }
 
-// inCrowd runs test several times on one processor and on two, and returns what
-// it made of its crowd, which must be the same each time.
+// inCrowd runs test several times, on one processor and on two, with connections
+// that are read and ones that push, and returns what it made of its crowd, which
+// must be the same each time.
 func inCrowd(t *testing.T, test func(*crowd)) *crowd {
 	t.Helper()
 	var first *crowd
 	for run := range 40 {
 		before := runtime.GOMAXPROCS(1 + run%2)
-		c := newCrowd(t, test)
+		c := newCrowd(t, run/2%2 == 1, test)
 		runtime.GOMAXPROCS(before)
 		switch {
 		case first == nil:
@@ -60,8 +62,8 @@ func inCrowd(t *testing.T, test func(*crowd)) *crowd {
 	return first
 }
 
-func newCrowd(t *testing.T, test func(*crowd)) *crowd {
-	c := &crowd{t: t}
+func newCrowd(t *testing.T, pushes bool, test func(*crowd)) *crowd {
+	c := &crowd{t: t, pushes: pushes}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		c.t = t
@@ -86,6 +88,9 @@ func newCrowd(t *testing.T, test func(*crowd)) *crowd {
 
 func (c *crowd) dial(client int, node string) {
 	near, far := net.Pipe()
+	if c.pushes {
+		near = pushed{near}
+	}
 	conn, err := c.gate.Dial(c.t.Context(), client, node, func(context.Context, *Conn) (net.Conn, error) { return near, nil })
 	if err != nil {
 		c.t.Fatal(err)
@@ -159,7 +164,7 @@ func TestOrderedCommandsAreNumberedByWhoSentThem(t *testing.T) {
 }
 
 func TestCommandsArePassedOnWhenTheyAreNumbered(t *testing.T) {
-	newCrowd(t, func(c *crowd) {
+	newCrowd(t, true, func(c *crowd) {
 		c.conns[0].Observe() // does not end before the node says so
 		for _, i := range []int{2, 0, 1} {
 			if err := exchange(c.conns[i], "GET k"); err != nil {

@@ -25,22 +25,49 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // world is a gate with one client, a node that answers every command with OK,
 // and what both saw. All tests run in a bubble, where time is virtual.
 type world struct {
-	t    *testing.T
-	gate *Gate
-	conn *Conn
-	node net.Conn
+	t      *testing.T
+	pushes bool
+	gate   *Gate
+	conn   *Conn
+	node   net.Conn
 
 	mu       sync.Mutex
 	arrived  []string
 	commands []history.Command
 }
 
-// inBubble runs test with a connected client. Unless the test answers itself,
-// the node does.
+// inBubble runs test with a connected client, once with a connection that is read
+// and once with one that pushes. Unless the test answers itself, the node does.
 func inBubble(t *testing.T, answer bool, test func(*world)) {
+	t.Helper()
+	for _, way := range []string{"read", "pushed"} {
+		t.Run(way, func(t *testing.T) { inBubbleBy(way, t, answer, test) })
+	}
+}
+
+// pushed is a connection that hands over what comes.
+type pushed struct{ net.Conn }
+
+func (p pushed) OnMessage(deliver func(Message, error)) {
+	go func() {
+		r := NewReader(p.Conn)
+		for {
+			m, err := ReadMessage(r)
+			deliver(m, err)
+			clear(m) // not to be kept
+			if err != nil {
+				return
+			}
+		}
+	}()
+}
+
+func (p pushed) Read([]byte) (int, error) { panic("a Pusher is read") }
+
+func inBubbleBy(way string, t *testing.T, answer bool, test func(*world)) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		w := &world{t: t}
+		w := &world{t: t, pushes: way == "pushed"}
 		w.gate = NewGate(GateOptions{
 			Clients:  2,
 			Clock:    func() time.Duration { return time.Since(start) + 1 },
@@ -60,6 +87,9 @@ func inBubble(t *testing.T, answer bool, test func(*world)) {
 func (w *world) dial(client int, node string) (*Conn, net.Conn) {
 	w.t.Helper()
 	near, far := net.Pipe()
+	if w.pushes {
+		near = pushed{near}
+	}
 	c, err := w.gate.Dial(w.t.Context(), client, node, func(context.Context, *Conn) (net.Conn, error) { return near, nil })
 	if err != nil {
 		w.t.Fatal(err)
