@@ -30,6 +30,8 @@ type command struct {
 	first, last, step int // where the keys are, as Redis tells
 	numkeys           int // or where their number is, before them
 	run               handler
+	subs              []command // CLIENT ID and its like
+	bySub             map[string]*command
 }
 
 func (c *command) is(t traits) bool { return c.traits&t != 0 }
@@ -76,12 +78,18 @@ func (c *command) written(args []string) []string {
 	return c.keys(args)
 }
 
-// lookup finds a command by its name in any case, nil if Redis has none.
-func lookup(name string) *command {
-	if c := commands[name]; c != nil {
-		return c
+// lookup finds a command by its name, and its subcommand, in any case. It is nil if
+// Redis has none; container is then the command whose subcommand is unknown.
+func lookup(args []string) (c, container *command) {
+	if c = commands[args[0]]; c == nil {
+		if c = commands[strings.ToLower(args[0])]; c == nil {
+			return nil, nil
+		}
 	}
-	return commands[strings.ToLower(name)]
+	if c.bySub == nil || len(args) == 1 {
+		return c, nil
+	}
+	return c.bySub[strings.ToLower(args[1])], c
 }
 
 // index makes a table by name, in the two usual cases.
@@ -90,6 +98,14 @@ func index(list []command) map[string]*command {
 	for i := range list {
 		c := &list[i]
 		table[c.name], table[strings.ToUpper(c.name)] = c, c
+		for j := range c.subs {
+			if c.bySub == nil {
+				c.bySub = map[string]*command{}
+			}
+			sub := &c.subs[j]
+			c.bySub[sub.name] = sub
+			sub.name = c.name + "|" + sub.name
+		}
 	}
 	return table
 }

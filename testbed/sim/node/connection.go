@@ -124,41 +124,35 @@ func badName(name string) string {
 	return ""
 }
 
-// subcommand of CLIENT.
-type subcommand struct {
-	arity int // with CLIENT and its own name
-	run   handler
-}
-
-var clientCommands = map[string]subcommand{
-	"id":       {2, func(n *Node, s *Session, _ []string) { n.int(int64(s.id)) }},
-	"getname":  {2, (*Node).clientGetname},
-	"setname":  {3, (*Node).clientSetname},
-	"setinfo":  {4, func(n *Node, _ *Session, _ []string) { n.ok() }}, // since Redis 7.2: clients send it and want no trouble
-	"no-evict": {3, func(n *Node, _ *Session, _ []string) { n.ok() }},
-	"no-touch": {3, func(n *Node, _ *Session, _ []string) { n.ok() }},
-	"tracking": {-3, func(n *Node, s *Session, args []string) { n.clientTracking(s, args[2:]) }},
-	"caching":  {3, func(n *Node, s *Session, args []string) { n.clientCaching(s, args[2]) }},
-	"getredir": {2, (*Node).clientGetredir},
-}
-
-// otherClientCommands are known to Redis only.
-var otherClientCommands = []string{"help", "info", "kill", "list", "pause", "reply", "trackinginfo", "unblock", "unpause"}
-
-func (n *Node) cmdClient(s *Session, args []string) {
-	name := strings.ToLower(args[1])
-	sub, ok := clientCommands[name]
-	switch {
-	case slices.Contains(otherClientCommands, name):
-		n.fail(unsupported("client|" + name))
-	case !ok:
-		n.fail("ERR unknown subcommand '" + cut(args[1], 128) + "'. Try CLIENT HELP.")
-	case len(args) != sub.arity && (sub.arity > 0 || len(args) < -sub.arity):
-		n.fail(wrongNumber("client|" + name))
-	default:
-		sub.run(n, s, args)
+// clientCommands are the subcommands of CLIENT.
+func clientCommands() []command {
+	subs := []command{
+		{name: "id", arity: 2, run: func(n *Node, s *Session, _ []string) { n.int(int64(s.id)) }},
+		{name: "getname", arity: 2, run: (*Node).clientGetname},
+		{name: "setname", arity: 3, run: (*Node).clientSetname},
+		{name: "setinfo", arity: 4, run: replyOK}, // since Redis 7.2: clients send it and want no trouble
+		{name: "no-evict", arity: 3, run: replyOK},
+		{name: "tracking", arity: -3, run: (*Node).clientTracking},
+		{name: "caching", arity: 3, run: (*Node).clientCaching},
+		{name: "getredir", arity: 2, run: (*Node).clientGetredir},
+		// known to Redis only
+		{name: "help", arity: 2},
+		{name: "info", arity: 2},
+		{name: "kill", arity: -3},
+		{name: "list", arity: -2},
+		{name: "pause", arity: -3},
+		{name: "reply", arity: 3},
+		{name: "trackinginfo", arity: 2},
+		{name: "unblock", arity: -3},
+		{name: "unpause", arity: 2},
 	}
+	for i := range subs {
+		subs[i].traits |= noScript
+	}
+	return subs
 }
+
+func replyOK(n *Node, _ *Session, _ []string) { n.ok() }
 
 func (n *Node) clientGetname(s *Session, _ []string) {
 	if s.name == "" {

@@ -196,7 +196,7 @@ func (n *Node) cmdCopy(_ *Session, args []string) {
 				n.fail(syntax)
 				return
 			}
-			if refusal := onlyDatabase(args[i], notInteger); refusal != "" {
+			if refusal := onlyDatabase(args[i]); refusal != "" {
 				n.fail(refusal)
 				return
 			}
@@ -219,11 +219,11 @@ func (n *Node) cmdCopy(_ *Session, args []string) {
 
 // onlyDatabase says why a database cannot be selected: the node is a Redis
 // configured with one.
-func onlyDatabase(index, notANumber string) string {
+func onlyDatabase(index string) string {
 	v, ok := parseInt(index)
 	switch {
 	case !ok:
-		return notANumber
+		return notInteger
 	case v != 0:
 		return "ERR DB index is out of range"
 	}
@@ -231,7 +231,7 @@ func onlyDatabase(index, notANumber string) string {
 }
 
 func (n *Node) cmdSelect(_ *Session, args []string) {
-	if refusal := onlyDatabase(args[1], "ERR invalid DB index"); refusal != "" {
+	if refusal := onlyDatabase(args[1]); refusal != "" {
 		n.fail(refusal)
 		return
 	}
@@ -275,6 +275,8 @@ func (n *Node) cmdWait(_ *Session, args []string) {
 	_, ok := parseInt(args[1])
 	timeout, isInt := parseInt(args[2])
 	switch {
+	case n.readOnly:
+		n.fail("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.")
 	case !ok:
 		n.fail(notInteger)
 	case !isInt:

@@ -18,10 +18,11 @@ type scripting struct {
 	compiled map[string]*script // all that were compiled, by source: no more than a memory
 	random   uint64             // of math.random
 
-	state  *lua.LState
-	fixed  []fixedTable // what no script may change
-	strict *lua.LTable  // the environment of scripts that assign to globals
-	budget budget
+	state   *lua.LState
+	fixed   []fixedTable                // what no script may change
+	shields map[*lua.LTable]*lua.LTable // tables that scripts see, and what is behind them
+	strict  *lua.LTable                 // the environment of scripts that assign to globals
+	budget  budget
 
 	// of the script that runs
 	running  *script
@@ -149,7 +150,7 @@ func (n *Node) scriptArgs(args []string) (keys, argv []string, ok bool) {
 // script runs a script and writes its reply.
 func (n *Node) script(s *Session, sc *script, readOnly bool, keys, argv []string) {
 	if n.readOnly && sc.flagged && !sc.noWrites && !readOnly {
-		n.fail("READONLY Can not run script with write flag on readonly replica.")
+		n.fail(readOnlyError)
 		return
 	}
 	l := &n.lua
@@ -235,42 +236,47 @@ func lineOf(text string) (line int) {
 	return line
 }
 
-func (n *Node) cmdScript(_ *Session, args []string) {
-	sub := strings.ToLower(args[1])
-	switch {
-	case sub == "load" && len(args) == 3:
-		sc := n.lua.compile(args[2])
-		if sc.refused != "" {
-			n.fail(sc.refused)
-			return
-		}
-		n.lua.scripts[sc.sha] = sc
-		n.bulk(sc.sha)
-	case sub == "exists" && len(args) >= 3:
-		n.array(len(args) - 2)
-		for _, sha := range args[2:] {
-			if n.lua.scripts[strings.ToLower(sha)] != nil {
-				n.int(1)
-			} else {
-				n.int(0)
-			}
-		}
-	case sub == "flush" && len(args) <= 3:
-		if len(args) == 3 && !strings.EqualFold(args[2], "ASYNC") && !strings.EqualFold(args[2], "SYNC") {
-			n.fail("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
-			return
-		}
-		n.lua.flush()
-		n.ok()
-	case sub == "flush":
-		n.fail("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
-	case sub == "load" || sub == "exists":
-		n.fail(wrongNumber("script|" + sub))
-	case sub == "kill":
-		n.fail("NOTBUSY No scripts in execution right now.")
-	case sub == "debug" || sub == "help":
-		n.fail(unsupported("script|" + sub))
-	default:
-		n.fail("ERR unknown subcommand '" + cut(args[1], 128) + "'. Try SCRIPT HELP.")
+// scriptCommands are the subcommands of SCRIPT.
+func scriptCommands() []command {
+	return []command{
+		{name: "load", arity: 3, traits: noScript, run: (*Node).scriptLoad},
+		{name: "exists", arity: -3, traits: noScript, run: (*Node).scriptExists},
+		{name: "flush", arity: -2, traits: noScript, run: (*Node).scriptFlush},
+		{name: "kill", arity: 2, traits: noScript, run: func(n *Node, _ *Session, _ []string) {
+			n.fail("NOTBUSY No scripts in execution right now.")
+		}},
+		// known to Redis only
+		{name: "debug", arity: 3, traits: noScript},
+		{name: "help", arity: 2, traits: noScript},
 	}
+}
+
+func (n *Node) scriptLoad(_ *Session, args []string) {
+	sc := n.lua.compile(args[2])
+	if sc.refused != "" {
+		n.fail(sc.refused)
+		return
+	}
+	n.lua.scripts[sc.sha] = sc
+	n.bulk(sc.sha)
+}
+
+func (n *Node) scriptExists(_ *Session, args []string) {
+	n.array(len(args) - 2)
+	for _, sha := range args[2:] {
+		if n.lua.scripts[strings.ToLower(sha)] != nil {
+			n.int(1)
+		} else {
+			n.int(0)
+		}
+	}
+}
+
+func (n *Node) scriptFlush(_ *Session, args []string) {
+	if len(args) > 3 || len(args) == 3 && !strings.EqualFold(args[2], "ASYNC") && !strings.EqualFold(args[2], "SYNC") {
+		n.fail("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
+		return
+	}
+	n.lua.flush()
+	n.ok()
 }

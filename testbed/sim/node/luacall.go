@@ -55,7 +55,7 @@ func (n *Node) callArgs(state *lua.LState) (args []string, refusal string) {
 
 // callFromScript runs a script's command, or says why not.
 func (n *Node) callFromScript(args []string) (refusal string) {
-	c := lookup(args[0])
+	c, _ := lookup(args)
 	switch {
 	case c == nil:
 		return "ERR Unknown Redis command called from script"
@@ -228,6 +228,10 @@ func (n *Node) luaTable(t *lua.LTable, resp3 bool, depth int) {
 	}
 	if d, ok := t.RawGetString("double").(lua.LNumber); ok {
 		n.double(float64(d))
+		return
+	}
+	if v, ok := t.RawGetString("big_number").(lua.LString); ok {
+		n.bigNumber(string(v))
 		return
 	}
 	if m, ok := t.RawGetString("map").(*lua.LTable); ok {

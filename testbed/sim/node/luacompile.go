@@ -34,6 +34,8 @@ func (l *scripting) compile(source string) *script {
 	return sc
 }
 
+const compileError = "ERR Error compiling script (new function): "
+
 // build compiles the source, or says why it cannot.
 func (sc *script) build() (refused string) {
 	body := sc.source
@@ -46,10 +48,14 @@ func (sc *script) build() (refused string) {
 	}
 	chunk, err := parse.Parse(strings.NewReader(body), chunkName)
 	if err == nil {
+		var r rewriter
+		if r.stmts(chunk); r.refused != "" {
+			return compileError + r.refused
+		}
 		sc.proto, err = lua.Compile(chunk, chunkName)
 	}
 	if err != nil {
-		return "ERR Error compiling script (new function): " + syntaxError(err, body)
+		return compileError + syntaxError(err, body)
 	}
 	sc.harmless = true
 	sc.inspect(sc.proto)
@@ -97,7 +103,7 @@ func (sc *script) shebang(line string) (refused string) {
 
 // harmlessGlobals give no way to change what outlives a script.
 var harmlessGlobals = []string{
-	"ARGV", "KEYS", "assert", "cjson", "error", "ipairs", "math", "next", "pairs", "pcall", "redis", "select",
+	textGlobal, "ARGV", "KEYS", "assert", "cjson", "error", "ipairs", "math", "next", "pairs", "pcall", "redis", "select",
 	"string", "tonumber", "tostring", "type", "unpack",
 }
 

@@ -2,28 +2,17 @@ package node
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
+	"strconv"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 )
 
-// fixedTable is a table that scripts must leave as it is.
-type fixedTable struct {
-	table     *lua.LTable
-	metatable lua.LValue
-	fields    []field
-}
-
-type field struct{ key, value lua.LValue }
-
-// globals of Redis's Lua that gopher-lua has. Its coroutines need goroutines, and
-// are not among them.
+// globals of Redis's Lua that are as in gopher-lua. Coroutines are not among them:
+// they would outlive a script's budget.
 var globals = []string{
-	"_VERSION", "assert", "getmetatable", "ipairs", "load", "loadstring", "next", "pairs", "rawequal", "rawget",
-	"select", "tonumber", "type", "unpack", "xpcall",
+	"_VERSION", "assert", "getmetatable", "ipairs", "load", "loadstring", "rawequal", "select", "type", "unpack", "xpcall",
 }
 
 // openLua makes the Lua state.
@@ -45,146 +34,128 @@ func (n *Node) openLua() {
 	}
 	l.budget.left = math.MaxInt
 	state.SetContext(&l.budget)
-	l.state, l.fixed = state, nil
+	l.state, l.fixed, l.shields = state, nil, map[*lua.LTable]*lua.LTable{}
 	n.fillGlobals(state)
 }
 
 // fillGlobals gives the state what scripts may use, in an order that does not
 // depend on Go's maps.
 func (n *Node) fillGlobals(state *lua.LState) {
-	old, global := state.G.Global, map[string]lua.LValue{}
+	l, old, global := &n.lua, state.G.Global, map[string]lua.LValue{}
 	for _, name := range globals {
 		global[name] = old.RawGetString(name)
 	}
 	for name, f := range n.baseFunctions() {
 		global[name] = state.NewFunction(f)
 	}
+	next := state.NewFunction(n.luaNext)
+	global["next"], global["pairs"] = next, state.NewFunction(n.pairs(next))
+
 	texts := functions(old.RawGetString(lua.StringLibName), "__index")
 	texts["format"] = state.NewFunction(n.format(texts["format"]))
-	texts["rep"] = state.NewFunction(luaRep)
+	texts["rep"], texts["upper"], texts["lower"] = state.NewFunction(luaRep), state.NewFunction(luaUpper), state.NewFunction(luaLower)
 	numbers := functions(old.RawGetString(lua.MathLibName))
 	numbers["random"], numbers["randomseed"] = state.NewFunction(n.mathRandom), state.NewFunction(n.mathRandomseed)
-	readonly := sortedTable(state, map[string]lua.LValue{"__newindex": state.NewFunction(readonlyTable)})
-	libraries := map[string]map[string]lua.LValue{
+	for name, library := range map[string]map[string]lua.LValue{
 		"string": texts,
 		"math":   numbers,
 		"table":  functions(old.RawGetString(lua.TabLibName)),
 		"redis":  n.redisLibrary(state),
 		"cjson":  n.cjsonLibrary(state),
+	} {
+		global[name] = l.shield(state, l.fix(sortedTable(state, library)))
 	}
-	for name, library := range libraries {
-		global[name] = n.lua.fix(sortedTable(state, library), readonly)
-	}
-	state.SetMetatable(lua.LString(""), n.lua.fix(sortedTable(state, map[string]lua.LValue{"__index": global["string"]}), readonly))
+	state.SetMetatable(lua.LString(""), l.fix(sortedTable(state, map[string]lua.LValue{"__index": global["string"]})))
 
 	g := sortedTable(state, global)
-	g.RawSetString("_G", g)
 	state.G.Global, state.Env = g, g
 	for _, f := range global { // those that make functions hand their environment on
 		if f, ok := f.(*lua.LFunction); ok {
 			f.Env = g
 		}
 	}
-	n.lua.fix(g, sortedTable(state, map[string]lua.LValue{
+	g.Metatable = l.fix(sortedTable(state, map[string]lua.LValue{
 		"__index":    state.NewFunction(missingGlobal),
 		"__newindex": state.NewFunction(readonlyTable),
 	}))
-	n.lua.strict = state.NewTable()
-	n.lua.strict.Metatable = sortedTable(state, map[string]lua.LValue{"__index": g, "__newindex": state.NewFunction(readonlyTable)})
+	l.strict = l.shield(state, g)
+	g.RawSetString("_G", l.strict)
+	l.fix(g)
 }
 
-// fix notes what a table is like.
-func (l *scripting) fix(t *lua.LTable, metatable *lua.LTable) *lua.LTable {
-	t.Metatable = metatable
-	f := fixedTable{table: t, metatable: metatable}
-	each(t, func(k, v lua.LValue) { f.fields = append(f.fields, field{k, v}) })
-	l.fixed = append(l.fixed, f)
-	return t
+// baseFunctions are globals that differ from gopher-lua's.
+func (n *Node) baseFunctions() map[string]lua.LGFunction {
+	return map[string]lua.LGFunction{
+		textGlobal:       luaConcatenable,
+		"collectgarbage": pushZero,
+		"error":          n.luaError,
+		"gcinfo":         pushZero,
+		"pcall":          luaPcall,
+		"rawget":         n.luaRawget,
+		"rawset":         n.luaRawset,
+		"setmetatable":   n.luaSetmetatable,
+		"tonumber":       luaTonumber,
+		"tostring":       luaTostring,
+	}
 }
 
-// changed tells whether a script has changed a table that it must not.
-func (l *scripting) changed() bool {
-	return slices.ContainsFunc(l.fixed, func(f fixedTable) bool {
-		if f.table.Metatable != f.metatable {
-			return true
+func pushZero(state *lua.LState) int {
+	state.Push(lua.LNumber(0))
+	return 1
+}
+
+func (n *Node) luaError(state *lua.LState) int {
+	n.noteLine(state)
+	level := state.OptInt(2, 1)
+	if caller, ok := state.GetStack(1); ok {
+		if _, err := state.GetInfo("S", caller, lua.LNil); err == nil && caller.What == "G" {
+			level = 0 // called by pcall: there is no line to name
 		}
-		i, same := 0, true
-		each(f.table, func(k, v lua.LValue) {
-			if k == lua.LString("KEYS") || k == lua.LString("ARGV") {
-				return // they are every script's own
-			}
-			same = same && i < len(f.fields) && f.fields[i] == field{k, v}
-			i++
-		})
-		return !same || i != len(f.fields)
-	})
+	}
+	state.Error(state.Get(1), level)
+	return 0
 }
 
-// isFixed tells whether scripts must leave the table alone.
-func (l *scripting) isFixed(t lua.LValue) bool {
-	return slices.ContainsFunc(l.fixed, func(f fixedTable) bool { return lua.LValue(f.table) == t })
+// luaPcall is pcall, for which Redis's error tables become their texts again.
+func luaPcall(state *lua.LState) int {
+	f := state.CheckAny(1)
+	if f.Type() != lua.LTFunction && state.GetMetaField(f, "__call").Type() != lua.LTFunction {
+		state.Push(lua.LFalse)
+		state.Push(lua.LString("attempt to call a " + f.Type().String() + " value"))
+		return 2
+	}
+	if err := state.PCall(state.GetTop()-1, lua.MultRet, nil); err != nil {
+		state.Push(lua.LFalse)
+		state.Push(caught(err))
+		return 2
+	}
+	state.Insert(lua.LTrue, 1)
+	return state.GetTop()
 }
 
-// functions lists a library without the given names.
-func functions(library lua.LValue, without ...string) map[string]lua.LValue {
-	all := map[string]lua.LValue{}
-	t, ok := library.(*lua.LTable)
+func caught(err error) lua.LValue {
+	api, ok := err.(*lua.ApiError)
 	if !ok {
-		return all
+		return lua.LString(err.Error())
 	}
-	for _, name := range keysOf(t) {
-		if !slices.Contains(without, name) {
-			all[name] = t.RawGetString(name)
+	if t, ok := api.Object.(*lua.LTable); ok {
+		if text, ok := t.RawGetString("err").(lua.LString); ok {
+			return text
 		}
 	}
-	return all
+	return api.Object
 }
 
-// each visits a table's fields in the order in which they were added: gopher-lua's
-// ForEach follows Go's maps.
-func each(t *lua.LTable, visit func(k, v lua.LValue)) {
-	for k, v := t.Next(lua.LNil); k != lua.LNil; k, v = t.Next(k) {
-		visit(k, v)
+// luaConcatenable gives numbers the text that Lua 5.1 gives them.
+func luaConcatenable(state *lua.LState) int {
+	if v, ok := state.Get(1).(lua.LNumber); ok {
+		state.Push(lua.LString(formatNumber(float64(v), 14)))
 	}
+	return 1
 }
 
-func keysOf(t *lua.LTable) (names []string) {
-	each(t, func(k, _ lua.LValue) {
-		if name, ok := k.(lua.LString); ok {
-			names = append(names, string(name))
-		}
-	})
-	return names
-}
-
-// sortedTable makes a table whose order is that of the names.
-func sortedTable(state *lua.LState, fields map[string]lua.LValue) *lua.LTable {
-	t := state.NewTable()
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		t.RawSetString(name, fields[name])
-	}
-	return t
-}
-
-func missingGlobal(state *lua.LState) int {
-	state.RaiseError("Script attempted to access nonexistent global variable '%s'", state.Get(2).String())
-	return 0
-}
-
-const readonlyTableError = "Attempt to modify a readonly table"
-
-func readonlyTable(state *lua.LState) int {
-	state.RaiseError(readonlyTableError)
-	return 0
-}
-
-// luaRep is string.rep, which must not exhaust the memory.
-func luaRep(state *lua.LState) int {
-	text, times := state.CheckString(1), state.CheckInt(2)
-	if times > 0 && len(text) > maxReplyBytes/times {
-		state.RaiseError("resulting string too large")
-	}
-	state.Push(lua.LString(strings.Repeat(text, max(times, 0))))
+func luaTostring(state *lua.LState) int {
+	state.Push(lua.LString(text(state, state.CheckAny(1))))
 	return 1
 }
 
@@ -201,4 +172,54 @@ func text(state *lua.LState, v lua.LValue) string {
 	default:
 		return v.String()
 	}
+}
+
+// luaTonumber is tonumber.
+func luaTonumber(state *lua.LState) int {
+	v, base := state.CheckAny(1), state.OptInt(2, 10)
+	if n, ok := v.(lua.LNumber); ok && base == 10 {
+		state.Push(n)
+		return 1
+	}
+	switch v.(type) {
+	case lua.LString, lua.LNumber:
+	default:
+		state.Push(lua.LNil)
+		return 1
+	}
+	s := strings.ToLower(strings.Trim(text(state, v), " \t\n\v\f\r"))
+	if base != 10 {
+		if base == 16 {
+			s = strings.TrimPrefix(s, "0x")
+		}
+		if n, err := strconv.ParseUint(s, base, 64); err == nil && base >= 2 && base <= 36 {
+			state.Push(lua.LNumber(n))
+			return 1
+		}
+		state.Push(lua.LNil)
+		return 1
+	}
+	if n, ok := number(s); ok {
+		state.Push(lua.LNumber(n))
+		return 1
+	}
+	state.Push(lua.LNil)
+	return 1
+}
+
+// number reads what C's strtod reads as a whole, and hexadecimal integers.
+func number(s string) (float64, bool) {
+	if strings.Contains(s, "_") {
+		return 0, false
+	}
+	digits := strings.TrimLeft(s, "+-")
+	if hex, ok := strings.CutPrefix(digits, "0x"); ok && !strings.Contains(hex, "p") {
+		v, err := strconv.ParseUint(hex, 16, 64)
+		if strings.HasPrefix(s, "-") {
+			return -float64(v), err == nil
+		}
+		return float64(v), err == nil
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil || math.IsInf(v, 0) && strings.ContainsAny(digits, "0123456789")
 }

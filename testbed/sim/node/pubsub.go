@@ -3,7 +3,6 @@ package node
 import (
 	"maps"
 	"slices"
-	"strings"
 )
 
 // subscriptions are the sessions of a channel or pattern, by session number.
@@ -132,30 +131,40 @@ func (n *Node) send(to *Session, write func()) {
 	n.pushes = append(n.pushes, Push{To: to, Message: n.message(to, write)})
 }
 
-func (n *Node) cmdPubsub(_ *Session, args []string) {
-	switch sub := strings.ToLower(args[1]); {
-	case sub == "channels" && len(args) <= 3:
-		var found []string
-		for _, channel := range slices.Sorted(maps.Keys(n.channels)) {
-			if len(args) == 2 || matches(args[2], channel) {
-				found = append(found, channel)
-			}
+// pubsubCommands are the subcommands of PUBSUB.
+func pubsubCommands() []command {
+	return []command{
+		{name: "channels", arity: -2, run: (*Node).pubsubChannels},
+		{name: "numsub", arity: -2, run: (*Node).pubsubNumsub},
+		{name: "numpat", arity: 2, run: func(n *Node, _ *Session, _ []string) { n.int(int64(len(n.patterns))) }},
+		// known to Redis only
+		{name: "help", arity: 2},
+		{name: "shardchannels", arity: -2},
+		{name: "shardnumsub", arity: -2},
+	}
+}
+
+func (n *Node) pubsubChannels(_ *Session, args []string) {
+	if len(args) > 3 {
+		n.fail("ERR unknown subcommand or wrong number of arguments for '" + args[1] + "'. Try PUBSUB HELP.")
+		return
+	}
+	var found []string
+	for _, channel := range slices.Sorted(maps.Keys(n.channels)) {
+		if len(args) == 2 || matches(args[2], channel) {
+			found = append(found, channel)
 		}
-		n.array(len(found))
-		for _, channel := range found {
-			n.bulk(channel)
-		}
-	case sub == "numsub":
-		n.array(2 * (len(args) - 2))
-		for _, channel := range args[2:] {
-			n.bulk(channel)
-			n.int(int64(len(n.channels[channel])))
-		}
-	case sub == "numpat" && len(args) == 2:
-		n.int(int64(len(n.patterns)))
-	case sub == "channels" || sub == "numpat":
-		n.fail(wrongNumber("pubsub|" + sub))
-	default:
-		n.fail("ERR unknown subcommand '" + cut(args[1], 128) + "'. Try PUBSUB HELP.")
+	}
+	n.array(len(found))
+	for _, channel := range found {
+		n.bulk(channel)
+	}
+}
+
+func (n *Node) pubsubNumsub(_ *Session, args []string) {
+	n.array(2 * (len(args) - 2))
+	for _, channel := range args[2:] {
+		n.bulk(channel)
+		n.int(int64(len(n.channels[channel])))
 	}
 }

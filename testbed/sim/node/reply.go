@@ -3,8 +3,6 @@ package node
 import (
 	"strconv"
 	"strings"
-
-	"github.com/alicebob/miniredis/v2/fpconv"
 )
 
 // replyWriter is a Node as miniredis writes to it.
@@ -89,10 +87,18 @@ func (n *Node) push(len int) {
 
 func (n *Node) double(v float64) {
 	if n.resp3 {
-		n.line(',', fpconv.Dtoa(v))
+		n.line(',', formatNumber(v, 17))
 		return
 	}
-	n.bulk(fpconv.Dtoa(v))
+	n.bulk(formatNumber(v, 17))
+}
+
+func (n *Node) bigNumber(digits string) {
+	if n.resp3 {
+		n.line('(', strings.NewReplacer("\r", " ", "\n", " ").Replace(digits))
+		return
+	}
+	n.bulk(digits)
 }
 
 // message returns what write writes, in the protocol of the session that gets it.

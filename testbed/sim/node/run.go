@@ -3,7 +3,6 @@ package node
 import (
 	"bytes"
 	"fmt"
-	"slices"
 )
 
 // run executes a command that has been checked.
@@ -26,12 +25,18 @@ func (n *Node) runTyped(c *command, args []string) {
 	if c.is(unordered) {
 		sortBulks(n.out[mark:])
 	}
+	if n.resp3 && (n.out[mark] == '*' || n.out[mark] == '%') {
+		n.shape3(c, args, mark)
+	}
 	if !c.is(write) || n.nothingChanged(c, mark) {
 		return
 	}
 	for _, key := range c.written(args) {
 		if c.is(overwrites) {
 			delete(n.keys.deadlines, key)
+			if bytes.Equal(n.out[mark:], []byte(":0\r\n")) {
+				n.db.Del(key) // miniredis keeps empty sets
+			}
 		}
 		n.touch(key)
 	}
@@ -69,24 +74,4 @@ func (n *Node) dispatch(args []string) {
 	n.peer.Resp3 = n.resp3
 	n.types.Dispatch(n.peer, args)
 	_ = n.writer.Flush() // never fails: it appends to out
-}
-
-// sortBulks sorts the elements of a reply that is a flat set or array.
-func sortBulks(reply []byte) {
-	if reply[0] == '-' {
-		return
-	}
-	body := reply[bytes.IndexByte(reply, '\n')+1:]
-	var elements [][]byte
-	for rest := body; len(rest) > 0; {
-		head := bytes.IndexByte(rest, '\n') + 1
-		length, _ := parseInt(string(rest[1 : head-2]))
-		end := head + int(length) + 2
-		elements = append(elements, bytes.Clone(rest[:end]))
-		rest = rest[end:]
-	}
-	slices.SortFunc(elements, func(a, b []byte) int {
-		return bytes.Compare(a[bytes.IndexByte(a, '\n'):], b[bytes.IndexByte(b, '\n'):])
-	})
-	copy(body, bytes.Join(elements, nil))
 }

@@ -73,8 +73,8 @@ func (s *Session) Exec(now time.Time, args []string) (reply []byte, pushes []Pus
 func (s *Session) command(args []string) {
 	n := s.node
 	n.resp3 = s.resp3
-	c := lookup(args[0])
-	if refusal := s.refusal(c, args); refusal != "" {
+	c, container := lookup(args)
+	if refusal := s.refusal(c, container, args); refusal != "" {
 		s.aborted = s.aborted || s.inMulti
 		n.fail(refusal)
 		return
@@ -85,14 +85,16 @@ func (s *Session) command(args []string) {
 		return
 	}
 	n.run(s, c, args)
-	if !s.inMulti && c.name != "client" {
+	if !s.inMulti && container != commands["client"] {
 		s.track.caching = ""
 	}
 }
 
 // refusal says why a command is not even tried, in Redis's order.
-func (s *Session) refusal(c *command, args []string) string {
+func (s *Session) refusal(c, container *command, args []string) string {
 	switch {
+	case c == nil && container != nil:
+		return "ERR unknown subcommand '" + cut(args[1], 128) + "'. Try " + strings.ToUpper(container.name) + " HELP."
 	case c == nil:
 		return unknown(args)
 	case !c.fits(args):

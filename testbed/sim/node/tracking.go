@@ -134,7 +134,7 @@ func (n *Node) untrack(s *Session) {
 
 func (n *Node) clientTracking(s *Session, args []string) {
 	mode := trackingMode{on: true}
-	for i := 1; i < len(args); i++ {
+	for i := 3; i < len(args); i++ {
 		switch strings.ToUpper(args[i]) {
 		case "BCAST":
 			mode.bcast = true
@@ -158,7 +158,7 @@ func (n *Node) clientTracking(s *Session, args []string) {
 			return
 		}
 	}
-	switch strings.ToUpper(args[0]) {
+	switch strings.ToUpper(args[2]) {
 	case "ON":
 		if refusal := s.track.switchTo(&mode); refusal != "" {
 			n.fail(refusal)
@@ -201,11 +201,11 @@ func (m *trackingMode) switchTo(mode *trackingMode) (refusal string) {
 		return ""
 	}
 	for i, p := range mode.prefixes {
-		for _, o := range slices.Concat(m.prefixes, mode.prefixes[:i]) {
-			if strings.HasPrefix(p, o) || strings.HasPrefix(o, p) {
-				return "ERR Prefix '" + p + "' overlaps with an existing prefix '" + o +
-					"'. Prefixes for a single client must not overlap."
-			}
+		if o, found := overlap(p, m.prefixes); found {
+			return "ERR Prefix '" + p + "' overlaps with an existing prefix '" + o + "'." + noOverlap
+		}
+		if o, found := overlap(p, mode.prefixes[i+1:]); found {
+			return "ERR Prefix '" + p + "' overlaps with another provided prefix '" + o + "'." + noOverlap
 		}
 	}
 	mode.prefixes = slices.Concat(m.prefixes, mode.prefixes)
@@ -216,9 +216,19 @@ func (m *trackingMode) switchTo(mode *trackingMode) (refusal string) {
 	return ""
 }
 
-func (n *Node) clientCaching(s *Session, answer string) {
-	answer = strings.ToLower(answer)
-	switch {
+const noOverlap = " Prefixes for a single client must not overlap."
+
+func overlap(prefix string, others []string) (other string, found bool) {
+	for _, o := range others {
+		if strings.HasPrefix(prefix, o) || strings.HasPrefix(o, prefix) {
+			return o, true
+		}
+	}
+	return "", false
+}
+
+func (n *Node) clientCaching(s *Session, args []string) {
+	switch answer := strings.ToLower(args[2]); {
 	case !s.track.optin && !s.track.optout:
 		n.fail("ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled")
 	case answer == "yes" && !s.track.optin:

@@ -38,14 +38,18 @@ func (n *Node) cmdExec(s *Session, _ []string) {
 		s.unwatch() // what the transaction does itself concerns nobody's watch here
 		n.array(len(queue))
 		for _, args := range queue {
-			n.run(s, lookup(args[0]), args)
+			c, _ := lookup(args)
+			n.run(s, c, args)
 		}
 		s.endMulti()
 	}
 }
 
 func (s *Session) queuedWrite() bool {
-	return slices.ContainsFunc(s.queue, func(args []string) bool { return lookup(args[0]).is(write) })
+	return slices.ContainsFunc(s.queue, func(args []string) bool {
+		c, _ := lookup(args)
+		return c.is(write)
+	})
 }
 
 func (s *Session) endMulti() {

@@ -1,0 +1,163 @@
+package node
+
+import (
+	"maps"
+	"slices"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// fixedTable is a table that scripts must leave as it is.
+type fixedTable struct {
+	table     *lua.LTable
+	metatable lua.LValue
+	fields    []field
+}
+
+type field struct{ key, value lua.LValue }
+
+// fix notes what a table is like.
+func (l *scripting) fix(t *lua.LTable) *lua.LTable {
+	f := fixedTable{table: t, metatable: t.Metatable}
+	each(t, func(k, v lua.LValue) { f.fields = append(f.fields, field{k, v}) })
+	l.fixed = append(l.fixed, f)
+	return t
+}
+
+// shield returns what scripts see instead of a table that Redis makes read-only: an
+// empty table that reads through.
+func (l *scripting) shield(state *lua.LState, t *lua.LTable) *lua.LTable {
+	shield := state.NewTable()
+	shield.Metatable = l.fix(sortedTable(state, map[string]lua.LValue{
+		"__index": t, "__newindex": state.NewFunction(readonlyTable), "__metatable": lua.LFalse,
+	}))
+	l.shields[l.fix(shield)] = t
+	return shield
+}
+
+// changed tells whether a script has changed a table that it must not.
+func (l *scripting) changed() bool {
+	return slices.ContainsFunc(l.fixed, func(f fixedTable) bool {
+		if f.table.Metatable != f.metatable {
+			return true
+		}
+		i, same := 0, true
+		each(f.table, func(k, v lua.LValue) {
+			if k == lua.LString("KEYS") || k == lua.LString("ARGV") {
+				return // they are every script's own
+			}
+			same = same && i < len(f.fields) && f.fields[i] == field{k, v}
+			i++
+		})
+		return !same || i != len(f.fields)
+	})
+}
+
+// each visits a table's fields in the order in which they were added: gopher-lua's
+// ForEach follows Go's maps.
+func each(t *lua.LTable, visit func(k, v lua.LValue)) {
+	for k, v := t.Next(lua.LNil); k != lua.LNil; k, v = t.Next(k) {
+		visit(k, v)
+	}
+}
+
+// sortedTable makes a table whose order is that of the names.
+func sortedTable(state *lua.LState, fields map[string]lua.LValue) *lua.LTable {
+	t := state.NewTable()
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		t.RawSetString(name, fields[name])
+	}
+	return t
+}
+
+// functions lists a library, without the given names.
+func functions(library lua.LValue, without ...string) map[string]lua.LValue {
+	all := map[string]lua.LValue{}
+	t, ok := library.(*lua.LTable)
+	if !ok {
+		return all
+	}
+	each(t, func(k, v lua.LValue) {
+		if name, ok := k.(lua.LString); ok && !slices.Contains(without, string(name)) {
+			all[string(name)] = v
+		}
+	})
+	return all
+}
+
+const readonlyTableError = "Attempt to modify a readonly table"
+
+func readonlyTable(state *lua.LState) int {
+	state.RaiseError(readonlyTableError)
+	return 0
+}
+
+func missingGlobal(state *lua.LState) int {
+	state.RaiseError("Script attempted to access nonexistent global variable '%s'", state.Get(2).String())
+	return 0
+}
+
+// luaRawset and luaSetmetatable refuse what Redis keeps from being modified.
+func (n *Node) luaRawset(state *lua.LState) int {
+	t := state.CheckTable(1)
+	n.checkWritable(state, t)
+	state.RawSet(t, state.CheckAny(2), state.CheckAny(3))
+	state.SetTop(1)
+	return 1
+}
+
+func (n *Node) luaSetmetatable(state *lua.LState) int {
+	t := state.CheckTable(1)
+	state.CheckTypes(2, lua.LTNil, lua.LTTable)
+	n.checkWritable(state, t)
+	if state.GetMetaField(t, "__metatable") != lua.LNil {
+		state.RaiseError("cannot change a protected metatable")
+	}
+	state.SetMetatable(t, state.Get(2))
+	state.SetTop(1)
+	return 1
+}
+
+func (n *Node) checkWritable(state *lua.LState, t *lua.LTable) {
+	if slices.ContainsFunc(n.lua.fixed, func(f fixedTable) bool { return f.table == t }) {
+		n.noteLine(state)
+		state.Error(lua.LString(readonlyTableError), 0)
+	}
+}
+
+// luaNext is next, which sees through shields.
+func (n *Node) luaNext(state *lua.LState) int {
+	t := n.unshielded(state.CheckTable(1))
+	k, v := t.Next(state.Get(2))
+	if k == lua.LNil {
+		state.Push(lua.LNil)
+		return 1
+	}
+	state.Push(k)
+	state.Push(v)
+	return 2
+}
+
+// pairs is pairs, for the function next.
+func (n *Node) pairs(next *lua.LFunction) lua.LGFunction {
+	return func(state *lua.LState) int {
+		t := state.CheckTable(1)
+		state.Push(next)
+		state.Push(n.unshielded(t))
+		state.Push(lua.LNil)
+		return 3
+	}
+}
+
+// luaRawget is rawget, which sees through shields.
+func (n *Node) luaRawget(state *lua.LState) int {
+	state.Push(state.RawGet(n.unshielded(state.CheckTable(1)), state.CheckAny(2)))
+	return 1
+}
+
+func (n *Node) unshielded(t *lua.LTable) *lua.LTable {
+	if real := n.lua.shields[t]; real != nil {
+		return real
+	}
+	return t
+}

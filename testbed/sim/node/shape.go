@@ -1,0 +1,62 @@
+package node
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// sortBulks sorts the elements of a reply that is a flat set or array.
+func sortBulks(reply []byte) {
+	if reply[0] == '-' {
+		return
+	}
+	body := reply[bytes.IndexByte(reply, '\n')+1:]
+	elements := flat(bytes.Clone(body))
+	slices.SortFunc(elements, func(a, b []byte) int {
+		return bytes.Compare(a[bytes.IndexByte(a, '\n'):], b[bytes.IndexByte(b, '\n'):])
+	})
+	copy(body, bytes.Join(elements, nil))
+}
+
+// flat splits a reply's elements, none of which is an array.
+func flat(body []byte) (elements [][]byte) {
+	for len(body) > 0 {
+		end := bytes.IndexByte(body, '\n') + 1
+		if body[0] == '$' {
+			if length, _ := parseInt(string(body[1 : end-2])); length >= 0 {
+				end += int(length) + 2
+			}
+		}
+		elements = append(elements, body[:end])
+		body = body[end:]
+	}
+	return elements
+}
+
+// shape3 gives an array of miniredis the shape that Redis gives it in RESP3: some
+// are sets, and members come in pairs with their scores.
+func (n *Node) shape3(c *command, args []string, mark int) {
+	reply := n.out[mark:]
+	switch {
+	case c.is(unordered), c.name == "spop" && len(args) == 3:
+		reply[0] = '~'
+	case reply[0] == '%' && c.name != "hrandfield":
+	case (c.name == "zpopmin" || c.name == "zpopmax") && len(args) == 3, withPairs(args):
+		elements := flat(bytes.Clone(reply[bytes.IndexByte(reply, '\n')+1:]))
+		n.out = n.out[:mark]
+		n.array(len(elements) / 2)
+		for i, e := range elements {
+			if i%2 == 0 {
+				n.array(2)
+			}
+			n.out = append(n.out, e...)
+		}
+	}
+}
+
+func withPairs(args []string) bool {
+	return slices.ContainsFunc(args[min(2, len(args)):], func(arg string) bool {
+		return strings.EqualFold(arg, "WITHSCORES") || strings.EqualFold(arg, "WITHVALUES")
+	})
+}
