@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -27,9 +28,9 @@ type Config struct {
 	// TTL; negative = a quarter for recipes that claim to renew, else none.
 	Overrun  float64       `json:"overrun,omitempty"`
 	Duration time.Duration `json:"duration"`          // of the disturbed part of a trial
-	Trials   int           `json:"trials"`            // per cell and workload
+	Trials   int           `json:"trials"`            // per cell and workload; 0 = the testbed's default
 	Seed     uint64        `json:"seed"`              // at most MaxSeed
-	Parallel int           `json:"parallel"`          // trials at a time
+	Parallel int           `json:"parallel"`          // trials at a time; 0 = the testbed's default
 	Timeout  time.Duration `json:"timeout,omitempty"` // of one trial; 0 = chosen from the other durations
 	Store    string        `json:"store"`
 	Keep     bool          `json:"keep,omitempty"` // keep the folders of trials without a violation
@@ -38,8 +39,7 @@ type Config struct {
 	Trusting bool `json:"trusting,omitempty"` // clients ignore deadlines and Lost
 }
 
-// DefaultConfig is what runs if nothing is chosen. The number of trials lets
-// all recipes under all faults end within 8 minutes on real Redis on 2 cores.
+// DefaultConfig is what runs if nothing is chosen.
 func DefaultConfig() Config {
 	return Config{
 		Name:      "compare",
@@ -52,9 +52,7 @@ func DefaultConfig() Config {
 		TTL:       time.Second,
 		Overrun:   -1,
 		Duration:  5 * time.Second,
-		Trials:    4,
 		Seed:      1,
-		Parallel:  24,
 		Store:     "store",
 	}
 }
@@ -63,6 +61,16 @@ func DefaultConfig() Config {
 type Defaults struct {
 	Trials   int // of each cell and workload
 	Parallel int // trials at a time
+}
+
+// modest is for testbeds of which nothing is known.
+var modest = Defaults{Trials: 4, Parallel: 8}
+
+// filled takes from d what c leaves open.
+func (c Config) filled(d Defaults) Config {
+	c.Trials = cmp.Or(c.Trials, d.Trials, modest.Trials)
+	c.Parallel = cmp.Or(c.Parallel, d.Parallel, modest.Parallel)
+	return c
 }
 
 // check returns an InputError that names the first flag that makes no sense.
@@ -113,6 +121,10 @@ type Info struct {
 	Command  string    `json:"command"`
 	Versions Versions  `json:"versions"`
 	Started  time.Time `json:"started"`
+	// Elapsed is how long it took; 0 if it did not come to its end.
+	Elapsed time.Duration `json:"elapsed,omitempty"`
+	// Deterministic: every trial does the same again when it is run again.
+	Deterministic bool `json:"deterministic,omitempty"`
 	// Plan lists the cells in the matrix's order.
 	Plan []PlannedCell `json:"plan"`
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -19,6 +20,9 @@ const (
 	brokenLock  = "test-broken"
 	panickyLock = "test-panicky"
 )
+
+// undisturbed is the fault that does nothing.
+var undisturbed = nemesis.Undisturbed().Name
 
 // conducts are what the locks do at an attempt, before anything else.
 var conducts = map[string]func(l memoryLock) (broken bool){

@@ -28,10 +28,12 @@ func Judge(ctx context.Context, r Record) (Trial, error) {
 	return t, err
 }
 
-// judge fills in what the evidence says of t.
+// judge fills in what the evidence says of t. A hash that t has is the evidence's.
 func judge(ctx context.Context, t Trial, declared []locks.Flaw, e history.Evidence) (Trial, error) {
 	t.Hits, t.Ops, t.Commands = struck(t.Spec, e.Ops), len(e.Ops), len(e.Commands)
-	t.Hash = history.Hash(e.Ops, e.Commands)
+	if t.Hash == "" {
+		t.Hash = history.Hash(e.Ops, e.Commands)
+	}
 	var err error
 	if t.Verdicts, err = checker.Judge(ctx, e); err != nil {
 		t.Err = err.Error()

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -22,13 +23,25 @@ type Stored struct {
 	Info   Info
 	Trials []Trial
 	Matrix Matrix
+	// Repeated counts the trials that were run once more, and did the same; only
+	// a run tells.
+	Repeated int
 	// Truncated reports a last line of trials.jsonl that was cut off; nil if
 	// it was whole.
 	Truncated error
 }
 
-// Report hands a stored campaign to a sink, as its run did: every trial, with
-// its evidence if it was kept, then the matrix.
+// Virtual is how long all trials were together, on their own clocks; 0 on
+// testbeds on the machine's time.
+func (s Stored) Virtual() (sum time.Duration) {
+	for _, t := range s.Trials {
+		sum += t.Virtual
+	}
+	return sum
+}
+
+// Report hands a stored campaign to a sink, as its run did: every trial, then the
+// matrix.
 func (s Stored) Report(ctx context.Context, newSink func(dir string) (Sink, error)) error {
 	sink, err := newSink(s.Dir)
 	if err != nil {
@@ -38,13 +51,14 @@ func (s Stored) Report(ctx context.Context, newSink func(dir string) (Sink, erro
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		var r Record
-		if t.Dir != "" {
-			if r, err = LoadRecord(filepath.Join(s.Dir, t.Dir)); err != nil {
+		if t.Dir != "" && len(t.Spec.Plan) == 0 {
+			r, err := LoadRecord(filepath.Join(s.Dir, t.Dir))
+			if err != nil {
 				return err
 			}
+			t.Acquires = acquireTimes(r.Evidence)
 		}
-		if err := sink.Trial(ctx, t, r.Evidence); err != nil {
+		if err := sink.Trial(ctx, t, history.Evidence{}); err != nil {
 			return fmt.Errorf("report %s: %w", t.Dir, err)
 		}
 	}

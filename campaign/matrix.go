@@ -31,8 +31,10 @@ type Cell struct {
 	Shown     int `json:"shown"`
 	Exercised int `json:"exercised"`
 	Undecided int `json:"undecided"`
-	// Seed is that of the trial that shows the verdict best.
+	// Seed is that of the trial that shows the verdict best, and Hash what its
+	// history and commands come to, if it does the same wherever it is run again.
 	Seed uint64 `json:"seed"`
+	Hash string `json:"hash,omitempty"`
 	// Replay is the command line that runs that trial again.
 	Replay string `json:"replay"`
 
@@ -85,8 +87,8 @@ type Surprise struct {
 // Sink receives results as they come: what turns them into pictures and pages.
 type Sink interface {
 	// Trial is called once per judged trial, from one goroutine at a time. If
-	// Trial.Dir names a folder, it holds the trial's history; if not, there is
-	// nothing to show of the trial, and e may be empty.
+	// Trial.Dir names a folder, it holds the trial's evidence; if not, there is
+	// nothing to show of the trial. e is empty: it was left where the trial ran.
 	Trial(ctx context.Context, t Trial, e history.Evidence) error
 	// Done is called once, after the last trial.
 	Done(ctx context.Context, m Matrix) error

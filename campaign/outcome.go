@@ -63,12 +63,18 @@ type Trial struct {
 	// Why says what was missing if Outcome is not supported.
 	Why     string        `json:"why,omitempty"`
 	Elapsed time.Duration `json:"elapsed"`
+	// Virtual is how long the trial was on its own clock, if that is not the
+	// machine's.
+	Virtual time.Duration `json:"virtual,omitempty"`
 	// Probe: a fault-free trial that was run for its commands; it also counts
 	// as a trial of its cell, if that was asked for.
 	Probe bool `json:"probe,omitempty"`
 	// Again counts how often the trial was run before, and set aside because
 	// the machine had stalled the harness: what was seen proved nothing.
 	Again int `json:"again,omitempty"`
+	// Acquires are the lengths of the successful acquires of a trial without a
+	// fault; a sink gets them, they are not stored.
+	Acquires []time.Duration `json:"-"`
 }
 
 // exercised says whether the trial's fault hit something; a trial without a

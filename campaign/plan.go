@@ -15,10 +15,6 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// undisturbed is the fault of probe trials: what a recipe sends here tells where
-// the others can strike.
-const undisturbed = "none"
-
 // plannedCell is a cell before it is run.
 type plannedCell struct {
 	recipe    locks.Recipe
@@ -34,6 +30,8 @@ type job struct {
 	spec  Spec
 	probe bool
 	again int // as Trial.Again
+	// sampled: it is run once more in the end, to see whether it does the same.
+	sampled bool
 }
 
 // pair is what a probe is made for.
@@ -45,6 +43,10 @@ type planner struct {
 	topologies   []testbed.Topology
 	capabilities []testbed.Capability
 	points       map[pair][]testbed.Point // by probes that finished
+}
+
+func newPlanner(c Config, tb testbed.Testbed) *planner {
+	return &planner{config: c, topologies: tb.Topologies(), capabilities: tb.Capabilities(), points: map[pair][]testbed.Point{}}
 }
 
 // cells resolves the names of the configuration: every chosen recipe under
@@ -172,29 +174,35 @@ func (p *planner) world(s Spec, claims history.Claims) nemesis.World {
 }
 
 // probes are the fault-free trials, one per recipe and workload of the cells.
+// What a recipe sends there tells where faults can strike.
 func (p *planner) probes(cells []plannedCell) ([]job, error) {
-	calm, ok := nemesis.ByName(undisturbed)
-	if !ok {
-		return nil, fmt.Errorf("plan the probe trials: there is no fault %q", undisturbed)
-	}
 	var jobs []job
 	seen := map[pair]bool{}
 	for _, c := range cells {
 		for _, w := range c.workloads {
-			at := pair{c.recipe.ID, w}
-			if seen[at] {
+			if at := (pair{c.recipe.ID, w}); seen[at] {
 				continue
+			} else {
+				seen[at] = true
 			}
-			seen[at] = true
-			body, _ := workloads.ByName(w)
-			probe := p.cell(c.recipe, calm, []workloads.Workload{body})
-			if probe.why != "" {
-				return nil, fmt.Errorf("plan a probe of %s: %s", c.recipe.ID, probe.why)
+			probe, err := p.probe(c.recipe, w)
+			if err != nil {
+				return nil, err
 			}
-			jobs = append(jobs, job{spec: p.spec(probe, w, 0), probe: true})
+			jobs = append(jobs, probe)
 		}
 	}
 	return jobs, nil
+}
+
+// probe is the fault-free trial of a recipe under a workload.
+func (p *planner) probe(r locks.Recipe, workload string) (job, error) {
+	body, _ := workloads.ByName(workload)
+	c := p.cell(r, nemesis.Undisturbed(), []workloads.Workload{body})
+	if c.why != "" {
+		return job{}, fmt.Errorf("plan a probe of %s: %s", r.ID, c.why)
+	}
+	return job{spec: p.spec(c, workload, 0), probe: true}, nil
 }
 
 // jobs are the trials of all cells but those that the probes were, in an order
@@ -204,32 +212,47 @@ func (p *planner) jobs(cells []plannedCell) ([]job, error) {
 	var jobs []job
 	for k := range p.config.Trials {
 		for i := range cells {
-			for _, w := range slices.Clone(cells[i].workloads) {
-				if cells[i].fault.Name == undisturbed && k == 0 {
+			c := &cells[i]
+			for _, w := range slices.Clone(c.workloads) {
+				if c.fault.Undisturbed && k == 0 {
 					continue
 				}
-				if _, ok := p.points[pair{cells[i].recipe.ID, w}]; !ok {
+				if _, ok := p.points[pair{c.recipe.ID, w}]; !ok {
 					continue // its probe failed, which is reported
 				}
-				s := p.spec(cells[i], w, k)
-				world := p.world(s, s.claims(cells[i].recipe))
-				plan, err := nemesis.New(s.Seed, []string{s.Fault}, world, k)
+				s, world, err := p.trial(*c, w, k)
 				switch {
 				case errors.Is(err, nemesis.ErrNotSupported):
-					cells[i].drop(w, err)
+					c.drop(w, err)
 					continue
 				case err != nil:
-					return nil, fmt.Errorf("plan %s under %s: %w", s.Lock, s.Fault, err)
+					return nil, err
 				}
 				if k == 0 {
-					cells[i].variants = max(cells[i].variants, len(cells[i].fault.Plans(world, rand.New(rand.NewPCG(s.Seed, 0)))))
+					c.variants = max(c.variants, len(c.fault.Plans(world, rand.New(rand.NewPCG(s.Seed, 0)))))
 				}
-				s.Plan, s.Durability = plan, plan.Durability()
 				jobs = append(jobs, job{spec: s})
 			}
 		}
 	}
 	return jobs, nil
+}
+
+// trial is the trial number k of a cell under a workload, with its plan, and the
+// world that this is for. An error wraps nemesis.ErrNotSupported if the fault has
+// nothing to strike there.
+func (p *planner) trial(c plannedCell, workload string, k int) (Spec, nemesis.World, error) {
+	s := p.spec(c, workload, k)
+	world := p.world(s, s.claims(c.recipe))
+	plan, err := nemesis.New(s.Seed, []string{s.Fault}, world, k)
+	switch {
+	case errors.Is(err, nemesis.ErrNotSupported):
+		return s, world, err
+	case err != nil:
+		return s, world, fmt.Errorf("plan %s under %s: %w", s.Lock, s.Fault, err)
+	}
+	s.Plan, s.Durability = plan, plan.Durability()
+	return s, world, nil
 }
 
 // drop takes a workload from the cell.
@@ -251,6 +274,24 @@ func testsSomething(cells []plannedCell) error {
 			whys = append(whys, c.why)
 		}
 	}
+	return testsNothing(whys)
+}
+
+// testsSomething is such an error too, for what is seen only in running worlds.
+func (m Matrix) testsSomething() error {
+	var whys []string
+	for _, c := range m.Cells {
+		if c.Verdict != NotSupported {
+			return nil
+		}
+		if !slices.Contains(whys, c.Why) {
+			whys = append(whys, c.Why)
+		}
+	}
+	return testsNothing(whys)
+}
+
+func testsNothing(whys []string) error {
 	return Inputf("nothing can be tested: no chosen recipe supports a chosen fault and workload: %s", strings.Join(whys, "; "))
 }
 

@@ -11,9 +11,8 @@ const retries = 2
 // spoilt is a trial that is unknown because the harness itself was not
 // scheduled for so long that a violation proves nothing.
 type spoilt struct {
-	job    job
-	trial  Trial
-	folder *folder
+	job   job
+	trial Trial
 }
 
 // rounds runs jobs, and then those again that the machine spoilt and that could
@@ -39,19 +38,14 @@ func (r *run) again(ctx context.Context, n int) []job {
 	var jobs []job
 	for _, s := range r.spoilt {
 		if len(jobs) < n && ctx.Err() == nil && !r.decided(s.job.spec) {
-			if err := s.folder.remove(); err != nil && r.err == nil {
+			if err := removeFolder(r.folder(s.job.spec)); err != nil && r.err == nil {
 				r.err = err
 			}
 			s.job.again++
 			jobs = append(jobs, s.job)
 			continue
 		}
-		// Its evidence was let go of, not to keep hundreds in memory.
-		record, err := LoadRecord(s.folder.path)
-		if err != nil && r.err == nil {
-			r.err = err
-		}
-		r.record(ctx, s.trial, s.folder, record.Evidence)
+		r.record(ctx, s.trial)
 	}
 	r.spoilt = nil
 	return jobs

@@ -11,7 +11,6 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -41,10 +40,11 @@ type Campaign struct {
 // Matrix.Interrupted, without an error. A trial that fails is part of the result
 // (Matrix.Failed), not an error. An InputError says that nothing was run.
 func (c Campaign) Run(ctx context.Context) (Stored, error) {
+	c.Config = c.Config.filled(c.Defaults)
 	if err := c.Config.check(); err != nil {
 		return Stored{}, err
 	}
-	p := &planner{config: c.Config, topologies: c.Testbed.Topologies(), capabilities: c.Testbed.Capabilities(), points: map[pair][]testbed.Point{}}
+	p := newPlanner(c.Config, c.Testbed)
 	cells, err := p.cells()
 	if err != nil {
 		return Stored{}, err
@@ -57,31 +57,40 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	if err != nil {
 		return Stored{}, err
 	}
-	r := &run{Campaign: c, store: st, planner: p, entrance: newEntrance(c.Config.Parallel), info: Info{
-		Config: c.Config, Command: c.Command, Versions: c.Versions, Started: started.UTC(), Plan: planned(cells),
+	r := &run{Campaign: c, store: st, planner: p, started: started, info: Info{
+		Config: c.Config, Command: c.Command, Versions: c.Versions, Started: started.UTC(),
+		Deterministic: !realTime(c.Testbed), Plan: planned(cells),
 	}}
+	r.workers = newWorkers(c.Testbed, c.Worker, c.Config.Parallel)
 	err = r.all(ctx, cells)
-	if cerr := st.close(); err == nil {
-		err = cerr
+	return r.result, errors.Join(err, r.workers.close(), st.close())
+}
+
+// newWorkers are processes of that command line, or this process if there is none.
+func newWorkers(tb testbed.Testbed, argv []string, parallel int) workers {
+	if len(argv) > 0 {
+		return newProcesses(argv, parallel)
 	}
-	return r.result, err
+	return &inProcess{bed: tb, entrance: newEntrance(parallel)}
 }
 
 // run is a campaign under way.
 type run struct {
 	Campaign
-	store    *store
-	planner  *planner
-	info     Info
-	sink     Sink
-	result   Stored
-	entrance *entrance
+	store   *store
+	planner *planner
+	workers workers
+	started time.Time
+	info    Info
+	sink    Sink
+	result  Stored
 
-	mu       sync.Mutex // judging: one trial at a time, so that running trials keep a core
+	mu       sync.Mutex
 	trials   []Trial
 	spoilt   []spoilt // in this round
+	sample   []Trial  // to be repeated
 	progress Progress
-	err      error // the first of storing or of the sink
+	err      error // the first of storing, of the workers or of the sink
 }
 
 // all runs probes, then everything else, and folds what was found.
@@ -102,13 +111,14 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	}
 	r.progress.Total = len(probes)
 	for _, c := range cells {
-		if n := r.Config.Trials * len(c.workloads); c.fault.Name != undisturbed {
+		if n := r.Config.Trials * len(c.workloads); !c.fault.Undisturbed {
 			r.progress.Total += n
 		} else {
 			r.progress.Total += n - len(c.workloads)
 		}
 	}
-	r.rounds(ctx, probes)
+	every := r.sampling(r.progress.Total)
+	r.rounds(ctx, every.mark(probes))
 	jobs, err := r.planner.jobs(cells)
 	if err != nil {
 		return err
@@ -125,29 +135,39 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 		return err
 	}
 	r.progress.Total = len(probes) + len(jobs)
-	r.rounds(ctx, jobs)
+	r.rounds(ctx, every.mark(jobs))
+	r.repeat(ctx)
 	return r.finish(ctx)
 }
 
 func (r *run) saveInfo() error { return writeJSON(filepath.Join(r.store.dir, CampaignFile), r.info) }
 
-// pool runs jobs, in their order, parallel at a time, until ctx ends.
+// pool runs jobs, in their order, parallel at a time, until ctx ends or nothing
+// can be stored any more.
 func (r *run) pool(ctx context.Context, jobs []job, parallel int) {
-	queue := make(chan job)
+	each(ctx, jobs, parallel, func(j job) {
+		if !r.failed() {
+			r.trial(ctx, j)
+		}
+	})
+}
+
+// each calls do for every value, in their order, so many at a time, until ctx ends.
+func each[T any](ctx context.Context, values []T, parallel int, do func(T)) {
+	queue := make(chan T)
 	var workers sync.WaitGroup
-	for range min(parallel, len(jobs)) {
+	for range min(parallel, len(values)) {
 		workers.Go(func() {
-			for j := range queue {
-				r.trial(ctx, j)
+			for v := range queue {
+				if ctx.Err() == nil {
+					do(v)
+				}
 			}
 		})
 	}
-	for _, j := range jobs {
-		if ctx.Err() != nil || r.failed() {
-			break
-		}
+	for _, v := range values {
 		select {
-		case queue <- j:
+		case queue <- v:
 		case <-ctx.Done():
 		}
 	}
@@ -162,79 +182,63 @@ func (r *run) failed() bool {
 	return r.err != nil
 }
 
-// trial runs one trial, streaming it to its folder, and has it judged.
+// trial runs one trial and counts it. One that the machine spoilt is set aside
+// instead.
 func (r *run) trial(ctx context.Context, j job) {
+	d, err := r.workers.run(ctx, task{
+		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled, Probe: j.probe,
+	}, nil)
 	if ctx.Err() != nil {
 		return
 	}
-	enter, err := r.entrance.wait(ctx, r.Testbed, j.spec)
-	if err != nil {
-		return
-	}
-	defer enter.exit()
-	defer enter.leave()
-	started := time.Now()
-	t := Trial{Spec: j.spec, Probe: j.probe, Again: j.again}
-	recipe, _ := locks.ByID(j.spec.Lock)
-	f, err := r.store.folder(storedSpec{Spec: j.spec, Claims: j.spec.claims(recipe)})
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err != nil {
 		r.fail(err)
 		return
 	}
-	j.spec.Logs = filepath.Join(f.path, "logs")
-	rec := history.NewRecorder(f.history, func() time.Duration { return time.Since(started) })
-	e, err := RunTrial(ctx, enter, j.spec, rec, f.command)
-	if cerr := f.close(); err == nil {
-		err = cerr
-	}
-	t.Elapsed = time.Since(started)
-	if ctx.Err() != nil {
-		return // interrupted: what it wrote so far stays, but is no result
-	}
-	r.judge(ctx, t, j, f, e, err)
+	r.take(ctx, j, d)
 }
 
-// fail keeps the first error that makes going on senseless.
+// folder is where a trial is stored.
+func (r *run) folder(s Spec) string { return filepath.Join(r.store.dir, folderName(s)) }
+
+// fail keeps the first error that makes going on senseless. The caller holds mu.
 func (r *run) fail(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.err == nil {
 		r.err = err
 	}
 }
 
-// judge asks the oracles about a finished trial, stores the answer and passes
-// it on. The history is on disk before. A trial that the machine spoilt is set
-// aside instead.
-func (r *run) judge(ctx context.Context, t Trial, j job, f *folder, e history.Evidence, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	recipe, _ := locks.ByID(j.spec.Lock)
-	if err == nil {
-		t, err = judge(ctx, t, recipe.Flaws, e)
-		if ctx.Err() != nil {
-			return // not judged in full
-		}
+// take counts what became of a job. The caller holds mu.
+func (r *run) take(ctx context.Context, j job, d done) {
+	t := d.Trial
+	t.Spec, t.Again, t.Acquires = j.spec, j.again, d.Acquires
+	if d.Kept && (r.Config.Keep || t.Violation() || t.Outcome == Unknown) {
+		t.Dir = folderName(j.spec)
 	}
-	switch {
-	case errors.Is(err, nemesis.ErrNotSupported):
-		t.Why, t.Outcome = err.Error(), NotSupported // seen only in the running world
-	case err != nil:
-		t.Err, t.Outcome = err.Error(), Unknown
-	case t.Probe:
-		r.planner.points[pair{t.Spec.Lock, t.Spec.Workload}] = nemesis.Points(e.Commands)
+	if j.probe && t.Err == "" {
+		r.planner.points[pair{t.Spec.Lock, t.Spec.Workload}] = d.Points
 	}
-	if _, stalled := checker.Stalled(e); stalled && err == nil && t.Outcome == Unknown && j.again < retries {
-		r.spoilt = append(r.spoilt, spoilt{job: j, trial: t, folder: f})
+	if d.Stalled && j.again < retries {
+		r.spoilt = append(r.spoilt, spoilt{job: j, trial: t})
 		return
 	}
-	r.record(ctx, t, f, e)
+	if j.sampled && t.Err == "" && !d.Died {
+		r.sample = append(r.sample, t)
+	}
+	r.record(ctx, t)
 }
 
-// record stores a judged trial and counts it. The caller holds mu.
-func (r *run) record(ctx context.Context, t Trial, f *folder, e history.Evidence) {
-	if err := r.keep(ctx, &t, f, e); err != nil && r.err == nil {
-		r.err = err
+// record stores a judged trial and passes it on. The caller holds mu.
+func (r *run) record(ctx context.Context, t Trial) {
+	if err := r.store.add(t); err != nil {
+		r.fail(err)
+	}
+	if r.sink != nil {
+		if err := r.sink.Trial(ctx, t, history.Evidence{}); err != nil {
+			r.fail(fmt.Errorf("report %s: %w", folderName(t.Spec), err))
+		}
 	}
 	r.trials = append(r.trials, t)
 	r.progress.Done++
@@ -249,35 +253,14 @@ func (r *run) record(ctx context.Context, t Trial, f *folder, e history.Evidence
 	}
 }
 
-// keep stores a judged trial: its line, its folder if there is something to see
-// in it, and what the sink makes of it.
-func (r *run) keep(ctx context.Context, t *Trial, f *folder, e history.Evidence) error {
-	if r.Config.Keep || t.Violation() || t.Outcome == Unknown {
-		t.Dir = f.dir
-		if err := writeJSON(filepath.Join(f.path, VerdictFile), verdictOf(*t)); err != nil {
-			return err
-		}
-	} else if err := f.remove(); err != nil {
-		return err
-	}
-	if err := r.store.add(*t); err != nil {
-		return err
-	}
-	if r.sink == nil {
-		return nil
-	}
-	if err := r.sink.Trial(ctx, *t, e); err != nil {
-		return fmt.Errorf("report %s: %w", f.dir, err)
-	}
-	return nil
-}
-
 // finish folds the trials, and stores and reports the matrix.
 func (r *run) finish(ctx context.Context) error {
-	r.result = Stored{Dir: r.store.dir, Info: r.info, Trials: r.trials}
+	r.info.Elapsed = time.Since(r.started)
+	r.result.Dir, r.result.Info, r.result.Trials = r.store.dir, r.info, r.trials
 	r.result.Matrix = fold(r.info, r.store.dir, r.trials)
 	r.result.Matrix.Interrupted = ctx.Err() != nil
-	if err := writeJSON(filepath.Join(r.store.dir, MatrixFile), r.result.Matrix); err != nil {
+	err := errors.Join(r.saveInfo(), writeJSON(filepath.Join(r.store.dir, MatrixFile), r.result.Matrix))
+	if err != nil {
 		return err
 	}
 	if r.sink != nil {
@@ -286,7 +269,10 @@ func (r *run) finish(ctx context.Context) error {
 			return fmt.Errorf("report the campaign: %w", err)
 		}
 	}
-	return r.err
+	if r.err != nil {
+		return r.err
+	}
+	return r.result.Matrix.testsSomething()
 }
 
 // verdictFile is verdict.json.

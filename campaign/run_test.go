@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -26,15 +27,15 @@ func fakeConfig(dir string, locks ...string) Config {
 
 // tally is a sink that counts.
 type tally struct {
-	trials []Trial
-	ops    int
-	done   int
-	fail   error
+	trials   []Trial
+	acquires int
+	done     int
+	fail     error
 }
 
-func (s *tally) Trial(_ context.Context, t Trial, e history.Evidence) error {
+func (s *tally) Trial(_ context.Context, t Trial, _ history.Evidence) error {
 	s.trials = append(s.trials, t)
-	s.ops += len(e.Ops)
+	s.acquires += len(t.Acquires)
 	return s.fail
 }
 
@@ -61,13 +62,13 @@ func TestCampaignRunsEveryCellAndStoresWhatItFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bed.most != 2 || len(bed.seeds) != 6 {
-			t.Errorf("%d trials, at most %d at a time; want 6 and 2", len(bed.seeds), bed.most)
+		if bed.most != 2 || len(bed.seeds) != 12 || s.Repeated != 6 {
+			t.Errorf("%d trials, at most %d at a time, and %d repeated; want 12, 2 and 6", len(bed.seeds), bed.most, s.Repeated)
 		}
 		if want := (Progress{Done: 6, Total: 6, Violations: 3}); last != want {
 			t.Errorf("progress ended at %+v, want %+v", last, want)
 		}
-		if len(sink.trials) != 6 || sink.done != 1 || sink.ops == 0 {
+		if len(sink.trials) != 6 || sink.done != 1 || sink.acquires == 0 {
 			t.Errorf("sink got %d trials and %d ends", len(sink.trials), sink.done)
 		}
 		broken, sound := s.Matrix.Cells[0], s.Matrix.Cells[1]
@@ -254,9 +255,9 @@ func TestConfigurationErrorsNameTheFlag(t *testing.T) {
 		"--rest -1s":                     func(c *Config) { c.Rest = -time.Second },
 		"--overrun 2":                    func(c *Config) { c.Overrun = 2 },
 		"--duration 0s":                  func(c *Config) { c.Duration = 0 },
-		"--trials 0":                     func(c *Config) { c.Trials = 0 },
+		"--trials -1":                    func(c *Config) { c.Trials = -1 },
 		"--seed 9007":                    func(c *Config) { c.Seed = MaxSeed + 1 },
-		"--parallel 0":                   func(c *Config) { c.Parallel = 0 },
+		"--parallel -1":                  func(c *Config) { c.Parallel = -1 },
 		"--nodes 99":                     func(c *Config) { c.Nodes = 99 },
 		"--timeout -1s":                  func(c *Config) { c.Timeout = -time.Second },
 		`--name "../x"`:                  func(c *Config) { c.Name = "../x" },
@@ -304,19 +305,20 @@ func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
 	}
 	e := history.Evidence{Ops: rec.Ops(), Claims: history.Claims{Quorum: 1, TTL: spec.Options.TTL}}
 
-	// at runs the trial's verdict, as of its run number again, through r.
+	// at has the trial judged, as of its run number again, and taken by r.
 	at := func(r *run, again int) {
-		f, err := s.folder(storedSpec{Spec: spec})
-		if err != nil {
+		folder := r.folder(spec)
+		if err := makeFolder(folder); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.history.WriteString(acquired); err != nil {
-			t.Fatal(err)
+		var d done
+		d.Trial.Spec = spec
+		d.judge(t.Context(), locks.Recipe{}, e, nil)
+		if !d.Stalled {
+			t.Fatalf("not seen to have stalled: %+v", d)
 		}
-		if err := f.close(); err != nil {
-			t.Fatal(err)
-		}
-		r.judge(t.Context(), Trial{Spec: spec, Again: again}, job{spec: spec, again: again}, f, e, nil)
+		d.Kept = true
+		r.take(t.Context(), job{spec: spec, again: again}, d)
 	}
 	t.Run("twice", func(t *testing.T) {
 		r := &run{store: s}

@@ -7,11 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"time"
-
-	"github.com/lockstorm/lockstorm/history"
 )
 
 // Names of the files in a campaign's directory and in a trial's folder.
@@ -24,6 +20,8 @@ const (
 	CommandsFile = "commands.jsonl"
 	SpecFile     = "spec.json"
 	VerdictFile  = "verdict.json"
+	// GoroutinesFile shows the goroutines of a trial that broke down.
+	GoroutinesFile = "goroutines.txt"
 )
 
 // Latest is the symbolic link, in the root of a store, to its newest campaign.
@@ -34,9 +32,6 @@ type store struct {
 	root   string
 	dir    string
 	trials *os.File // trials.jsonl
-	// mu keeps one trial from removing the empty directory in which another
-	// is about to make its folder.
-	mu sync.Mutex
 }
 
 // createStore makes root/name/<time>; publish points root/latest to it. It never
@@ -119,82 +114,24 @@ func (s *store) add(t Trial) error {
 
 func (s *store) close() error { return s.trials.Close() }
 
-// folder is the directory of one running trial.
-type folder struct {
-	store    *store
-	dir      string // relative to the campaign
-	path     string
-	history  *os.File
-	commands *os.File
-	encode   *json.Encoder
-	err      error // the first of writing commands
-}
+// folderDepth is how many names lead from a campaign to a trial.
+const folderDepth = 4
 
 // folderName is where a trial is stored, relative to its campaign.
 func folderName(s Spec) string {
 	return filepath.Join("trials", s.Lock, s.Fault, fmt.Sprintf("%s-%d", s.Workload, s.Trial))
 }
 
-// folder makes a trial's folder with its spec.json and opens the streams.
-func (s *store) folder(spec storedSpec) (*folder, error) {
-	f := &folder{store: s, dir: folderName(spec.Spec)}
-	f.path = filepath.Join(s.dir, f.dir)
-	if err := f.open(spec); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the trial's folder: %w", err), f.close())
-	}
-	return f, nil
-}
-
-func (f *folder) open(spec storedSpec) (err error) {
-	f.store.mu.Lock()
-	err = os.MkdirAll(f.path, 0o777)
-	f.store.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if err := writeJSON(filepath.Join(f.path, SpecFile), spec); err != nil {
-		return err
-	}
-	if f.history, err = os.Create(filepath.Join(f.path, HistoryFile)); err != nil {
-		return err
-	}
-	if f.commands, err = os.Create(filepath.Join(f.path, CommandsFile)); err != nil {
-		return err
-	}
-	f.encode = json.NewEncoder(f.commands)
-	return nil
-}
-
-// command streams one command. Calls come one at a time.
-func (f *folder) command(c history.Command) {
-	if err := f.encode.Encode(c); err != nil && f.err == nil {
-		f.err = fmt.Errorf("write %s: %w", CommandsFile, err)
-	}
-}
-
-// close ends the streams and returns the first error of writing.
-func (f *folder) close() error {
-	err := f.err
-	for _, file := range []*os.File{f.history, f.commands} {
-		if file != nil {
-			err = errors.Join(err, file.Close())
-		}
-	}
-	return err
-}
-
-// remove takes the folder away, and those above it that are empty then.
-func (f *folder) remove() error {
-	f.store.mu.Lock()
-	defer f.store.mu.Unlock()
-	if err := os.RemoveAll(f.path); err != nil {
+// removeFolder takes a trial's folder away, and those above it that are empty
+// then, up to the campaign's.
+func removeFolder(path string) error {
+	if err := os.RemoveAll(path); err != nil {
 		return fmt.Errorf("remove the trial's folder: %w", err)
 	}
 	// os.Remove refuses a directory that is not empty: just what is wanted.
-	up := f.path
-	for range strings.Count(f.dir, string(filepath.Separator)) {
-		up = filepath.Dir(up)
-		_ = os.Remove(up)
+	for range folderDepth - 1 {
+		path = filepath.Dir(path)
+		_ = os.Remove(path)
 	}
 	return nil
 }

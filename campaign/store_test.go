@@ -46,32 +46,27 @@ func TestStoreLeavesALatestThatIsNoLinkAlone(t *testing.T) {
 }
 
 func TestRemovingAFolderLeavesItsNeighbours(t *testing.T) {
-	s, err := createStore(t.TempDir(), "compare", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
-	var folders []*folder
+	dir := t.TempDir()
+	var folders []string
 	for k := range 2 {
-		f, err := s.folder(storedSpec{Spec: Spec{Lock: "l", Fault: "f", Workload: "w", Trial: k}})
-		if err != nil {
+		folders = append(folders, filepath.Join(dir, folderName(Spec{Lock: "l", Fault: "f", Workload: "w", Trial: k})))
+		if err := makeFolder(folders[k]); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.close(); err != nil {
-			t.Fatal(err)
-		}
-		folders = append(folders, f)
 	}
-	if err := folders[0].remove(); err != nil {
+	if err := removeFolder(folders[0]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(folders[1].path); err != nil {
+	if _, err := os.Stat(folders[1]); err != nil {
 		t.Errorf("the neighbour is gone: %v", err)
 	}
-	if err := folders[1].remove(); err != nil {
+	if err := removeFolder(folders[1]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(s.dir, "trials")); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(dir, "trials")); !os.IsNotExist(err) {
 		t.Errorf("an empty directory is left: %v", err)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Errorf("the campaign is gone: %v", err)
 	}
 }

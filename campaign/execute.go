@@ -1,0 +1,168 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// task is one trial to be run, judged and stored, wherever.
+type task struct {
+	Spec Spec `json:"spec"`
+	// Folder is the trial's, made only if there is something to store.
+	Folder string `json:"folder"`
+	Keep   bool   `json:"keep,omitempty"`   // store it, whatever the outcome
+	Stream bool   `json:"stream,omitempty"` // store what happens as it happens
+	Probe  bool   `json:"probe,omitempty"`
+	Log    bool   `json:"log,omitempty"` // pass commands on as they happen
+}
+
+// done is what became of a task.
+type done struct {
+	Trial Trial `json:"trial"`
+	Kept  bool  `json:"kept"` // in the task's folder
+	// Stalled: the harness itself was not scheduled for so long that the outcome
+	// proves nothing.
+	Stalled  bool            `json:"stalled,omitempty"`
+	Points   []testbed.Point `json:"points,omitempty"` // of a probe
+	Acquires []time.Duration `json:"acquires,omitempty"`
+	// Died: the trial ended the process in which it ran.
+	Died bool `json:"-"`
+}
+
+// workers run tasks; calls may come at the same time.
+type workers interface {
+	// run runs one. The error is why the campaign cannot go on, or ctx's; what
+	// became of a trial, also that it failed, is in done.
+	run(ctx context.Context, t task, log func(history.Command)) (done, error)
+	// renew makes the tasks that follow run in other processes than those before,
+	// where that can be.
+	renew() error
+	close() error
+}
+
+// inProcess are workers in this process.
+type inProcess struct {
+	bed      testbed.Testbed
+	entrance *entrance
+	judging  sync.Mutex // one trial at a time, so that running trials keep a core
+}
+
+func (w *inProcess) run(ctx context.Context, t task, log func(history.Command)) (done, error) {
+	enter, err := w.entrance.wait(ctx, w.bed, t.Spec)
+	if err != nil {
+		return done{}, err
+	}
+	defer enter.exit()
+	defer enter.leave()
+	t.Stream = t.Stream || realTime(w.bed)
+	return execute(ctx, enter, t, &w.judging, log)
+}
+
+func (w *inProcess) renew() error { return nil }
+func (w *inProcess) close() error { return nil }
+
+// execute runs a task, judges what happened, and stores it if there is something
+// to see in it, or if it was asked for.
+func execute(ctx context.Context, tb testbed.Testbed, t task, judging sync.Locker, log func(history.Command)) (done, error) {
+	started := time.Now()
+	recipe, _ := locks.ByID(t.Spec.Lock)
+	d := done{Trial: Trial{Spec: t.Spec, Probe: t.Probe}}
+	rec := newTape(t.Folder, storedSpec{Spec: t.Spec, Claims: t.Spec.claims(recipe)})
+	if t.Stream {
+		if err := rec.stream(); err != nil {
+			return d, err
+		}
+		t.Spec.Logs = filepath.Join(t.Folder, "logs")
+	}
+	commands := rec.command
+	if log != nil {
+		commands = func(c history.Command) { rec.command(c); log(c) }
+	}
+	e, broken, err := runTrial(ctx, tb, t.Spec, history.NewRecorder(rec.writer(), tb.Clock()), commands)
+	hash, cerr := rec.close(e)
+	if cerr != nil {
+		return d, cerr
+	}
+	d.Trial.Elapsed = time.Since(started)
+	if err := ctx.Err(); err != nil {
+		return d, err // what it wrote so far stays, but is no result
+	}
+	judging.Lock()
+	defer judging.Unlock()
+	d.Trial.Hash = hash
+	d.judge(ctx, recipe, e, err)
+	if err := ctx.Err(); err != nil {
+		return d, err // not judged in full
+	}
+	if !realTime(tb) && len(e.Ops) > 0 {
+		d.Trial.Virtual = e.Ops[len(e.Ops)-1].Time
+	}
+	if t.Probe && err == nil {
+		d.Points = nemesis.Points(e.Commands)
+	}
+	if len(t.Spec.Plan) == 0 {
+		d.Acquires = acquireTimes(e)
+	}
+	return d, d.store(t, rec, broken)
+}
+
+// judge fills in what the evidence, and the error of the run, say of the trial.
+func (d *done) judge(ctx context.Context, recipe locks.Recipe, e history.Evidence, err error) {
+	t := &d.Trial
+	if err == nil {
+		*t, err = judge(ctx, *t, recipe.Flaws, e)
+	}
+	switch {
+	case errors.Is(err, nemesis.ErrNotSupported):
+		t.Why, t.Outcome = err.Error(), NotSupported // seen only in the running world
+	case err != nil:
+		t.Err, t.Outcome = err.Error(), Unknown
+	}
+	_, stalled := checker.Stalled(e)
+	d.Stalled = stalled && err == nil && t.Outcome == Unknown
+}
+
+// store keeps the trial's folder if there is something to see in it.
+func (d *done) store(t task, rec *tape, broken *testbed.Breakdown) error {
+	d.Kept = t.Keep || d.Trial.Violation() || d.Trial.Outcome == Unknown
+	if !d.Kept {
+		if t.Stream {
+			return removeFolder(t.Folder)
+		}
+		return nil
+	}
+	if err := rec.save(); err != nil {
+		return err
+	}
+	if broken != nil && broken.Stack != "" {
+		if err := os.WriteFile(filepath.Join(t.Folder, GoroutinesFile), []byte(broken.Stack), 0o666); err != nil {
+			return err
+		}
+	}
+	return writeJSON(filepath.Join(t.Folder, VerdictFile), verdictOf(d.Trial))
+}
+
+// acquireTimes are the lengths of a history's successful acquires.
+func acquireTimes(e history.Evidence) []time.Duration {
+	pairs, err := history.Pairs(e.Ops)
+	if err != nil {
+		return nil
+	}
+	var all []time.Duration
+	for _, p := range pairs {
+		if p.Invoke.F == history.FAcquire && p.Complete != nil && p.Complete.Type == history.OK {
+			all = append(all, p.Complete.Time-p.Invoke.Time)
+		}
+	}
+	return all
+}

@@ -1,0 +1,160 @@
+package campaign
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/child"
+)
+
+// errDied says that a worker is no longer there.
+var errDied = errors.New("worker died")
+
+const (
+	// dumping is how long a process may take to show its goroutines and end.
+	dumping = 3 * time.Second
+	// leaving is how long one may take to end when there is nothing more to do.
+	leaving = 2 * time.Second
+	// stderrLimit is how much of a worker's complaints is kept.
+	stderrLimit = 1 << 20
+)
+
+// process is a worker that runs. It is used by one goroutine at a time.
+type process struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr head
+	killed bool // because a trial did not end
+	limit  time.Duration
+}
+
+// startProcess starts a worker and waits until it is ready.
+func startProcess(ctx context.Context, argv []string) (*process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	w := &process{cmd: exec.Command(argv[0], argv[1:]...), stderr: head{limit: stderrLimit}}
+	// One thread each: there is one process per core. Short-lived garbage is
+	// collected rarely: trials are small, and memory is plenty.
+	w.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=400", "GOTRACEBACK=all")
+	w.cmd.Stderr = &w.stderr
+	w.cmd.WaitDelay = time.Second // what the code under test started may hold our pipes open
+	in, err := w.cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start a worker: %w", err)
+	}
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start a worker: %w", err)
+	}
+	w.in, w.out = in, bufio.NewReaderSize(out, 64<<10)
+	if err := child.Start(w.cmd); err != nil {
+		return nil, fmt.Errorf("start a worker: %w", err)
+	}
+	defer w.watch(ctx, time.Minute)()
+	a, err := readAnswer(w.out)
+	if err == nil && !a.Ready {
+		err = errors.New("it does not speak as one")
+	}
+	if err == nil {
+		return w, nil
+	}
+	d := w.end()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return nil, fmt.Errorf("start a worker: %s: %w: %s %s", argv[0], err, d.how, firstLine(d.stderr))
+}
+
+// do runs one task. The error is errDied, ctx's, or why the campaign cannot go on.
+func (w *process) do(ctx context.Context, t task, limit time.Duration, log func(history.Command)) (done, error) {
+	line, err := json.Marshal(t)
+	if err != nil {
+		return done{}, fmt.Errorf("encode a trial: %w", err)
+	}
+	w.stderr.reset.Store(true)
+	defer w.watch(ctx, limit)()
+	if _, err := w.in.Write(append(line, '\n')); err != nil {
+		return done{}, errDied
+	}
+	for {
+		a, err := readAnswer(w.out)
+		switch {
+		case a.Err != "":
+			return done{}, err
+		case err != nil:
+			return done{}, errDied
+		case a.Command != nil && log != nil:
+			log(*a.Command)
+		case a.Done != nil:
+			a.Done.Trial.Spec = t.Spec
+			return *a.Done, nil
+		}
+	}
+}
+
+// watch kills the process if ctx ends, and if it is not called off within the
+// limit; in that case the process is first asked to show its goroutines.
+func (w *process) watch(ctx context.Context, limit time.Duration) (off func()) {
+	stop := context.AfterFunc(ctx, func() { w.signal(syscall.SIGKILL) })
+	w.limit = limit
+	over, ended := make(chan struct{}), make(chan struct{})
+	timer := time.AfterFunc(limit, func() {
+		defer close(ended)
+		w.killed = true
+		w.signal(syscall.SIGQUIT)
+		select {
+		case <-over:
+		case <-time.After(dumping):
+			w.signal(syscall.SIGKILL)
+		}
+	})
+	return func() {
+		stop()
+		close(over)
+		if !timer.Stop() {
+			<-ended
+		}
+	}
+}
+
+// signal reaches the process and what it has started.
+func (w *process) signal(s syscall.Signal) {
+	_ = syscall.Kill(-w.cmd.Process.Pid, s) // it may have ended
+}
+
+// end waits for a process that died, or kills it, and says how it died.
+func (w *process) end() *death {
+	_ = w.in.Close()
+	timer := time.AfterFunc(dumping, func() { w.signal(syscall.SIGKILL) })
+	defer timer.Stop()
+	err := w.cmd.Wait()
+	child.Ended()
+	d := &death{stderr: w.stderr.text.String(), how: "exit status 0", killed: w.killed, limit: w.limit}
+	if s := w.cmd.ProcessState; s != nil {
+		d.how, d.exited = s.String(), s.Exited()
+	} else if err != nil {
+		d.how = err.Error()
+	}
+	return d
+}
+
+// stop ends a process that has nothing to do.
+func (w *process) stop() error {
+	_ = w.in.Close()
+	timer := time.AfterFunc(leaving, func() { w.signal(syscall.SIGKILL) })
+	defer timer.Stop()
+	_, _ = io.Copy(io.Discard, w.out) // until it has gone
+	w.end()
+	return nil
+}

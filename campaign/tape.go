@@ -1,0 +1,133 @@
+package campaign
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// tape takes down one trial: in memory, to be saved if there is something to see
+// in it, or in its folder as it happens, so that a kill leaves what there was.
+type tape struct {
+	folder string
+	spec   storedSpec
+
+	// In memory.
+	ops, cmds bytes.Buffer
+
+	// As it happens; nil otherwise.
+	history, commands *os.File
+	encode            *json.Encoder
+	err               error // the first of writing commands
+}
+
+// newTape is in memory.
+func newTape(folder string, s storedSpec) *tape { return &tape{folder: folder, spec: s} }
+
+// stream makes the trial's folder and has everything written as it happens.
+func (p *tape) stream() (err error) {
+	if err := p.open(); err != nil {
+		return err
+	}
+	if p.history, err = os.Create(filepath.Join(p.folder, HistoryFile)); err != nil {
+		return fmt.Errorf("open the trial's folder: %w", err)
+	}
+	if p.commands, err = os.Create(filepath.Join(p.folder, CommandsFile)); err != nil {
+		return errors.Join(fmt.Errorf("open the trial's folder: %w", err), p.history.Close())
+	}
+	p.encode = json.NewEncoder(p.commands)
+	return nil
+}
+
+// open makes the trial's folder with its spec.json.
+func (p *tape) open() error {
+	if err := makeFolder(p.folder); err != nil {
+		return err
+	}
+	return writeJSON(filepath.Join(p.folder, SpecFile), p.spec)
+}
+
+// writer is where the history goes.
+func (p *tape) writer() io.Writer {
+	if p.history != nil {
+		return p.history
+	}
+	return &p.ops
+}
+
+// command takes one command down. Calls come one at a time.
+func (p *tape) command(c history.Command) {
+	if p.encode == nil {
+		return // they are written in order in the end
+	}
+	if err := p.encode.Encode(c); err != nil && p.err == nil {
+		p.err = fmt.Errorf("write %s: %w", CommandsFile, err)
+	}
+}
+
+// copy takes down what was recorded before.
+func (p *tape) copy(ops []history.Op) error {
+	enc := json.NewEncoder(&p.ops)
+	for _, op := range ops {
+		if err := enc.Encode(op); err != nil {
+			return fmt.Errorf("encode a history: %w", err)
+		}
+	}
+	return nil
+}
+
+// close ends the recording of this evidence, and returns its history.Hash and
+// the first error of writing.
+func (p *tape) close(e history.Evidence) (hash string, err error) {
+	if p.history != nil {
+		return history.Hash(e.Ops, e.Commands), errors.Join(p.err, p.history.Close(), p.commands.Close())
+	}
+	enc := json.NewEncoder(&p.cmds)
+	for _, c := range e.Commands {
+		if err := enc.Encode(c); err != nil {
+			return "", fmt.Errorf("encode a command: %w", err)
+		}
+	}
+	// What it is to encode all of it a second time shows in every campaign.
+	h := sha256.New()
+	h.Write(p.ops.Bytes())
+	h.Write(p.cmds.Bytes())
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// save puts what was taken down into the trial's folder, if it is not there.
+func (p *tape) save() error {
+	if p.history != nil {
+		return nil
+	}
+	if err := p.open(); err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(p.folder, HistoryFile), p.ops.Bytes(), 0o666),
+		os.WriteFile(filepath.Join(p.folder, CommandsFile), p.cmds.Bytes(), 0o666),
+	)
+}
+
+// makeFolder makes a trial's folder, also while another's is taken away with the
+// empty directories above it.
+func makeFolder(path string) (err error) {
+	for range 5 {
+		if err = os.MkdirAll(path, 0o777); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("open the trial's folder: %w", err)
+	}
+	return nil
+}
