@@ -132,15 +132,16 @@ func readLines[T any](r io.Reader, name string, add func(T) error) (truncated er
 // commands as they are stored, in order of their indices.
 func Hash(ops []Op, cmds []Command) string {
 	h := sha256.New()
-	enc := json.NewEncoder(h)
+	var line []byte
 	for _, op := range ops {
-		// Encoding these plain structs into a hash cannot fail.
-		_ = enc.Encode(op)
+		line = append(op.AppendJSON(line[:0]), '\n')
+		h.Write(line)
 	}
 	sorted := slices.Clone(cmds)
 	SortCommands(sorted)
 	for _, c := range sorted {
-		_ = enc.Encode(c)
+		line = append(c.AppendJSON(line[:0]), '\n')
+		h.Write(line)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +21,7 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	w       io.Writer
+	line    []byte // room for the next one to be written
 	ops     []Op
 	open    map[Process]Op
 	windows map[int]Op // open windows of the nemesis, by Window.ID
@@ -188,11 +188,8 @@ func (r *Recorder) appendAt(op Op, at time.Duration) Op {
 	if r.w == nil || r.err != nil {
 		return op
 	}
-	line, err := json.Marshal(op)
-	if err == nil {
-		_, err = r.w.Write(append(line, '\n'))
-	}
-	if err != nil {
+	r.line = append(op.AppendJSON(r.line[:0]), '\n')
+	if _, err := r.w.Write(r.line); err != nil {
 		r.err = fmt.Errorf("write history entry %d: %w", op.Index, err)
 	}
 	return op
