@@ -69,7 +69,7 @@ func (w *wire) blindfold(k *keyState, key string, pos int, at when) {
 // it lets the key expire, and takes in what the command's reply told.
 func (w *wire) lapse(k *keyState, at when, s *sight) {
 	if len(k.carriers)+len(k.shadows) == 0 {
-		if s != nil {
+		if s != nil && !(s.present && w.haunt(k, at, s)) {
 			k.opaque = s.present // if so, what is there came unseen
 		}
 		return
@@ -87,7 +87,7 @@ func (w *wire) lapse(k *keyState, at when, s *sight) {
 	case s.present && over: // our clock or the node's is off: it lives still
 		k.expiry.hi = at.hi
 	case s.present:
-		w.confirm(k, s)
+		w.confirm(k, at, s)
 	case mayBeOver:
 		w.clear(k, k.expires())
 	case k.doubt != nil:
@@ -98,7 +98,7 @@ func (w *wire) lapse(k *keyState, at when, s *sight) {
 }
 
 // confirm takes in that the key was there, and perhaps with which value.
-func (w *wire) confirm(k *keyState, s *sight) {
+func (w *wire) confirm(k *keyState, at when, s *sight) {
 	k.doubt = nil
 	if s.value == nil {
 		return
@@ -113,8 +113,10 @@ func (w *wire) confirm(k *keyState, s *sight) {
 			l.copied = false
 		}
 	case k.older != nil && !slices.ContainsFunc(k.carriers, func(l *life) bool { return len(l.stamps) == 0 }):
+		g := k.ghosts
 		w.clear(k, *k.older)
-		k.opaque = true // what stands there was thought to be gone
+		k.ghosts = g
+		k.opaque = !w.haunt(k, at, s) // what stands there was thought to be gone
 	}
 }
 
@@ -128,8 +130,12 @@ func (k *keyState) last() (t time.Duration) {
 
 // clear ends everything that the key carried.
 func (w *wire) clear(k *keyState, e ending) {
+	past := k.past
+	if e.how == deleted && len(k.carriers) > 0 {
+		past = append(past, k.carriers)
+	}
 	w.finish(k, k.all(), e)
-	*k = keyState{}
+	*k = keyState{past: past[max(0, len(past)-maxPast):]}
 }
 
 func (w *wire) finish(k *keyState, lives []*life, e ending) {
@@ -209,6 +215,9 @@ func (w *wire) set(x doing) {
 		x.k.shadows = append(x.k.shadows, old)
 	}
 	empty := len(x.k.carriers)+len(x.k.shadows) == 0
+	if x.sure {
+		x.k.ghosts = nil
+	}
 	x.k.carriers = append(kept, l)
 	if x.sure && field == "" {
 		x.k.opaque, x.k.doubt = false, nil

@@ -49,6 +49,7 @@ type nesting struct {
 	releases map[string][]history.Pair // by lock, in order of invocation
 	attempts []history.Pair            // of acquires
 	upheaval []time.Duration           // when nodes lost, or may have lost, what they knew
+	parted   []spell                   // when there were two primaries
 }
 
 func nestingOf(e history.Evidence, holds []Hold) (nesting, error) {
@@ -74,6 +75,7 @@ func nestingOf(e history.Evidence, holds []Hold) (nesting, error) {
 		n.byLock[h.Lock] = append(n.byLock[h.Lock], h)
 	}
 	for _, op := range e.Ops {
+		n.part(op)
 		switch op.F {
 		case history.FNodeDown, history.FNodeUp, history.FPromote, history.FSplit, history.FEvict, history.FNodeClock:
 			n.upheaval = append(n.upheaval, op.Time)
@@ -84,6 +86,18 @@ func nestingOf(e history.Evidence, holds []Hold) (nesting, error) {
 		}
 	}
 	return n, nil
+}
+
+// part follows when there are two primaries, from the first split to a promotion.
+func (n *nesting) part(op history.Op) {
+	last := len(n.parted) - 1
+	open := last >= 0 && n.parted[last].to == Never
+	switch {
+	case op.F == history.FSplit && !open:
+		n.parted = append(n.parted, spell{op.Time, Never})
+	case op.F == history.FPromote && open:
+		n.parted[last].to = op.Time
+	}
 }
 
 // tried says whether anybody invoked an acquire of what it believed to hold.
@@ -110,9 +124,13 @@ func (n nesting) tried() bool {
 // happened between the invocation and the ok of its acquire and lived for the
 // key's life, unless a release took it away or a node lost it. Whose release
 // does not matter: a bare DEL takes anybody's, and one of unknown outcome may
-// still arrive at any time. The releases of one client can be left out.
+// still arrive at any time. What one of two primaries grants is not certain at
+// all: the other does not know. The releases of one client can be left out.
 func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 	granted := n.byIndex[h.Acquire].Invoke.Time
+	if slices.ContainsFunc(n.parted, func(p spell) bool { return p.from <= granted && granted <= p.to }) {
+		return 0
+	}
 	until := Never
 	if n.e.Claims.KeyTTL > 0 {
 		until = granted + n.e.Claims.KeyTTL

@@ -42,6 +42,7 @@ func (w *wire) mayLose(n *node, op history.Op) {
 	for _, key := range slices.Sorted(maps.Keys(n.keys)) {
 		k := n.keys[key]
 		w.lapse(k, when{op.Time, op.Time}, nil)
+		k.ghosts = &ghosts{n.name, k.past}
 		if len(k.carriers) > 0 {
 			gone := lostIn(op)
 			k.doubt, k.older = &gone, &gone
@@ -137,6 +138,43 @@ func (w *wire) discard(n *node, op history.Op) {
 		w.lapse(n.keys[key], when{op.Time, op.Time}, nil)
 		w.clear(n.keys[key], lostIn(op))
 	}
+	clear(n.keys)
+}
+
+// ghosts are claims whose deletion may not have come to a node: it was not
+// replicated, or lost in a restart.
+type ghosts struct {
+	node  string
+	lives [][]*life // as in keyState.past
+}
+
+// maxPast bounds how far back ghosts are looked for.
+const maxPast = 16
+
+// haunt takes what is unexpectedly there for what was deleted last, of those
+// that can be there still. Whose it was, nobody saw.
+func (w *wire) haunt(k *keyState, at when, s *sight) bool {
+	if k.ghosts == nil {
+		return false
+	}
+	for _, lives := range slices.Backward(k.ghosts.lives) {
+		last := lives[0].terms[len(lives[0].terms)-1]
+		shows := func(l *life) bool {
+			return s.value == nil || l.value == *s.value || slices.Contains(l.stamps, *s.value)
+		}
+		if last.ttl && last.expiry.hi < at.lo || !slices.ContainsFunc(lives, shows) {
+			continue
+		}
+		back := w.copy(lives, k.ghosts.node)
+		for _, l := range back {
+			l.end, l.over = nil, nil
+		}
+		*k = keyState{
+			carriers: back, ttl: last.ttl, expiry: last.expiry, fair: last.fair, moved: last.moved, past: k.past,
+		}
+		return true
+	}
+	return false
 }
 
 // inherit gives a replica that becomes a primary what replication may have
@@ -149,7 +187,7 @@ func (w *wire) inherit(from, to *node, op history.Op) {
 	for _, key := range slices.Sorted(maps.Keys(from.keys)) {
 		k := from.keys[key]
 		w.lapse(k, when{op.Time, op.Time}, nil)
-		twin := &keyState{ttl: k.ttl, expiry: k.expiry, fair: k.fair, moved: k.moved, jumped: k.jumped, opaque: k.opaque}
+		twin := &keyState{ttl: k.ttl, expiry: k.expiry, fair: k.fair, moved: k.moved, jumped: k.jumped, opaque: k.opaque, ghosts: &ghosts{to.name, k.past}}
 		twin.carriers, twin.shadows = w.copy(k.carriers, to.name), w.copy(k.shadows, to.name)
 		if by := to.ahead - from.ahead; by != 0 {
 			w.shift(twin, by, op.Time)

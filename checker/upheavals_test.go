@@ -242,6 +242,49 @@ func TestCausesOfSplitBrains(t *testing.T) {
 			s.give(1200, 1, "1", s.cad("t1")...)
 			s.promote(1300, "n1")
 		}, []string{"liveness: orphaned-key"}},
+		{"a release that was not replicated when the brain split", "set-nx-ex", func(s *story) {
+			s.take(10, 2, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.give(48, 2, "1", "DEL", "lock")
+			s.split(50, 1)
+			s.take(60, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.at("n1")
+			s.queue(70, 170, 1, "nil", "SET", "lock", "1", "EX", "1", "NX")
+			s.promote(200, "n1")
+			s.give(210, 0, "1", "DEL", "lock")
+			s.take(300, 1, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.give(400, 1, "1", "DEL", "lock")
+		}, nil},
+		{"a release that was not replicated, whose key expires", "set-nx-ex", func(s *story) {
+			s.take(10, 2, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.give(48, 2, "1", "DEL", "lock")
+			s.promote(50, "n1")
+			s.queue(60, 1000, 1, "nil", "SET", "lock", "1", "EX", "1", "NX")
+			s.take(1100, 1, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.give(1200, 1, "1", "DEL", "lock")
+		}, []string{"liveness: orphaned-key"}},
+		{"a release that a restart forgot", "set-nx-px", func(s *story) {
+			s.take(10, 2, "OK", setPX("t2")...)
+			s.give(48, 2, "1", s.cad("t2")...)
+			s.nemesis(50, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.nemesis(55, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "the last second"})
+			s.queue(60, 1000, 1, "nil", setPX("t1")...)
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.give(1200, 1, "1", s.cad("t1")...)
+		}, []string{"liveness: orphaned-key"}},
+		{"whoever enters again on one of two primaries asks only that one", "reentrant-hash", func(s *story) {
+			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
+			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }
+			s.split(5, 1)
+			s.take(10, 0, "1", enter("owner-zero")...)
+			s.at("n1")
+			s.take(20, 1, "1", enter("owner-one")...)
+			s.take(30, 1, "1", enter("owner-one")...)
+			s.give(40, 1, "0", leave("owner-one")...)
+			s.give(50, 1, "1", leave("owner-one")...)
+			s.at("n0")
+			s.give(60, 0, "1", leave("owner-zero")...)
+			s.promote(100, "n1")
+		}, []string{"exclusion: server-lost-key"}},
 		{"a primary that comes back has only what it is sent", "set-nx-px", func(s *story) {
 			s.split(5, 1)
 			s.take(10, 0, "OK", setPX("t0")...)

@@ -146,6 +146,10 @@ type keyState struct {
 	// older: it may have ended so, and an older state may stand there instead.
 	older  *ending
 	opaque bool
+	// past is what it carried before it was deleted, the latest last; ghosts are
+	// what of that may stand there again.
+	past   [][]*life
+	ghosts *ghosts
 }
 
 func (k *keyState) all() []*life { return append(slices.Clone(k.carriers), k.shadows...) }
