@@ -1,10 +1,10 @@
 package sim
 
 import (
+	"errors"
 	"io"
 	"net"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/lockstorm/lockstorm/testbed"
@@ -23,9 +23,8 @@ type conn struct {
 	down    flow
 
 	// The client's end.
-	arrived sync.Cond // signals a change of these
-	in      []byte
-	err     error // why nothing more will come
+	deliver func(testbed.Message, error) // nil until the gate asks for it
+	err     error                        // why nothing more will come
 	closed  bool
 	sent    int // requests
 
@@ -37,6 +36,8 @@ type conn struct {
 	behind  []*packet     // requests that came meanwhile
 }
 
+var _ testbed.Pusher = (*conn)(nil)
+
 // id is the connection's number, 0 for none.
 func (c *conn) id() int {
 	if c == nil {
@@ -45,27 +46,19 @@ func (c *conn) id() int {
 	return c.number
 }
 
-// Read implements net.Conn.
-func (c *conn) Read(p []byte) (int, error) {
+// OnMessage implements testbed.Pusher.
+func (c *conn) OnMessage(deliver func(testbed.Message, error)) {
 	w := c.link.world
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for {
-		switch {
-		case c.closed:
-			return 0, net.ErrClosed
-		case len(c.in) > 0:
-			n := copy(p, c.in)
-			if c.in = c.in[n:]; len(c.in) == 0 {
-				c.in = nil
-			}
-			return n, nil
-		case c.err != nil:
-			return 0, c.err
-		}
-		c.arrived.Wait()
+	c.deliver = deliver
+	if c.err != nil {
+		deliver(nil, c.err)
 	}
 }
+
+// Read implements net.Conn. Nobody reads: what comes is delivered.
+func (c *conn) Read([]byte) (int, error) { return 0, errPushed }
 
 // Write implements net.Conn. The gate writes whole requests, one by one.
 func (c *conn) Write(p []byte) (int, error) {
@@ -92,7 +85,6 @@ func (c *conn) Close() error {
 		return net.ErrClosed
 	}
 	c.closed = true
-	c.arrived.Broadcast()
 	c.link.forget(c)
 	c.link.up.send(&packet{conn: c, kind: closing}, &c.up)
 	return nil
@@ -103,19 +95,16 @@ func (c *conn) receive(p *packet) {
 	switch p.kind {
 	case opening:
 		c.dial(nil)
-		return
 	case refusal:
 		c.dial(errRefused)
 		c.fail(errReset)
 	case closing:
 		c.fail(io.EOF)
 	case message:
-		if c.closed || c.err != nil {
-			return
+		if !c.closed && c.err == nil {
+			c.deliver(p.data, nil)
 		}
-		c.in = append(c.in, p.data...)
 	}
-	c.arrived.Broadcast()
 }
 
 // dial ends the client's waiting for the connection.
@@ -128,12 +117,18 @@ func (c *conn) dial(err error) {
 
 // fail ends the client's end: it will read nothing more.
 func (c *conn) fail(err error) {
-	if c.err == nil {
-		c.err = err
-	}
 	c.link.forget(c)
-	c.arrived.Broadcast()
+	if c.err != nil {
+		return
+	}
+	c.err = err
+	if c.deliver != nil && !c.closed {
+		c.deliver(nil, err)
+	}
 }
+
+// errPushed is for whoever reads past the gate.
+var errPushed = errors.New("this connection delivers what comes")
 
 // abort ends both ends at once, with whatever is under way in between.
 func (c *conn) abort() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -122,11 +123,15 @@ func (w *world) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) 
 	}
 	r := &resets{}
 	l.resets = append(l.resets, r)
-	for _, c := range slices.Clone(l.conns) {
+	for _, c := range l.conns {
 		if c.up.sent > c.up.expected || c.down.sent > c.down.expected {
 			r.hits++
 		}
-		c.reset()
+	}
+	for i, c := range l.conns {
+		w.schedule.add(&event{
+			at: align(now()+time.Duration(i+1)*tick, l.down.id), way: l.down.id, conn: c.number, do: c.reset,
+		})
 	}
 	return w.once(func() int {
 		l.resets = slices.DeleteFunc(l.resets, func(o *resets) bool { return o == r })

@@ -112,10 +112,6 @@ func (p *packet) flow() *flow {
 // arrive takes a packet through the faults in force to the end of its way.
 func (y *way) arrive(p *packet) {
 	f := p.flow()
-	if p.seq > f.expected { // what was held and is late now comes first
-		y.world.schedule.add(&event{at: now() + tick, way: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
-		return
-	}
 	for _, b := range y.blocks {
 		if b.conn != 0 && (p.conn == nil || p.conn.number != b.conn) {
 			continue
@@ -127,14 +123,18 @@ func (y *way) arrive(p *packet) {
 			b.held = append(b.held, p)
 			return
 		}
-		f.expected++
+		f.expected = max(f.expected, p.seq+1)
 		b.dropped = true
 		if p.conn != nil && !slices.Contains(b.lost, p.conn) {
 			b.lost = append(b.lost, p.conn)
 		}
 		return
 	}
-	f.expected++
+	if p.seq > f.expected { // what was held, and will arrive soon, comes first
+		y.world.schedule.add(&event{at: now() + tick, way: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
+		return
+	}
+	f.expected = max(f.expected, p.seq+1)
 	y.deliver(p)
 }
 
@@ -148,9 +148,7 @@ func (y *way) block(b *block) (lift func()) {
 			at := align(now()+time.Duration(i+1)*tick, y.id)
 			y.world.schedule.add(&event{at: at, way: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
 		}
-		for _, c := range b.lost {
-			c.abort()
-		}
+		y.world.abort(y, b.lost)
 		if b.dropped && y.resume != nil {
 			y.resume()
 		}
@@ -210,7 +208,6 @@ func (l *link) connect(ctx context.Context, gc *testbed.Conn) (net.Conn, error) 
 	}
 	l.made++
 	c := &conn{link: l, server: l.target, gc: gc, number: l.made, dialled: make(chan error, 1)}
-	c.arrived.L = &w.mu
 	gc.Observe()
 	l.conns = append(l.conns, c)
 	l.up.send(&packet{conn: c, kind: opening}, &c.up)
@@ -234,8 +231,16 @@ func (l *link) retarget(to *server) {
 	}
 	l.target, l.made = to, 0
 	l.names = append(l.names, to.name)
-	for _, c := range slices.Clone(l.conns) {
-		c.abort()
+	l.world.abort(l.down, l.conns)
+}
+
+// abort ends connections soon, one after another: their clients must not all be
+// woken at one instant.
+func (w *world) abort(y *way, conns []*conn) {
+	for i, c := range conns {
+		w.schedule.add(&event{
+			at: align(now()+time.Duration(i+1)*tick, y.id), way: y.id, conn: c.number, do: c.abort,
+		})
 	}
 }
 

@@ -66,6 +66,7 @@ func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(
 	}
 	w.tearDown()
 	scheduler.Wait()
+	time.Sleep(aftermath)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.broken != nil {
@@ -73,6 +74,10 @@ func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(
 	}
 	return err
 }
+
+// aftermath is how long goroutines of the code under test have to notice that
+// all is over: the bubble's clock stands still once its main function returns.
+const aftermath = 10 * time.Second
 
 // bodyWay is the place within a tick at which the body starts, and with it the
 // timers of the nemesis: no way has it.
@@ -103,8 +108,9 @@ func (w *world) build(nodes []*node.Node) {
 	}
 }
 
-// stagger is how long a goroutine of a client that was paused goes on after
-// another: each waits at another connection, and so for another time.
+// stagger is how long a goroutine of a client waits before it goes on, where
+// others of that client might at the same instant: each is at another connection,
+// and so waits for another time.
 func (w *world) stagger(client int, node string, conn int) time.Duration {
 	at := 0
 	for i, s := range w.servers {
@@ -112,13 +118,14 @@ func (w *world) stagger(client int, node string, conn int) time.Duration {
 			at = i + 1
 		}
 	}
-	place := (client*(len(w.servers)+1) + at) * connsInTurn
-	return time.Duration(place+conn%connsInTurn+1) * tick
+	places := len(w.servers) + 1
+	place := client%clientsInTurn*places + at
+	return time.Duration(1+place+conn*places*min(len(w.clients), clientsInTurn)) * tick
 }
 
-// connsInTurn is how many connections of one client to one node have turns of
-// their own.
-const connsInTurn = 8
+// clientsInTurn is how many clients have turns of their own. More are seldom
+// woken at one instant, and nobody should wait long.
+const clientsInTurn = 16
 
 // serving returns the nodes that clients use now, in the order of
 // locks.Client.Nodes.
@@ -159,6 +166,13 @@ func (w *world) tearDown() {
 	}
 	w.mu.Lock()
 	w.schedule.close()
+	for _, c := range w.clients {
+		for _, l := range c.links {
+			for _, conn := range l.conns {
+				conn.dial(net.ErrClosed) // who still waits for a connection
+			}
+		}
+	}
 	for _, s := range w.servers {
 		for len(s.conns) > 0 {
 			s.hangUp(s.conns[0])
