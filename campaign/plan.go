@@ -64,8 +64,8 @@ func (p *planner) cells() ([]plannedCell, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t := p.config.Topology; t != "" && !slices.Contains(p.topologies, t) {
-		return nil, Inputf("--topology %q: expected one of %s", t, join(p.topologies))
+	if err := p.checkTopology(); err != nil {
+		return nil, err
 	}
 	var cells []plannedCell
 	for _, r := range recipes {
@@ -74,6 +74,14 @@ func (p *planner) cells() ([]plannedCell, error) {
 		}
 	}
 	return cells, nil
+}
+
+// checkTopology refuses a choice that the testbed does not have.
+func (p *planner) checkTopology() error {
+	if t := p.config.Topology; t != "" && !slices.Contains(p.topologies, t) {
+		return Inputf("--topology %q: expected one of %s", t, join(p.topologies))
+	}
+	return nil
 }
 
 // cell plans one recipe under one fault.

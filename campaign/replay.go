@@ -3,9 +3,14 @@ package campaign
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/workloads"
 )
 
 // PlanTrial returns the spec that a campaign with this configuration gives trial
@@ -13,7 +18,69 @@ import (
 // first if the fault needs it. Names are taken as they are: no globs. The error
 // is an InputError if there is no such trial, also where the cell is not supported.
 func PlanTrial(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string, k int) (Spec, error) {
-	return Spec{}, errors.New("not there yet")
+	c = c.filled(modest)
+	if err := c.check(); err != nil {
+		return Spec{}, err
+	}
+	if k < 0 {
+		return Spec{}, Inputf("--trial %d: expected a number from 0", k)
+	}
+	p := newPlanner(c, tb)
+	cell, err := p.named(lock, fault, workload)
+	if err != nil {
+		return Spec{}, err
+	}
+	if !cell.fault.Undisturbed {
+		if err := p.look(ctx, tb, cell.recipe, workload); err != nil {
+			return Spec{}, err
+		}
+	}
+	s, _, err := p.trial(cell, workload, k)
+	if errors.Is(err, nemesis.ErrNotSupported) {
+		err = &InputError{err}
+	}
+	return s, err
+}
+
+// named is the cell of that lock and fault, with that workload only.
+func (p *planner) named(lock, fault, workload string) (plannedCell, error) {
+	recipe, err := chosen("lock", []string{lock}, locks.All(), func(r locks.Recipe) string { return r.ID })
+	if err != nil {
+		return plannedCell{}, err
+	}
+	f, err := chosen("fault", []string{fault}, nemesis.All(), func(f nemesis.Fault) string { return f.Name })
+	if err != nil {
+		return plannedCell{}, err
+	}
+	body, err := chosen("workload", []string{workload}, workloads.All(), func(w workloads.Workload) string { return w.Name })
+	if err != nil {
+		return plannedCell{}, err
+	}
+	if len(recipe) > 1 || len(f) > 1 || len(body) > 1 {
+		return plannedCell{}, Inputf("one trial has one lock, fault and workload: got %s, %s and %s", lock, fault, workload)
+	}
+	if err := p.checkTopology(); err != nil {
+		return plannedCell{}, err
+	}
+	cell := p.cell(recipe[0], f[0], body)
+	if cell.why != "" {
+		return cell, Inputf("%s under %s (%s): %s", lock, fault, workload, cell.why)
+	}
+	return cell, nil
+}
+
+// look runs the probe of a recipe under a workload.
+func (p *planner) look(ctx context.Context, tb testbed.Testbed, r locks.Recipe, workload string) error {
+	probe, err := p.probe(r, workload)
+	if err != nil {
+		return err
+	}
+	e, err := RunTrial(ctx, tb, probe.spec, history.NewRecorder(nil, tb.Clock()), nil)
+	if err != nil {
+		return fmt.Errorf("probe %s (%s): %w", r.ID, workload, err)
+	}
+	p.points[pair{r.ID, workload}] = nemesis.Points(e.Commands)
+	return nil
 }
 
 // Replay is one trial that is run again.
@@ -32,6 +99,24 @@ type Replay struct {
 
 // Run runs the trial and judges it. What the recipe did wrong is in the trial's
 // verdicts; the error is the harness's, also beside a trial.
-func (r Replay) Run(ctx context.Context) (Trial, history.Evidence, error) {
-	return Trial{}, history.Evidence{}, errors.New("not there yet")
+func (r Replay) Run(ctx context.Context) (t Trial, e history.Evidence, err error) {
+	folder := r.Dir
+	if folder == "" {
+		if folder, err = os.MkdirTemp("", "lockstorm-replay-"); err != nil {
+			return t, e, fmt.Errorf("replay: %w", err)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	}
+	w := newWorkers(r.Testbed, r.Worker, 1)
+	d, err := w.run(ctx, task{Spec: r.Spec, Folder: folder, Keep: true, Log: r.Log != nil}, r.Log)
+	if err = errors.Join(err, w.close()); err != nil {
+		return t, e, err
+	}
+	t = d.Trial
+	t.Spec, t.Acquires = r.Spec, d.Acquires
+	record, err := LoadRecord(folder)
+	if err == nil && t.Err != "" {
+		err = errors.New(t.Err)
+	}
+	return t, record.Evidence, err
 }
