@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"time"
-
-	"github.com/lockstorm/lockstorm/history"
 )
 
 // latency sums up how long one recipe's successful acquires took while nothing
@@ -18,21 +16,6 @@ type latency struct {
 	P90    time.Duration `json:"p90"`
 	P99    time.Duration `json:"p99"`
 	Max    time.Duration `json:"max"`
-}
-
-// acquireTimes are the lengths of a history's successful acquires.
-func acquireTimes(e history.Evidence) []time.Duration {
-	pairs, err := history.Pairs(e.Ops)
-	if err != nil {
-		return nil
-	}
-	var out []time.Duration
-	for _, p := range pairs {
-		if p.Invoke.F == history.FAcquire && p.Complete != nil && p.Complete.Type == history.OK {
-			out = append(out, p.Complete.Time-p.Invoke.Time)
-		}
-	}
-	return out
 }
 
 // summarize makes the latencies of every lock with samples, sorted by name.

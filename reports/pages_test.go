@@ -29,7 +29,7 @@ func sampleResult(t *testing.T) result {
 		}
 		r.Details[s.Trial.Dir] = d
 		r.Trials = append(r.Trials, s.Trial)
-		samples[s.Trial.Spec.Lock] = append(samples[s.Trial.Spec.Lock], acquireTimes(s.Evidence)...)
+		samples[s.Trial.Spec.Lock] = append(samples[s.Trial.Spec.Lock], s.Trial.Acquires...)
 	}
 	r.Latency = summarize(samples)
 	return r

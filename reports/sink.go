@@ -55,10 +55,8 @@ type sink struct {
 }
 
 // Trial implements campaign.Sink. It has to be quick: thousands of trials come by.
-func (s *sink) Trial(_ context.Context, t campaign.Trial, e history.Evidence) error {
-	if len(t.Spec.Plan) == 0 {
-		s.acquires[t.Spec.Lock] = append(s.acquires[t.Spec.Lock], acquireTimes(e)...)
-	}
+func (s *sink) Trial(_ context.Context, t campaign.Trial, _ history.Evidence) error {
+	s.acquires[t.Spec.Lock] = append(s.acquires[t.Spec.Lock], t.Acquires...)
 	return nil
 }
 

@@ -192,6 +192,11 @@ func (t *tape) trial(lock, fault string, kind locks.Kind, e history.Evidence, ve
 		Hits: 1, Ops: len(e.Ops), Commands: len(e.Commands), Hash: history.Hash(e.Ops, e.Commands),
 		Dir: "trials/" + lock + "/" + fault + "/mutex-0", Elapsed: 3 * time.Second,
 	}
+	for i, op := range e.Ops {
+		if op.F == history.FAcquire && op.Type == history.OK {
+			out.Acquires = append(out.Acquires, op.Time-invokedAt(e.Ops[:i+1], op))
+		}
+	}
 	for _, v := range verdicts {
 		for _, f := range v.Findings {
 			out.Flaws = append(out.Flaws, campaign.Flaw{Oracle: v.Oracle, Cause: string(f.Cause), Kind: kind, Forever: f.Forever})

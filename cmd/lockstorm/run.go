@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,7 +103,6 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	c.Trials, c.Parallel = cmp.Or(c.Trials, choice.Defaults.Trials), cmp.Or(c.Parallel, choice.Defaults.Parallel)
 	p := newProgress(a.stderr)
 	result, err := campaign.Campaign{
 		Config:   c,
@@ -144,6 +142,9 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, expect, asJSON boo
 		out = a.stderr // stdout is for other programs
 	}
 	a.surprises(out, s)
+	for _, line := range pace(s) {
+		fmt.Fprintln(out, line)
+	}
 	if !asJSON {
 		fmt.Fprintf(out, "report: %s\n", filepath.Join(s.Dir, reports.HTMLFile))
 	}

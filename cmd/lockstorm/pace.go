@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// pace says how much a campaign did in how long, and on virtual time how much of
+// that passed and which command shows a violation again.
+func pace(s campaign.Stored) []string {
+	took := s.Info.Elapsed
+	if took <= 0 || len(s.Trials) == 0 {
+		return nil
+	}
+	line := fmt.Sprintf("%s in %s, %.3g a second", count(len(s.Trials), "trial"), roughly(took), float64(len(s.Trials))/took.Seconds())
+	if s.Repeated > 0 {
+		line += fmt.Sprintf("; %s repeated: identical", count(s.Repeated, "trial"))
+	}
+	lines := []string{line}
+	if v := s.Virtual(); v > 0 {
+		lines = append(lines, fmt.Sprintf("virtual time: %s in %s (%.0fx)", roughly(v), roughly(took), v.Seconds()/took.Seconds()))
+	}
+	if c, ok := worst(s.Matrix); ok && s.Info.Deterministic {
+		lines = append(lines, fmt.Sprintf("to see a violation again, %s under %s for one: %s", c.Lock, c.Fault, c.Replay))
+	}
+	return lines
+}
+
+// worst is the violated cell to look at first: one that was not expected, else
+// the first with a bug, else the first.
+func worst(m campaign.Matrix) (worst campaign.Cell, ok bool) {
+	rank := func(c campaign.Cell) int {
+		switch {
+		case c.Verdict != campaign.Violated && c.Verdict != campaign.Blocked || c.Replay == "":
+			return 0
+		case c.Verdict == campaign.Violated && c.Kind == "":
+			return 4
+		case c.Verdict == campaign.Violated && c.Kind == locks.Bug:
+			return 3
+		case c.Verdict == campaign.Violated:
+			return 2
+		}
+		return 1
+	}
+	for _, c := range m.Cells {
+		if rank(c) > rank(worst) {
+			worst = c
+		}
+	}
+	return worst, rank(worst) > 0
+}
+
+// roughly writes a length of time as a person would: "41 s", "3h12m".
+func roughly(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < time.Hour:
+		return d.Round(time.Second).String()
+	}
+	d = d.Round(time.Minute)
+	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+}
+
+func count(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
