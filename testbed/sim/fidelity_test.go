@@ -1,0 +1,270 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/process"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+)
+
+// scenario is a trial's body that tells what it sees of the nodes. It must see
+// the same on real Redis and in the simulation.
+type scenario struct {
+	name  string
+	setup testbed.Setup
+	body  func(*world)
+	// want is what both must see, a line each.
+	want []string
+	// differs is a difference that is listed, if there is one.
+	differs *difference
+}
+
+// difference is what the simulation does otherwise, as docs/fidelity.md lists it.
+type difference struct {
+	sees              []string // in the simulation, instead of want
+	what, consequence string
+}
+
+// row is the difference's row in the document.
+func (s scenario) row() string {
+	return fmt.Sprintf("| %s | %s | %s |\n", s.name, s.differs.what, s.differs.consequence)
+}
+
+// TestNodesFailAsRedisDoes runs each scenario on real redis-servers and in the
+// simulation. Without redis-server it fails: then nothing is compared.
+func TestNodesFailAsRedisDoes(t *testing.T) {
+	for _, s := range scenarios() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			real, err := process.New(process.Options{Temp: memory(t)})
+			if err != nil {
+				t.Fatal("nothing to compare the simulation with: ", err)
+			}
+			for _, tb := range []testbed.Testbed{sim.New(), real} {
+				got, err := play(t.Context(), tb, s)
+				if err != nil {
+					t.Errorf("%s: %v", tb.Name(), err)
+				}
+				want := s.want
+				if s.differs != nil && tb.Name() == "sim" {
+					want = s.differs.sees
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("on testbed %s\ngot  %s\nwant %s", tb.Name(), strings.Join(got, "\n     "), strings.Join(want, "\n     "))
+				}
+			}
+		})
+	}
+}
+
+func TestDocumentListsHowNodesFailOtherwise(t *testing.T) {
+	const document = "../../docs/fidelity.md"
+	doc, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scenarios() {
+		if s.differs != nil && !strings.Contains(string(doc), s.row()) {
+			t.Errorf("%s lacks the row\n%s", document, s.row())
+		}
+	}
+}
+
+func scenarios() []scenario { return slices.Concat(restarts, failovers, waits, lookings) }
+
+// memory returns a directory in memory where there is one: a busy disk makes
+// Redis put off its writes.
+func memory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "lockstorm-fidelity-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func play(ctx context.Context, tb testbed.Testbed, s scenario) (seen []string, err error) {
+	setup := s.setup
+	setup.Seed, setup.Clients, setup.Clock = 1, 2, tb.Clock()
+	setup.Commands = func(history.Command) {}
+	if setup.Topology == "" {
+		setup.Topology = testbed.Single
+	}
+	if setup.CommandTimeout == 0 {
+		setup.CommandTimeout = time.Minute // nothing times out because the machine is busy
+	}
+	err = tb.Run(ctx, setup, func(ctx context.Context, e testbed.Env) (err error) {
+		w := &world{ctx: ctx, env: e, Nodes: e.(testbed.Nodes)}
+		defer func() {
+			seen = w.seen
+			if p, ok := recover().(stop); ok {
+				err = p.error
+			}
+		}()
+		s.body(w)
+		return nil
+	})
+	return seen, err
+}
+
+// world is what a scenario acts on.
+type world struct {
+	testbed.Nodes
+	ctx  context.Context
+	env  testbed.Env
+	seen []string
+}
+
+// stop ends a scenario.
+type stop struct{ error }
+
+// must ends the scenario on an error.
+func (w *world) must(err error) {
+	if err != nil {
+		panic(stop{err})
+	}
+}
+
+// node is the pool of a client to the node that it uses now.
+func (w *world) node(client int) *redis.Client { return w.env.Client(client).Locks().Nodes[0] }
+
+// processor is a connection or a pool of them.
+type processor interface {
+	Do(ctx context.Context, args ...any) *redis.Cmd
+}
+
+// see notes a command of client 0 with its reply.
+func (w *world) see(args ...any) { w.seeOf(w.node(0), args...) }
+
+func (w *world) seeOf(c processor, args ...any) {
+	w.note("%s: %s", strings.TrimSpace(fmt.Sprintln(args...)), w.reply(c, args...))
+}
+
+func (w *world) note(format string, args ...any) {
+	w.seen = append(w.seen, fmt.Sprintf(format, args...))
+}
+
+// do is a command that must succeed.
+func (w *world) do(args ...any) {
+	if r := w.reply(w.node(0), args...); strings.HasPrefix(r, "error") || r == "no reply" {
+		panic(stop{fmt.Errorf("%v: %s", args, r)})
+	}
+}
+
+// reply is a command's reply in words. Which error a lost connection is, is the
+// network's affair.
+func (w *world) reply(c processor, args ...any) string {
+	v, err := c.Do(w.ctx, args...).Result()
+	var answered redis.Error
+	switch {
+	case errors.Is(err, redis.Nil):
+		return "nil"
+	case errors.As(err, &answered):
+		return "error " + answered.Error()
+	case err != nil:
+		return "no reply"
+	}
+	return fmt.Sprint(v)
+}
+
+// life notes whether the key's remaining life is about want.
+func (w *world) life(key string, want time.Duration) {
+	got, err := w.node(0).PTTL(w.ctx, key).Result()
+	w.must(err)
+	if got > want || got < want-tolerance {
+		w.note("%s lives for %v, not %v", key, got, want)
+		return
+	}
+	w.note("%s lives for %v", key, want)
+}
+
+// tolerance is how much later than meant a scenario may look, on a busy machine.
+const tolerance = 5 * time.Second
+
+// keys notes what a node holds, once it holds what is awaited: a replica takes
+// its time.
+func (w *world) keys(node, awaited string) {
+	got := ""
+	w.await(func() bool {
+		all, err := w.Keys(w.ctx, node)
+		w.must(err)
+		var texts []string
+		for _, k := range all {
+			life := ""
+			if k.TTL >= 0 {
+				life = " with a life"
+			}
+			texts = append(texts, fmt.Sprintf("%s=%s%s", k.Key, k.Value, life))
+		}
+		got = strings.Join(texts, ", ")
+		return got == awaited
+	})
+	w.note("%s holds: %s", node, got)
+}
+
+// await gives a condition time to come true.
+func (w *world) await(done func() bool) {
+	for end := w.env.Now() + 10*time.Second; !done() && w.env.Now() < end; {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// restart kills a node and brings it back, after a time.
+func (w *world) restart(node string, after time.Duration) {
+	w.must(w.Kill(w.ctx, node))
+	time.Sleep(after)
+	_, err := w.Restart(w.ctx, node)
+	w.must(err)
+	w.settle()
+}
+
+// settle waits until the clients have noticed which connections broke.
+func (w *world) settle() {
+	for i := range 2 {
+		w.await(func() bool {
+			time.Sleep(time.Millisecond)
+			return w.reply(w.node(i), "PING") == "PONG"
+		})
+	}
+}
+
+// promote makes a replica the primary and tells the clients.
+func (w *world) promote(node string) {
+	w.must(w.Promote(w.ctx, node))
+	for i := range 2 {
+		w.must(w.env.Client(i).Step(w.ctx, testbed.StepAcquire))
+	}
+	w.settle()
+}
+
+// holdReplication stops it and returns how to let it go on.
+func (w *world) holdReplication() testbed.Undo {
+	undo, err := w.StopReplication(w.ctx)
+	w.must(err)
+	return undo
+}
+
+// inSync waits until both replicas have all that there is.
+func (w *world) inSync() {
+	c := w.node(0).Conn()
+	defer c.Close()
+	w.await(func() bool {
+		w.must(c.Do(w.ctx, "SET", "sync", "1").Err())
+		w.must(c.Do(w.ctx, "DEL", "sync").Err())
+		n, err := c.Do(w.ctx, "WAIT", testbed.Replicas, 5000).Int()
+		w.must(err)
+		return n == testbed.Replicas
+	})
+}
