@@ -274,8 +274,9 @@ func printable(s string) string {
 	return s
 }
 
-// stamp writes a time for a table: seconds with a tenth of a millisecond.
-func stamp(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 4, 64) }
+// stamp writes a time for a table: seconds to the microsecond, since a simulated
+// network takes few of them.
+func stamp(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 6, 64) }
 
 // markdown escapes what Markdown would take for markup; code in backticks stays.
 func markdown(s string) string {

@@ -50,10 +50,10 @@ func (g glossary) tell(t campaign.Trial, e history.Evidence, width int) string {
 	b.WriteString("\n")
 	entries, more := relevant(e, f)
 	for _, x := range entries {
-		fmt.Fprintf(&b, "%9s  %-8s %s\n", stamp(x.At), x.Who, plain(x.What))
+		fmt.Fprintf(&b, "%11s  %-8s %s\n", stamp(x.At), x.Who, plain(x.What))
 	}
 	if more > 0 {
-		fmt.Fprintf(&b, "%9s  and %d more\n", "", more)
+		fmt.Fprintf(&b, "%11s  and %d more\n", "", more)
 	}
 	return b.String()
 }
@@ -64,5 +64,5 @@ func plain(s string) string { return strings.NewReplacer("**", "", "`", "").Repl
 // CommandLine is a command in one line: when it was sent, by whom and where to,
 // what it was, and what became of it.
 func CommandLine(c history.Command) string {
-	return fmt.Sprintf("%9s  %-8s %s", stamp(c.Sent), fmt.Sprintf("c%d → %s", c.Client, c.Node), plain(commandWords(c, nil)))
+	return fmt.Sprintf("%11s  %-8s %s", stamp(c.Sent), fmt.Sprintf("c%d → %s", c.Client, c.Node), plain(commandWords(c, nil)))
 }

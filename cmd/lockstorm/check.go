@@ -96,6 +96,9 @@ func (a *app) check(ctx context.Context, path, model string, asJSON bool) error 
 	return checkExit(trial.Verdicts)
 }
 
+// mostFindings is how many findings of an oracle a table lists.
+const mostFindings = 5
+
 // verdicts prints a table: a row per finding, or why there is none.
 func (a *app) verdicts(verdicts []checker.Verdict) {
 	t := plainTable("oracle", "result", "cause", "what happened")
@@ -103,7 +106,11 @@ func (a *app) verdicts(verdicts []checker.Verdict) {
 		if len(v.Findings) == 0 {
 			t.AppendRow(table.Row{v.Oracle, v.Result, "", v.Why})
 		}
-		for _, f := range v.Findings {
+		for i, f := range v.Findings {
+			if i == mostFindings {
+				t.AppendRow(table.Row{v.Oracle, v.Result, "", fmt.Sprintf("and %d more", len(v.Findings)-i)})
+				break
+			}
 			t.AppendRow(table.Row{v.Oracle, v.Result, f.Cause, f.Summary})
 		}
 	}

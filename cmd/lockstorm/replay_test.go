@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/reports"
+)
+
+// simulated runs a small campaign in the simulation and returns its store and
+// its one violated cell.
+func simulated(t *testing.T) (store string, cell campaign.Cell) {
+	t.Helper()
+	store = t.TempDir()
+	code, stdout, stderr := lockstorm(t, "run", "--locks", "exists-set", "--faults", "client-pause", "--trials", "1", "--store", store, "--json")
+	var m campaign.Matrix
+	if err := json.Unmarshal([]byte(stdout), &m); err != nil || code != campaign.ExitExpected || len(m.Cells) != 1 {
+		t.Fatalf("exit code %d, %v; stderr\n%s", code, err, stderr)
+	}
+	if m.Cells[0].Verdict != campaign.Violated {
+		t.Fatalf("exists-set under client-pause: %+v", m.Cells[0])
+	}
+	return store, m.Cells[0]
+}
+
+func TestReplayGivesTheStoredHistoryAgain(t *testing.T) {
+	store, cell := simulated(t)
+	dir := filepath.Join(store, campaign.Latest, "trials", "exists-set", "client-pause", "mutex-0")
+	command := strings.Fields(strings.ReplaceAll(cell.Replay, "'", ""))[1:]
+	// What a run printed finds its way without what it stored.
+	printed := command[:max(0, slices.Index(command, "--hash"))]
+	if len(printed) == 0 {
+		printed = command
+	}
+	stored, err := readStored(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name  string
+		args  []string
+		code  int
+		want  string
+		wrong string // on stderr
+	}{
+		{"a folder", []string{"replay", dir}, 0, "same history as stored", ""},
+		{"the command of the report", command, 0, "exists-set under client-pause", ""},
+		{"by its hash", append(slices.Clone(printed), "--hash", stored.hash), 0, "same history as stored", ""},
+		{"by the first digits", append(slices.Clone(printed), "--hash", stored.hash[:12]), 0, "same history as stored", ""},
+		{"without a hash", printed, 0, "no history to compare with", ""},
+		{"another seed", append(slices.Clone(printed), "--seed", "77", "--hash", stored.hash), 255, "DIFFERENT history", "the history differs: expected hash " + stored.hash},
+		{"every command", []string{"replay", dir, "--verbose"}, 0, "c0 → n0  EXISTS", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			code, stdout, stderr := lockstorm(t, test.args...)
+			if code != test.code || !strings.Contains(stdout, test.want) || !strings.Contains(stderr, test.wrong) || test.wrong == "" && stderr != "" {
+				t.Errorf("%q: exit code %d, want %d and %q; stdout\n%s\nstderr\n%s", test.args, code, test.code, test.want, stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestReplayTellsAndStoresWhatHappened(t *testing.T) {
+	store, _ := simulated(t)
+	dir := filepath.Join(store, campaign.Latest, "trials", "exists-set", "client-pause", "mutex-0")
+	out := filepath.Join(t.TempDir(), "again")
+	code, stdout, stderr := lockstorm(t, "replay", dir, "--out", out, "--json")
+	var r replayed
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v; stderr\n%s", code, err, stderr)
+	}
+	if !r.Same || r.Hash != r.Expected || r.Outcome != campaign.Violated || len(r.Verdicts) == 0 || r.Spec.Lock != "exists-set" {
+		t.Errorf("got %+v", r)
+	}
+	for _, name := range []string{campaign.SpecFile, campaign.HistoryFile, campaign.CommandsFile, campaign.VerdictFile, reports.TimelineFile, reports.CounterexampleFile} {
+		again, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			t.Error(err)
+		}
+		first, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Error(err)
+		}
+		if string(again) != string(first) && name != reports.CounterexampleFile { // which names its folder
+			t.Errorf("%s differs", name)
+		}
+	}
+	code, stdout, stderr = lockstorm(t, "replay", dir)
+	if code != 0 || !strings.Contains(stdout, "violated: bug: ") || !strings.Contains(stdout, "both c") {
+		t.Errorf("exit code %d, stderr %q; the story is missing:\n%s", code, stderr, stdout)
+	}
+}
+
+func TestReplayRefusesWhatIsNoTrial(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"replay", "--lock", "set-nxpx"}, "set-nxpx"},
+		{[]string{"replay", "--lock", "set-nx-px", "--fault", "client-pose"}, "client-pose"},
+		{[]string{"replay", "--lock", "set-nx-px", "--workload", "read-write"}, "set-nx-px"},
+		{[]string{"replay", "--lock", "set-nx-px", "--ttl", "1ms"}, "--ttl 1ms: expected at least 10ms"},
+		{[]string{"replay", "--lock", "set-nx-px", "--topology", "ring"}, `--topology "ring"`},
+	} {
+		code, stdout, stderr := lockstorm(t, test.args...)
+		if code != campaign.ExitUsage || stdout != "" || !strings.Contains(stderr, test.want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q; want 254 and one line with %q", test.args, code, stdout, stderr, test.want)
+		}
+	}
+}
