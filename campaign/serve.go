@@ -122,12 +122,9 @@ func readAnswer(lines *bufio.Reader) (answer, error) {
 			return answer{}, err
 		}
 		text, ok := bytes.CutPrefix(line, []byte(answerMark))
-		if !ok {
-			continue
-		}
 		var a answer
-		if err := json.Unmarshal(text, &a); err != nil {
-			return answer{}, fmt.Errorf("worker's answer: %w", err)
+		if !ok || json.Unmarshal(text, &a) != nil {
+			continue
 		}
 		if a.Err != "" {
 			return a, errors.New(a.Err)
