@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -122,6 +123,60 @@ func benchGate(b *testing.B, pushes bool) func(context.Context) (net.Conn, error
 	}
 }
 
+// What a thousand commands cost where simulated trials run: in a bubble, through
+// go-redis, with indices given whenever the node does something, and with a point
+// armed that is not reached.
+func BenchmarkGateBubble(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		synctest.Test(new(testing.T), func(*testing.T) { bubbleOf(b, 1000) })
+	}
+}
+
+func bubbleOf(b *testing.B, commands int) {
+	start := time.Now()
+	g := NewGate(GateOptions{
+		Clients: 1, Clock: func() time.Duration { return time.Since(start) },
+		Commands: func(history.Command) {}, Ordered: true, Stagger: stagger,
+	})
+	client := redis.NewClient(benchOptions(func(ctx context.Context) (net.Conn, error) {
+		return g.Dial(ctx, 0, "n0", func(context.Context, *Conn) (net.Conn, error) {
+			return numbering{pushing{newOkay()}, g}, nil
+		})
+	}))
+	g.At(Point{Step: StepRead, N: 1, When: Replied}, func(Hit) {})
+	for range commands {
+		if err := client.Set(context.Background(), "lock-0", "0123456789abcdef", time.Second).Err(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	client.Close()
+	g.Close()
+	g.Flush()
+}
+
+// numbering lets the gate number what was sent before and after every message.
+type numbering struct {
+	pushing
+	gate *Gate
+}
+
+func (n numbering) OnMessage(deliver func(Message, error)) {
+	n.pushing.OnMessage(func(m Message, err error) {
+		n.gate.Number()
+		deliver(m, err)
+		n.gate.Number()
+	})
+}
+
+func benchOptions(dial func(context.Context) (net.Conn, error)) *redis.Options {
+	return &redis.Options{
+		Addr: "127.0.0.1:1", Protocol: 2, DisableIdentity: true, MaxRetries: -1, ContextTimeoutEnabled: true,
+		PipelinePoolSize: -1, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
+	}
+}
+
 // ways to a node that answers, by what they pass.
 var benchWays = map[string]func(*testing.B) func(context.Context) (net.Conn, error){
 	"bare": func(*testing.B) func(context.Context) (net.Conn, error) {
@@ -165,11 +220,7 @@ func BenchmarkGateGoRedis(b *testing.B) {
 	for name, way := range benchWays {
 		b.Run(name, func(b *testing.B) {
 			dial := way(b)
-			client := redis.NewClient(&redis.Options{
-				Addr: "127.0.0.1:1", Protocol: 2, DisableIdentity: true, MaxRetries: -1, ContextTimeoutEnabled: true,
-				MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-				Dialer:                   func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
-			})
+			client := redis.NewClient(benchOptions(dial))
 			defer client.Close()
 			b.ReportAllocs()
 			for b.Loop() {

@@ -212,3 +212,25 @@ func TestStepEndsWithItsContext(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatComesDuringAPauseIsReadInOrder(t *testing.T) {
+	inBubble(t, false, func(w *world) {
+		go io.WriteString(w.conn, wire("SUBSCRIBE ch"))
+		ReadMessage(NewReader(w.node))
+		undo, _ := w.gate.PauseClient(0)
+		want := wire("subscribe ch 1", "message ch a", "message ch b", "message ch c")
+		time.AfterFunc(time.Hour, func() { undo(w.t.Context()) })
+		go func() {
+			for left := want; left != ""; left = left[1:] {
+				io.WriteString(w.node, left[:1]) // waits for the gate if that reads
+				time.Sleep(time.Second)
+			}
+			io.WriteString(w.node, "+late\r\n")
+			w.node.Close()
+		}()
+		got, err := io.ReadAll(w.conn)
+		if want += "+late\r\n"; string(got) != want || err != nil {
+			t.Errorf("got %q, %v, want %q and the end", got, err, want)
+		}
+	})
+}

@@ -37,7 +37,8 @@ func stagger(client int, node string, conn int) time.Duration {
 	if node != "" {
 		at = int(node[1] - '0')
 	}
-	return time.Duration(1+(client*31+at*17+conn*7)%64) * 4
+	// A bijection of all that there is, whose multiples do not meet either.
+	return time.Duration(1000+(client*64+at*8+conn)*37%128) * 4
 }
 
 // inCrowd runs test several times, on one processor and on two, with connections
@@ -134,6 +135,7 @@ func lines(log []history.Command) string {
 
 func TestOrderedCommandsAreNumberedByWhoSentThem(t *testing.T) {
 	c := inCrowd(t, func(c *crowd) {
+		c.gate.stagger = nil // all at one instant
 		for range 5 {
 			c.all(func(i int, conn *Conn) {
 				if err := exchange(conn, "SET k v", "GET k"); err != nil {
@@ -159,6 +161,21 @@ func TestOrderedCommandsAreNumberedByWhoSentThem(t *testing.T) {
 		got := history.Command{Client: cmd.Client, Node: cmd.Node, Conn: cmd.Conn, Args: cmd.Args}
 		if cmd.Index != i || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, want number %d to be %+v", cmd, i, want)
+		}
+	}
+}
+
+func TestEveryCommandHasAnInstantOfItsOwn(t *testing.T) {
+	c := inCrowd(t, func(c *crowd) {
+		c.all(func(i int, conn *Conn) {
+			if err := exchange(conn, "SET k v", "GET k"); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+	for i, cmd := range c.log[1:] {
+		if before := c.log[i]; cmd.Sent <= before.Sent {
+			t.Errorf("got it sent at %v, after %v: %+v", cmd.Sent, before.Sent, cmd)
 		}
 	}
 }
