@@ -62,7 +62,7 @@ func commandTable() []command {
 		{"select", 2, 0, 0, 0, 0, 0, (*Node).cmdSelect, nil, nil},
 		{"wait", 3, noScript, 0, 0, 0, 0, (*Node).cmdWait, nil, nil},
 		// keys, by miniredis
-		{"keys", 2, readonly | typed, 0, 0, 0, 0, nil, nil, nil},
+		{"keys", 2, readonly, 0, 0, 0, 0, (*Node).cmdKeys, nil, nil},
 		{"scan", -2, readonly | typed, 0, 0, 0, 0, nil, nil, nil},
 		{"type", 2, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
 		// hashes

@@ -1,56 +1,53 @@
 package node
 
 // matches tells whether s matches a glob pattern as Redis reads it: * ? [a-z] [^a]
-// and backslashes.
+// and backslashes. As in Redis 7.0, no pattern but the empty one matches "".
 func matches(pattern, s string) bool {
-	for pattern != "" {
+	for pattern != "" && s != "" {
 		switch pattern[0] {
 		case '*':
-			for pattern != "" && pattern[0] == '*' {
+			for len(pattern) > 1 && pattern[1] == '*' {
 				pattern = pattern[1:]
 			}
-			if pattern == "" {
+			if len(pattern) == 1 {
 				return true
 			}
 			for ; s != ""; s = s[1:] {
-				if matches(pattern, s) {
+				if matches(pattern[1:], s) {
 					return true
 				}
 			}
 			return false
+		case '?':
 		case '[':
-			if s == "" {
-				return false
-			}
 			var in bool
 			if in, pattern = matchClass(pattern[1:], s[0]); !in {
 				return false
 			}
-			s = s[1:]
-			continue
 		case '\\':
 			if len(pattern) > 1 {
 				pattern = pattern[1:]
 			}
-			if s == "" || s[0] != pattern[0] {
-				return false
-			}
-		case '?':
-			if s == "" {
-				return false
-			}
+			fallthrough
 		default:
-			if s == "" || s[0] != pattern[0] {
+			if pattern[0] != s[0] {
 				return false
 			}
 		}
-		pattern, s = pattern[1:], s[1:]
+		s = s[1:]
+		if pattern != "" {
+			pattern = pattern[1:]
+		}
+		for s == "" && pattern != "" && pattern[0] == '*' {
+			pattern = pattern[1:]
+		}
 	}
-	return s == ""
+	return pattern == "" && s == ""
 }
 
 // matchClass matches a character with a class, whose bracket is open, and returns
-// the pattern after it. A class that is not closed ends with the pattern.
+// the pattern from the closing bracket on. A class that is not closed ends with
+// the pattern.
 func matchClass(pattern string, c byte) (in bool, rest string) {
 	not := pattern != "" && pattern[0] == '^'
 	if not {
@@ -69,9 +66,6 @@ func matchClass(pattern string, c byte) (in bool, rest string) {
 			in = in || pattern[0] == c
 			pattern = pattern[1:]
 		}
-	}
-	if pattern != "" {
-		pattern = pattern[1:]
 	}
 	return in != not, pattern
 }

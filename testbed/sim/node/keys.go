@@ -247,6 +247,19 @@ func (n *Node) cmdRandomkey(_ *Session, _ []string) {
 	n.bulk(keys[n.lua.draw()%int64(len(keys))])
 }
 
+func (n *Node) cmdKeys(_ *Session, args []string) {
+	var found []string
+	for _, key := range n.db.Keys() {
+		if args[1] == "*" || matches(args[1], key) {
+			found = append(found, key)
+		}
+	}
+	n.array(len(found))
+	for _, key := range found {
+		n.bulk(key)
+	}
+}
+
 func (n *Node) cmdDbsize(_ *Session, _ []string) { n.int(int64(len(n.db.Keys()))) }
 
 func (n *Node) cmdFlushdb(s *Session, args []string) { n.cmdFlushall(s, args) }

@@ -28,10 +28,6 @@ func (n *Node) openLua() {
 		state.Push(lua.LString(name))
 		state.Call(1, 0)
 	}
-	if l.budget.ended == nil {
-		l.budget.ended = make(chan struct{})
-		close(l.budget.ended)
-	}
 	l.budget.left = math.MaxInt
 	state.SetContext(&l.budget)
 	l.state, l.fixed, l.shields = state, nil, map[*lua.LTable]*lua.LTable{}

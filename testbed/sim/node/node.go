@@ -56,7 +56,8 @@ type Node struct {
 }
 
 // Push is a message for a session that did not ask for it with this command: a
-// published message or an invalidation.
+// published message or an invalidation. What changes between commands (by Load,
+// Evict, or expiry that Keys sees) is told with the next command.
 type Push struct {
 	To      *Session
 	Message []byte
@@ -81,7 +82,10 @@ func New() (*Node, error) {
 	n.writer = bufio.NewWriter((*replyWriter)(n))
 	n.peer = server.NewPeer(n.writer)
 	n.drew = true
+	n.lua.budget.ended = make(chan struct{}) // here, since one made in a bubble is of no use in the next
+	close(n.lua.budget.ended)
 	n.Reset()
+	n.openLua()
 	return n, nil
 }
 
@@ -147,8 +151,7 @@ func (n *Node) Keys(now time.Time) []history.KeyState {
 }
 
 // Evict deletes all keys, as an allkeys policy of maxmemory would, and returns
-// them as they were, sorted by key. Pushes that tell tracking clients so are
-// returned by the next command of any session.
+// them as they were, sorted by key.
 func (n *Node) Evict(now time.Time) []history.KeyState {
 	states := n.Keys(now)
 	for _, k := range states {

@@ -56,12 +56,3 @@ func BenchmarkNode(b *testing.B) {
 		}
 	})
 }
-
-func newNode(tb testing.TB) *Node {
-	tb.Helper()
-	n, err := New()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return n
-}

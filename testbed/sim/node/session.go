@@ -37,6 +37,7 @@ func (n *Node) Connect() *Session {
 // called twice.
 func (s *Session) Close() {
 	s.reset()
+	s.node.forgetReader(s)
 	s.node.sessions = slices.DeleteFunc(s.node.sessions, func(o *Session) bool { return o == s })
 }
 
@@ -80,7 +81,7 @@ func (s *Session) command(args []string) {
 		return
 	}
 	if s.inMulti && !c.is(immediate) {
-		s.queue = append(s.queue, args)
+		s.queue = append(s.queue, slices.Clone(args))
 		n.status("QUEUED")
 		return
 	}

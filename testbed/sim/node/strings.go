@@ -49,9 +49,9 @@ type setOptions struct {
 	lifetime string
 }
 
-// parse reads the options, of which GETEX has fewer than SET.
+// parse reads the options, of which GETEX has fewer than SET. An option may come
+// twice; then the last counts.
 func (o *setOptions) parse(args []string, getex bool) bool {
-	life := 0
 	for i := 0; i < len(args); i++ {
 		switch option := strings.ToUpper(args[i]); option {
 		case "NX":
@@ -62,24 +62,24 @@ func (o *setOptions) parse(args []string, getex bool) bool {
 			o.get = true
 		case "KEEPTTL":
 			o.keepTTL = true
-			life++
 		case "PERSIST":
 			o.persist = true
-			life++
 		case "EX", "PX", "EXAT", "PXAT":
-			if i++; i == len(args) {
+			if i++; i == len(args) || o.unit != "" && o.unit != option {
 				return false
 			}
 			o.unit, o.lifetime = option, args[i]
-			life++
 		default:
 			return false
 		}
 	}
-	if getex {
-		return life <= 1 && !o.nx && !o.xx && !o.get && !o.keepTTL
+	switch {
+	case o.nx && o.xx, o.unit != "" && (o.keepTTL || o.persist):
+		return false
+	case getex:
+		return !o.nx && !o.xx && !o.get && !o.keepTTL
 	}
-	return life <= 1 && !(o.nx && o.xx) && !o.persist
+	return !o.persist
 }
 
 // deadline of a lifetime in a unit, as an absolute time. It answers errors.

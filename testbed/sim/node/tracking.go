@@ -58,7 +58,7 @@ func (n *Node) invalidate(key string) {
 	readers := n.tracking.readers[key]
 	delete(n.tracking.readers, key)
 	for _, s := range readers {
-		if s.resp3 && !(s.track.noloop && s == n.current) {
+		if s.track.on && !s.track.bcast && s.resp3 && !(s.track.noloop && s == n.current) {
 			n.sendInvalidation(s, []string{key})
 		}
 	}
@@ -115,16 +115,17 @@ func (n *Node) broadcast() {
 	}
 }
 
-// untrack ends a session's tracking.
+// untrack ends a session's tracking. What it has read stays on the list: as in
+// Redis, it hears of that when it tracks again.
 func (n *Node) untrack(s *Session) {
-	if !s.track.on {
-		return
-	}
 	s.track = trackingMode{}
-	isIt := func(o *Session) bool { return o == s }
-	n.tracking.bcast = slices.DeleteFunc(n.tracking.bcast, isIt)
+	n.tracking.bcast = slices.DeleteFunc(n.tracking.bcast, func(o *Session) bool { return o == s })
+}
+
+// forgetReader takes a session off the lists of those who read.
+func (n *Node) forgetReader(s *Session) {
 	for key, readers := range n.tracking.readers {
-		if readers = slices.DeleteFunc(readers, isIt); len(readers) == 0 {
+		if readers = slices.DeleteFunc(readers, func(o *Session) bool { return o == s }); len(readers) == 0 {
 			delete(n.tracking.readers, key)
 		} else {
 			n.tracking.readers[key] = readers

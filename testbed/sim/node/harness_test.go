@@ -1,0 +1,68 @@
+package node
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// start is when the tests' nodes begin: a bubble's first instant.
+var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func newNode(tb testing.TB) *Node {
+	tb.Helper()
+	n, err := New()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return n
+}
+
+// at is so many milliseconds after start.
+func at(ms float64) time.Time { return start.Add(time.Duration(ms * float64(time.Millisecond))) }
+
+// do runs a command written as words, where underscores stand for spaces, and
+// returns the reply with its line ends as spaces.
+func do(s *Session, ms float64, command string) string {
+	reply, _ := pushed(s, ms, command)
+	return reply
+}
+
+func pushed(s *Session, ms float64, command string) (reply string, pushes []Push) {
+	args := strings.Fields(command)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "_", " ")
+	}
+	b, pushes := s.Exec(at(ms), args)
+	return line(b), pushes
+}
+
+func line(message []byte) string {
+	return strings.TrimSpace(strings.ReplaceAll(string(message), "\r\n", " "))
+}
+
+// step of a test: a command at a time, and its reply.
+type step struct {
+	ms      float64
+	command string
+	want    string
+}
+
+func play(t *testing.T, s *Session, steps []step) {
+	t.Helper()
+	for _, st := range steps {
+		if got := do(s, st.ms, st.command); got != st.want {
+			t.Errorf("at %v ms %q: got %q, want %q", st.ms, st.command, got, st.want)
+		}
+	}
+}
+
+func names(states []history.KeyState) string {
+	var all []string
+	for _, k := range states {
+		all = append(all, k.Key)
+	}
+	return strings.Join(all, " ")
+}
