@@ -44,9 +44,9 @@ func startProcess(ctx context.Context, argv []string) (*process, error) {
 		return nil, err
 	}
 	w := &process{cmd: exec.Command(argv[0], argv[1:]...), stderr: head{limit: stderrLimit}}
-	// One thread each: there is one process per core. Short-lived garbage is
-	// collected rarely: trials are small, and memory is plenty.
-	w.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=400", "GOTRACEBACK=all")
+	// One thread each: there is one process per core. What a trial leaves is
+	// garbage, and little lives on: collected rarely, a trial takes half the time.
+	w.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=1000", "GOTRACEBACK=all")
 	w.cmd.Stderr = &w.stderr
 	w.cmd.WaitDelay = time.Second // what the code under test started may hold our pipes open
 	in, err := w.cmd.StdinPipe()
