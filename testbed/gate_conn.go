@@ -209,9 +209,6 @@ func (c *Conn) send(m Message, args []history.Bytes) error {
 	g, who := c.gate, waiter{c.client, c, writing}
 	g.mu.Lock()
 	defer g.unlock()
-	// What its client does beside it at this instant, beginning a step or sending
-	// another command, is done when the command is counted.
-	g.asleep(who)
 	if err := c.mayWrite(); err != nil {
 		return err
 	}

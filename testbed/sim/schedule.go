@@ -49,9 +49,13 @@ func (a *agenda) Pop() any {
 // for whole ticks by somebody whom another way woke.
 const tick = time.Microsecond
 
+// apart is how far the ways' places within a tick are from each other. What
+// clients do beside the network, a stagger of theirs, falls in between.
+const apart = 8
+
 // align moves an instant to the next one that belongs to the way of that number.
 func align(at time.Duration, way int) time.Duration {
-	slot := time.Duration(way % int(tick-1))
+	slot := time.Duration(way) * apart % tick
 	over := (at - slot) % tick
 	if over < 0 {
 		over += tick

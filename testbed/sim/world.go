@@ -35,6 +35,7 @@ type world struct {
 	streams  []*stream
 	primary  *server // of a replicated topology
 	clients  []*client
+	turns    turns
 }
 
 var (
@@ -61,7 +62,7 @@ func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(
 	scheduler.Go(w.run)
 	err := w.warmUp()
 	if err == nil {
-		time.Sleep(align(now()+tick, bodyWay) - now())
+		time.Sleep((now() + tick).Truncate(tick) + bodyPlace - now())
 		err = body(w.ctx, w)
 	}
 	w.tearDown()
@@ -79,9 +80,9 @@ func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(
 // all is over: the bubble's clock stands still once its main function returns.
 const aftermath = 10 * time.Second
 
-// bodyWay is the place within a tick at which the body starts, and with it the
+// bodyPlace is the place within a tick at which the body starts, and with it the
 // timers of the nemesis: no way has it.
-const bodyWay = int(tick) - 2
+const bodyPlace = apart / 2
 
 // build makes the nodes and the clients with their links.
 func (w *world) build(nodes []*node.Node) {
@@ -92,6 +93,8 @@ func (w *world) build(nodes []*node.Node) {
 			world: w, name: fmt.Sprintf("n%d", i), index: i, node: n, disk: disk{durability: w.setup.Durability},
 		})
 	}
+	w.ways++
+	w.turns.way = w.ways
 	if w.setup.Topology == testbed.Replicated {
 		w.primary = w.servers[0]
 	}
@@ -120,7 +123,8 @@ func (w *world) stagger(client int, node string, conn int) time.Duration {
 	}
 	places := len(w.servers) + 1
 	place := client%clientsInTurn*places + at
-	return time.Duration(1+place+conn*places*min(len(w.clients), clientsInTurn)) * tick
+	turns := 1 + place + conn*places*min(len(w.clients), clientsInTurn)
+	return time.Duration(turns)*tick + 1 // beside the packets of the way that woke them
 }
 
 // clientsInTurn is how many clients have turns of their own. More are seldom
@@ -166,6 +170,7 @@ func (w *world) tearDown() {
 	}
 	w.mu.Lock()
 	w.schedule.close()
+	w.dismiss()
 	for _, c := range w.clients {
 		for _, l := range c.links {
 			for _, conn := range l.conns {
@@ -245,7 +250,9 @@ func (w *world) newClient(id int) *client {
 		}
 		o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }
 		c.locks.Addrs = append(c.locks.Addrs, o.Addr)
-		c.locks.Nodes = append(c.locks.Nodes, redis.NewClient(o))
+		r := redis.NewClient(o)
+		r.AddHook(turnstile{world: w, client: id, node: i})
+		c.locks.Nodes = append(c.locks.Nodes, r)
 	}
 	return c
 }

@@ -1,0 +1,111 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// turnstile is in front of a client's connections to one node: it lets commands
+// that are sent at one instant by several goroutines go on one by one, in an
+// order that does not depend on the Go scheduler. Otherwise they would race for
+// the connections of the pool. Equal commands of one client to one node may
+// change places: nobody can tell.
+type turnstile struct {
+	world        *world
+	client, node int
+}
+
+// turn is a goroutine that waits at a turnstile.
+type turn struct {
+	turnstile
+	commands []redis.Cmder
+	next     chan struct{} // closed when it may go on
+}
+
+// turns are those of all clients.
+type turns struct {
+	waiting []*turn
+	way     int
+}
+
+var _ redis.Hook = turnstile{}
+
+// DialHook implements redis.Hook.
+func (turnstile) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook implements redis.Hook.
+func (t turnstile) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		t.pass(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+// ProcessPipelineHook implements redis.Hook.
+func (t turnstile) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		t.pass(cmds...)
+		return next(ctx, cmds)
+	}
+}
+
+// pass returns when it is the caller's turn.
+func (t turnstile) pass(cmds ...redis.Cmder) {
+	w := t.world
+	w.mu.Lock()
+	if w.schedule.closed {
+		w.mu.Unlock()
+		return
+	}
+	mine := &turn{turnstile: t, commands: cmds, next: make(chan struct{})}
+	w.turns.waiting = append(w.turns.waiting, mine)
+	if len(w.turns.waiting) == 1 {
+		w.callNext()
+	}
+	w.mu.Unlock()
+	<-mine.next
+}
+
+// callNext lets the next of those that wait go on, soon. The world's lock is
+// held.
+func (w *world) callNext() {
+	w.schedule.add(&event{at: align(now()+tick, w.turns.way), way: w.turns.way, do: func() {
+		all := w.turns.waiting
+		first := 0
+		for i := range all[1:] {
+			if all[i+1].compare(all[first]) < 0 {
+				first = i + 1
+			}
+		}
+		close(all[first].next)
+		w.turns.waiting = slices.Delete(all, first, first+1)
+		if len(w.turns.waiting) > 0 {
+			w.callNext()
+		}
+	}})
+}
+
+// compare orders turns by who sends what to whom.
+func (t *turn) compare(o *turn) int {
+	return cmp.Or(cmp.Compare(t.client, o.client), cmp.Compare(t.node, o.node), cmp.Compare(t.text(), o.text()))
+}
+
+func (t *turn) text() string {
+	text := ""
+	for _, c := range t.commands {
+		text += fmt.Sprintln(c.Args()...)
+	}
+	return text
+}
+
+// dismiss lets everybody go on: the trial is over.
+func (w *world) dismiss() {
+	for _, t := range w.turns.waiting {
+		close(t.next)
+	}
+	w.turns.waiting = nil
+}
