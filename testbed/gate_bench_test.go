@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -193,7 +195,8 @@ var benchWays = map[string]func(*testing.B) func(context.Context) (net.Conn, err
 // What a command costs a client that only writes and reads bytes; "bare" is the
 // price of the connection below the gate.
 func BenchmarkGate(b *testing.B) {
-	for name, way := range benchWays {
+	for _, name := range slices.Sorted(maps.Keys(benchWays)) {
+		way := benchWays[name]
 		b.Run(name, func(b *testing.B) {
 			conn, err := way(b)(b.Context())
 			if err != nil {
@@ -217,7 +220,8 @@ func BenchmarkGate(b *testing.B) {
 
 // What a command costs through go-redis.
 func BenchmarkGateGoRedis(b *testing.B) {
-	for name, way := range benchWays {
+	for _, name := range slices.Sorted(maps.Keys(benchWays)) {
+		way := benchWays[name]
 		b.Run(name, func(b *testing.B) {
 			dial := way(b)
 			client := redis.NewClient(benchOptions(dial))
