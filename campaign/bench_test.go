@@ -54,7 +54,6 @@ func BenchmarkTrial(b *testing.B) {
 	}
 }
 
-
 // BenchmarkWorker runs violated trials in a worker process, and tells what that
 // costs this one.
 func BenchmarkWorker(b *testing.B) {

@@ -64,7 +64,6 @@ func (w *inProcess) run(ctx context.Context, t task, log func(history.Command)) 
 	}
 	defer enter.exit()
 	defer enter.leave()
-	t.Stream = t.Stream || realTime(w.bed)
 	return execute(ctx, enter, t, &w.judging, log)
 }
 
@@ -75,6 +74,7 @@ func (w *inProcess) close() error { return nil }
 // to see in it, or if it was asked for.
 func execute(ctx context.Context, tb testbed.Testbed, t task, judging sync.Locker, log func(history.Command)) (done, error) {
 	started := time.Now()
+	t.Stream = t.Stream || realTime(tb) // what took so long must survive a kill
 	recipe, _ := locks.ByID(t.Spec.Lock)
 	d := done{Trial: Trial{Spec: t.Spec, Probe: t.Probe}}
 	rec := newTape(t.Folder, storedSpec{Spec: t.Spec, Claims: t.Spec.claims(recipe)})

@@ -31,6 +31,10 @@ func doubt(verdicts []checker.Verdict, missing string) {
 func (r Record) missing() string {
 	ops, cmds := r.Evidence.Ops, r.Evidence.Commands
 	last := ended(ops)
+	// A trial that the code under test ended has no end but this.
+	broke := slices.ContainsFunc(ops, func(op history.Op) bool {
+		return event(op, history.FPanic) || event(op, history.FDeadlock) || event(op, history.FRunaway)
+	})
 	switch {
 	case !slices.ContainsFunc(ops, granted):
 		return "nothing was acquired"
@@ -40,7 +44,7 @@ func (r Record) missing() string {
 		return fmt.Sprintf("the commands end at %v: the last line is cut short", lastSent(cmds))
 	case r.Differs != nil:
 		return r.Differs.Error()
-	case r.Spec == nil:
+	case r.Spec == nil, broke:
 		return ""
 	case !slices.ContainsFunc(ops, func(op history.Op) bool { return event(op, history.FHealed) }):
 		return fmt.Sprintf("the history ends at %v, before everything was healed", last)

@@ -18,6 +18,7 @@ const (
 	healed     = `{"index":4,"time":5000000,"process":"nemesis","client":-1,"type":"info","f":"healed"}` + "\n"
 	postMortem = `{"index":5,"time":6000000,"process":"nemesis","client":-1,"type":"info","f":"keys","node":"n0"}` + "\n"
 	wholeTrial = acquired + released + healed + postMortem
+	boom       = `{"index":2,"time":3000000,"process":"nemesis","client":-1,"type":"info","f":"panic","error":"boom"}` + "\n"
 	taken      = `{"index":0,"client":0,"node":"n0","op":0,"args":["SET","a","1"],"sent":2,"served":2,"reply":"OK"}` + "\n"
 	promised   = `{"lock":"x","claims":{"lock":"x","quorum":1,"ttl":1000000000,"keyTTL":1000000000}}`
 )
@@ -32,6 +33,7 @@ func TestWhatIsNotWholeIsNotSaidToHold(t *testing.T) {
 		{"commands cut in a line", wholeTrial, taken + `{"ind`, "the commands end at 0s: the last line is cut short"},
 		{"history cut before it healed", acquired + released, taken, "the history ends at 4ms, before everything was healed"},
 		{"history cut before the post-mortem", acquired + released + healed, taken, "without a post-mortem"},
+		{"ended by the code under test", acquired + boom, taken, ""},
 		{"no commands", wholeTrial, "", "there are no commands"},
 		{"commands cut between lines", wholeTrial, strings.ReplaceAll(taken, `"client":0`, `"client":1`), "the commands end at 0s: there is none for what client 0 acquired"},
 	}
