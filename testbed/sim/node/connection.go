@@ -77,7 +77,7 @@ func (n *Node) cmdHello(s *Session, args []string) {
 			}
 			i++
 		default:
-			n.fail("ERR Syntax error in HELLO option '" + args[i] + "'")
+			n.fail("ERR Syntax error in HELLO option '" + cut(args[i], len(args[i])) + "'")
 			return
 		}
 	}
@@ -131,7 +131,7 @@ func clientCommands() []command {
 		{name: "getname", arity: 2, run: (*Node).clientGetname},
 		{name: "setname", arity: 3, run: (*Node).clientSetname},
 		{name: "setinfo", arity: 4, run: replyOK}, // since Redis 7.2: clients send it and want no trouble
-		{name: "no-evict", arity: 3, run: replyOK},
+		{name: "no-evict", arity: 3, run: (*Node).clientNoEvict},
 		{name: "tracking", arity: -3, run: (*Node).clientTracking},
 		{name: "caching", arity: 3, run: (*Node).clientCaching},
 		{name: "getredir", arity: 2, run: (*Node).clientGetredir},
@@ -150,6 +150,15 @@ func clientCommands() []command {
 		subs[i].traits |= noScript
 	}
 	return subs
+}
+
+// clientNoEvict has nothing to do: the node evicts no clients.
+func (n *Node) clientNoEvict(_ *Session, args []string) {
+	if !strings.EqualFold(args[2], "ON") && !strings.EqualFold(args[2], "OFF") {
+		n.fail(syntax)
+		return
+	}
+	n.ok()
 }
 
 func replyOK(n *Node, _ *Session, _ []string) { n.ok() }

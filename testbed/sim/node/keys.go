@@ -49,7 +49,7 @@ func (o *expireOptions) parse(args []string) (refusal string) {
 		case "LT":
 			o.lt = true
 		default:
-			return "ERR Unsupported option " + arg
+			return "ERR Unsupported option " + cut(arg, len(arg))
 		}
 	}
 	switch {

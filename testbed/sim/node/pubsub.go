@@ -146,7 +146,7 @@ func pubsubCommands() []command {
 
 func (n *Node) pubsubChannels(_ *Session, args []string) {
 	if len(args) > 3 {
-		n.fail("ERR unknown subcommand or wrong number of arguments for '" + args[1] + "'. Try PUBSUB HELP.")
+		n.fail("ERR unknown subcommand or wrong number of arguments for '" + cut(args[1], 128) + "'. Try PUBSUB HELP.")
 		return
 	}
 	var found []string

@@ -20,12 +20,11 @@ func (n *Node) run(s *Session, c *command, args []string) {
 // runTyped has miniredis run a command, and accounts for what it changed.
 func (n *Node) runTyped(c *command, args []string) {
 	mark := len(n.out)
-	if refusal := tooLarge(c, args); refusal != "" {
-		n.fail(refusal)
+	if !n.checked(c, args) {
 		return
 	}
 	n.drew = n.drew || c.is(random)
-	n.dispatch(args)
+	n.dispatch(spelled(c, args))
 	if c.is(unordered) {
 		sortBulks(n.out[mark:])
 	}
@@ -44,28 +43,6 @@ func (n *Node) runTyped(c *command, args []string) {
 		}
 		n.touch(key)
 	}
-}
-
-// maxSize bounds strings and the numbers of elements that one argument can ask for.
-const maxSize = 64 << 20
-
-// tooLarge refuses what would take all the memory before it could fail.
-func tooLarge(c *command, args []string) (refusal string) {
-	switch {
-	case c.name == "setbit":
-		if offset, ok := parseInt(args[2]); !ok || offset < 0 || offset/8 >= maxSize {
-			return "ERR bit offset is not an integer or out of range"
-		}
-	case c.name == "setrange":
-		if offset, ok := parseInt(args[2]); ok && offset > maxSize {
-			return "ERR string exceeds maximum allowed size (proto-max-bulk-len)"
-		}
-	case c.is(random) && len(args) > 2:
-		if count, ok := parseInt(args[2]); ok && (count < -maxSize/64 || count > maxSize/64) {
-			return "ERR value is out of range"
-		}
-	}
-	return ""
 }
 
 // nothingChanged tells by its reply that a writing command wrote nothing.

@@ -76,6 +76,10 @@ func (s *Session) command(args []string) {
 	n.resp3 = s.resp3
 	c, container := lookup(args)
 	if refusal := s.refusal(c, container, args); refusal != "" {
+		if c != nil && c.name == "exec" {
+			s.endMulti()
+			refusal = execAborted + strings.TrimPrefix(refusal, "ERR ")
+		}
 		s.aborted = s.aborted || s.inMulti
 		n.fail(refusal)
 		return
@@ -123,7 +127,12 @@ func unknown(args []string) string {
 	return b.String()
 }
 
-func cut(s string, n int) string { return s[:min(len(s), n)] }
+// cut shortens a client's text as C does that prints it into an error: to n bytes,
+// or up to a zero byte.
+func cut(s string, n int) string {
+	s, _, _ = strings.Cut(s, "\x00")
+	return s[:min(len(s), n)]
+}
 
 func wrongNumber(name string) string {
 	return "ERR wrong number of arguments for '" + name + "' command"

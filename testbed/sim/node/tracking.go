@@ -230,7 +230,7 @@ func overlap(prefix string, others []string) (other string, found bool) {
 
 func (n *Node) clientCaching(s *Session, args []string) {
 	switch answer := strings.ToLower(args[2]); {
-	case !s.track.optin && !s.track.optout:
+	case !s.track.on:
 		n.fail("ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled")
 	case answer == "yes" && !s.track.optin:
 		n.fail("ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.")

@@ -20,6 +20,8 @@ func (n *Node) cmdDiscard(s *Session, _ []string) {
 	n.ok()
 }
 
+const execAborted = "EXECABORT Transaction discarded because of: "
+
 func (n *Node) cmdExec(s *Session, _ []string) {
 	switch {
 	case !s.inMulti:
@@ -32,7 +34,7 @@ func (n *Node) cmdExec(s *Session, _ []string) {
 		n.nullArray()
 	case n.readOnly && s.queuedWrite():
 		s.endMulti()
-		n.fail("EXECABORT Transaction discarded because of: " + readOnlyError)
+		n.fail(execAborted + readOnlyError)
 	default:
 		queue := s.queue
 		s.unwatch() // what the transaction does itself concerns nobody's watch here

@@ -1,0 +1,123 @@
+package node
+
+import "slices"
+
+// Commands that miniredis runs, after checks that it makes in another order than
+// Redis or less strictly.
+
+// integers lists which arguments of commands are integers that Redis checks before
+// it looks at the key.
+var integers = map[string][]int{
+	"getrange": {2, 3}, "lrange": {2, 3}, "lrem": {2}, "ltrim": {2, 3}, "setrange": {2}, "zremrangebyrank": {2, 3},
+}
+
+// checked says why a command must not reach miniredis, and answers so.
+func (n *Node) checked(c *command, args []string) (ok bool) {
+	for _, i := range integers[c.name] {
+		if _, isInt := parseInt(args[i]); !isInt {
+			n.fail(notInteger)
+			return false
+		}
+	}
+	switch c.name {
+	case "lindex", "lset":
+		return n.checkedElement(c, args)
+	case "lpop", "rpop", "spop":
+		if len(args) > 2 {
+			return n.checkedCount(c, args)
+		}
+	case "setbit", "getbit":
+		if offset, isInt := parseInt(args[2]); !isInt || offset < 0 || offset/8 >= maxSize {
+			n.fail("ERR bit offset is not an integer or out of range")
+			return false
+		}
+	case "setrange":
+		return n.checkedOffset(args[2])
+	case "srandmember", "hrandfield", "zrandmember":
+		if len(args) > 2 {
+			return n.checkedSample(args[2])
+		}
+	}
+	return true
+}
+
+// maxSize bounds strings and the numbers of elements that one argument can ask
+// for: nothing shall take all the memory before it can fail.
+const maxSize = 64 << 20
+
+// checkedElement checks the index of an element in a list, after the list.
+func (n *Node) checkedElement(c *command, args []string) bool {
+	switch n.db.Type(args[1]) {
+	case "":
+		if c.name == "lset" {
+			n.fail(noSuchKey)
+		} else {
+			n.null()
+		}
+		return false
+	case "list":
+	default:
+		n.fail(wrongType)
+		return false
+	}
+	_, isInt := parseInt(args[2])
+	if !isInt {
+		n.fail(notInteger)
+	}
+	return isInt
+}
+
+func (n *Node) checkedCount(c *command, args []string) bool {
+	v, isInt := parseInt(args[2])
+	switch {
+	case len(args) > 3 && c.name == "spop":
+		n.fail(syntax)
+	case len(args) > 3:
+		n.fail(wrongNumber(c.name))
+	case !isInt || v < 0:
+		n.fail("ERR value is out of range, must be positive")
+	default:
+		return true
+	}
+	return false
+}
+
+func (n *Node) checkedOffset(offset string) bool {
+	switch v, _ := parseInt(offset); {
+	case v < 0:
+		n.fail("ERR offset is out of range")
+	case v > maxSize:
+		n.fail("ERR string exceeds maximum allowed size (proto-max-bulk-len)")
+	default:
+		return true
+	}
+	return false
+}
+
+func (n *Node) checkedSample(count string) bool {
+	switch v, isInt := parseInt(count); {
+	case !isInt:
+		n.fail(notInteger)
+	case v < -maxSize/64 || v > maxSize/64:
+		n.fail("ERR value is out of range")
+	default:
+		return true
+	}
+	return false
+}
+
+// spelled writes out scores that C's strtod reads from nothing.
+func spelled(c *command, args []string) []string {
+	switch c.name {
+	case "zcount", "zrangebyscore", "zrevrangebyscore", "zremrangebyscore":
+	default:
+		return args
+	}
+	for i := 2; i <= 3; i++ {
+		if args[i] == "" || args[i] == "(" {
+			args = slices.Clone(args)
+			args[i] += "0"
+		}
+	}
+	return args
+}
