@@ -290,6 +290,9 @@ func (w *wire) deletedBy(first *life, end *ending) reason {
 		return because(LateCommand, cmds, "c%d's own %s, sent at %s for an earlier lease, arrived at %s and removed %s of the new one",
 			c.Client, name, seconds(c.Sent), at, first.key)
 	case c.Client == first.client:
+		if r, ok := w.entryGone(first, end); ok {
+			return r
+		}
 		return because(Race, cmds, "c%d's own %s at %s removed %s while it still counted on it", c.Client, name, at, first.key)
 	case isAcquire && !w.openAt(c.Op, end.at.lo):
 		return because(LateCommand, cmds, "c%d's %s, sent at %s in an attempt that was over, arrived at %s and removed %s of c%d",
@@ -302,6 +305,31 @@ func (w *wire) deletedBy(first *life, end *ending) reason {
 	}
 	return because(ForeignDelete, cmds, "c%d's %s at %s removed %s, which was c%d's since %s",
 		c.Client, name, at, first.key, first.client, seconds(first.at.lo))
+}
+
+// entryGone tells of a lock that counts its owner's entries, and was given back
+// before the last was left because an earlier entry had gone.
+func (w *wire) entryGone(first *life, end *ending) (reason, bool) {
+	h := w.hold(first)
+	if h == nil || len(h.Again) == 0 {
+		return reason{}, false
+	}
+	for _, ok := range append([]int{h.Acquire}, h.Again...) {
+		for _, l := range w.byOp[w.invocation[ok]] {
+			switch {
+			case l.key != first.key || l.node != first.node:
+			case l.copied:
+				return because(ServerLostKey, []int{l.cmd, end.cmd}, "%s had lost c%d's entry of %s, so that c%d's %s at %s left it for the last time",
+					l.node, l.client, seconds(l.at.lo), l.client, w.name(end.cmd), seconds(end.at.lo)), true
+			case l.op == first.op || l.end == nil || l.end.seq >= end.seq || !l.end.sure:
+			case l.end.how == lost:
+				return w.lostBy(l, l.end), true
+			case l.end.how == expired:
+				return w.expiredUnder(l, nil), true
+			}
+		}
+	}
+	return reason{}, false
 }
 
 // lostWords tell how a node, the first word, came not to have a key, the second.

@@ -25,7 +25,7 @@ func (w *wire) excess(l *life, m meet, client int) excess {
 	}
 	claimed, over := w.outlived(t, now)
 	switch {
-	case t.moved > 0 && now > t.fair.hi:
+	case t.most > 0 && now > t.fair.hi:
 		return w.prolongedByClock(l, t)
 	case !over:
 	case !t.ttl:
@@ -45,7 +45,7 @@ func (w *wire) standingExcess(l *life, op history.Op, k history.KeyState) excess
 		t := l.termAt(op.Time)
 		_, outlived := w.outlived(t, op.Time)
 		over = over || outlived
-		if t.moved > 0 && (over || op.Time > t.fair.hi) {
+		if t.most > 0 && (over || op.Time > t.fair.hi) {
 			return w.prolongedByClock(l, t)
 		}
 	}
@@ -84,16 +84,14 @@ func (l *life) termAt(at time.Duration) *term {
 
 // staleTime judges a claim in a lock that clients' clocks decide: what keeps
 // others out is the time in the key, by the owner's clock, compared with theirs.
+// Where no clock was wrong, whoever met it late may have lost a race for it.
 func (w *wire) staleTime(l *life, now time.Duration, client int) excess {
 	claimed := max(w.claimedLife(), w.Claims.TTL)
 	late := now - l.at.hi - claimed - claimed/10
-	if late <= 0 {
-		return excess{}
-	}
-	if ahead, _, ok := w.clockAhead(l, []int{client}, now); ok && late <= ahead {
+	if ahead, _, ok := w.clockAhead(l, []int{client}, now); ok && 0 < late && late <= ahead {
 		return excess{ClientClock, fmt.Sprintf("the time in it was of c%d's wall clock, which was %v ahead of c%d's", l.client, ahead, client)}
 	}
-	return excess{Unclassified, fmt.Sprintf("that is longer than the %v which the recipe claims", claimed)}
+	return excess{}
 }
 
 // clockAhead says by how much at most the wall clock of the claim's owner, when

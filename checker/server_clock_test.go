@@ -144,6 +144,14 @@ func TestANodesClockThatJumpsBackProlongsLeases(t *testing.T) {
 			s.take(3100, 1, "OK", setPX("t1")...)
 			s.give(3150, 1, "1", s.cad("t1")...)
 		}, []string{"liveness: orphaned-key", "liveness: server-clock"}},
+		{"a clock that is set right in the end", "set-nx-px", func(s *story) {
+			abandoned(s)
+			s.nodeClock(50, "n0", -2000)
+			s.queue(1100, 1900, 1, "nil", setPX("t1")...)
+			s.nodeClock(2000, "n0", 0)
+			s.take(2100, 1, "OK", setPX("t1")...)
+			s.give(2150, 1, "1", s.cad("t1")...)
+		}, []string{"liveness: server-clock"}},
 		{"a key that was set while the clock was ahead", "set-nx-px", func(s *story) {
 			s.nodeClock(5, "n0", 60_000)
 			abandoned(s)
@@ -268,12 +276,12 @@ func TestLivenessBlamesTheClocksOfThoseConcerned(t *testing.T) {
 			skew(s, 1, 2, 300_000)
 			blocked(s, 3010, 3000)
 			takenOver(s, 3100, 3010)
-		}, []string{"liveness: unclassified"}},
+		}, []string{"liveness: orphaned-key"}},
 		{"a time that nobody reads is no key for ever", "setnx-takeover-del", func(s *story) {
 			skew(s, 1, 2, 300_000)
 			blocked(s, 301_010, 5000)
 			s.keys(5100, key("lock", -1))
-		}, []string{"liveness: unclassified"}},
+		}, []string{"liveness: orphaned-key"}},
 	})
 }
 

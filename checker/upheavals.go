@@ -240,7 +240,7 @@ func (w *wire) shift(k *keyState, by, at time.Duration) {
 	k.expiry, k.moved, k.jumped = later, bounded(k.moved-by), at
 	for _, l := range k.all() {
 		last := &l.terms[len(l.terms)-1]
-		last.expiry, last.moved = k.due(), k.moved
+		last.expiry, last.moved, last.most = k.due(), k.moved, max(last.most, k.moved)
 	}
 }
 

@@ -271,6 +271,38 @@ func TestCausesOfSplitBrains(t *testing.T) {
 			s.take(1100, 1, "OK", setPX("t1")...)
 			s.give(1200, 1, "1", s.cad("t1")...)
 		}, []string{"liveness: orphaned-key"}},
+		{"an entry that the new primary had not heard of", "reentrant-hash", func(s *story) {
+			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
+			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }
+			s.take(10, 0, "1", enter("owner-zero")...)
+			s.promote(20, "n1")
+			s.take(30, 0, "1", enter("owner-zero")...)
+			s.give(40, 0, "1", leave("owner-zero")...)
+			s.take(50, 1, "1", enter("owner-one")...)
+			s.give(60, 1, "1", leave("owner-one")...)
+			s.give(70, 0, "nil", leave("owner-zero")...)
+		}, []string{"exclusion: server-lost-key"}},
+		{"an entry that was evicted before the next", "reentrant-hash", func(s *story) {
+			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
+			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }
+			s.take(10, 0, "1", enter("owner-zero")...)
+			s.evict(20, "")
+			s.take(30, 0, "1", enter("owner-zero")...)
+			s.give(40, 0, "1", leave("owner-zero")...)
+			s.take(50, 1, "1", enter("owner-one")...)
+			s.give(60, 1, "1", leave("owner-one")...)
+			s.give(70, 0, "nil", leave("owner-zero")...)
+		}, []string{"exclusion: server-lost-key"}},
+		{"an entry that had expired before the next", "reentrant-hash", func(s *story) {
+			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
+			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }
+			s.take(10, 0, "1", enter("owner-zero")...)
+			s.take(1100, 0, "1", enter("owner-zero")...)
+			s.give(1140, 0, "1", leave("owner-zero")...)
+			s.take(1150, 1, "1", enter("owner-one")...)
+			s.give(1160, 1, "1", leave("owner-one")...)
+			s.give(1170, 0, "nil", leave("owner-zero")...)
+		}, []string{"exclusion: lease-outlived"}},
 		{"whoever enters again on one of two primaries asks only that one", "reentrant-hash", func(s *story) {
 			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
 			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }

@@ -52,8 +52,8 @@ type term struct {
 	// expiry is when it ends, fair when it would if no clock jumped.
 	expiry, fair when
 	// moved is by how much later it ends since its node's clock jumped; earlier,
-	// if negative.
-	moved time.Duration
+	// if negative. most is the latest that it ever was, for a clock is set right again.
+	moved, most time.Duration
 }
 
 // howEnded is how a claim ended.
