@@ -66,7 +66,10 @@ func left(t task, broken *testbed.Breakdown) (history.Evidence, error) {
 
 // breakdown is what the code under test did, or else why the harness failed.
 func (d *death) breakdown() (*testbed.Breakdown, error) {
-	if d.killed {
+	switch d.killed {
+	case standstill: // which real time would not have done
+		return nil, errors.New(d.words() + waiting(d.stderr))
+	case tooLong:
 		return &testbed.Breakdown{Kind: history.FRunaway, Detail: d.words()}, nil
 	}
 	text, at := panicked(d.stderr)
@@ -83,7 +86,23 @@ func (d *death) breakdown() (*testbed.Breakdown, error) {
 	return nil, errors.New(d.words())
 }
 
+// waiting names who waits for a lock in a bubble, from a dump of goroutines.
+func waiting(stderr string) string {
+	m := locked.FindStringSubmatch(stderr)
+	if m == nil {
+		return ""
+	}
+	for _, c := range call.FindAllStringSubmatch(m[1], -1) {
+		if name := c[1]; !strings.HasPrefix(name, "runtime.") && !strings.HasPrefix(name, "sync.") && !strings.HasPrefix(name, "internal/") {
+			return " (in " + name + ")"
+		}
+	}
+	return ""
+}
+
 var (
+	// locked is a goroutine that waits for a mutex, in a dump.
+	locked = regexp.MustCompile(`(?ms)^goroutine \d+ [^\n]*\[sync\.[^\n(]*, [^\n]*synctest bubble[^\n]*\n(.*?)(?:\n\n|\z)`)
 	// complaint is the Go runtime's last word, up to the first goroutine.
 	complaint = regexp.MustCompile(`(?ms)^((?:panic|fatal error): .*?)\n(?:\[signal[^\n]*\n)?\n?^(goroutine \d+ [^\n]*\[[^\n]*\n.*?)(?:\n\n|\z)`)
 	// call is a function and its place, in a stack.

@@ -19,11 +19,19 @@ import (
 // errDied says that a worker is no longer there.
 var errDied = errors.New("worker died")
 
+// Why a worker is killed.
+const (
+	tooLong    = "the trial did not come to an end"
+	standstill = "the trial's clock stands still: somebody waits, not for time but for a lock whose owner waits for time"
+)
+
 const (
 	// dumping is how long a process may take to show its goroutines and end.
 	dumping = 3 * time.Second
 	// leaving is how long one may take to end when there is nothing more to do.
 	leaving = 2 * time.Second
+	// idleFor is how long one at work may do nothing.
+	idleFor = 3 * time.Second
 	// stderrLimit is how much of a worker's complaints is kept.
 	stderrLimit = 1 << 20
 )
@@ -34,8 +42,7 @@ type process struct {
 	in     io.WriteCloser
 	out    *bufio.Reader
 	stderr head
-	killed bool // because a trial did not end
-	limit  time.Duration
+	killed string // why we did, "" if we did not
 }
 
 // startProcess starts a worker and waits until it is ready.
@@ -103,28 +110,51 @@ func (w *process) do(ctx context.Context, t task, limit time.Duration, log func(
 	}
 }
 
-// watch kills the process if ctx ends, and if it is not called off within the
-// limit; in that case the process is first asked to show its goroutines.
+// watch kills the process if ctx ends, and if it does not come to an end within
+// the limit, or no longer does anything at all; in these cases the process is
+// first asked to show its goroutines.
 func (w *process) watch(ctx context.Context, limit time.Duration) (off func()) {
 	stop := context.AfterFunc(ctx, func() { w.signal(syscall.SIGKILL) })
-	w.limit = limit
-	over, ended := make(chan struct{}), make(chan struct{})
-	timer := time.AfterFunc(limit, func() {
-		defer close(ended)
-		w.killed = true
+	over, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		if w.killed = w.hangs(limit, over); w.killed == "" {
+			return
+		}
 		w.signal(syscall.SIGQUIT)
 		select {
 		case <-over:
 		case <-time.After(dumping):
 			w.signal(syscall.SIGKILL)
 		}
-	})
+	}()
 	return func() {
 		stop()
 		close(over)
-		if !timer.Stop() {
-			<-ended
+		<-gone
+	}
+}
+
+// hangs says why the process must be killed; "" if it is over before.
+func (w *process) hangs(limit time.Duration, over <-chan struct{}) (why string) {
+	started := time.Now()
+	used, _ := cpuTime(w.cmd.Process.Pid)
+	tick := time.NewTicker(min(limit, idleFor))
+	defer tick.Stop()
+	for {
+		select {
+		case <-over:
+			return ""
+		case <-tick.C:
 		}
+		now, ok := cpuTime(w.cmd.Process.Pid)
+		switch {
+		case time.Since(started) >= limit:
+			return tooLong
+		case ok && now-used < idleFor/100:
+			return standstill
+		}
+		used = now
 	}
 }
 
@@ -140,7 +170,7 @@ func (w *process) end() *death {
 	defer timer.Stop()
 	err := w.cmd.Wait()
 	child.Ended()
-	d := &death{stderr: w.stderr.text.String(), how: "exit status 0", killed: w.killed, limit: w.limit}
+	d := &death{stderr: w.stderr.text.String(), how: "exit status 0", killed: w.killed}
 	if s := w.cmd.ProcessState; s != nil {
 		d.how, d.exited = s.String(), s.Exited()
 	} else if err != nil {

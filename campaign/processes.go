@@ -58,9 +58,7 @@ func (p *processes) run(ctx context.Context, t task, log func(history.Command)) 
 		d.Trial.Outcome, d.Died = Unknown, true
 		return d, nil
 	}
-	if death.killed {
-		death.limit = p.limit
-	}
+	death.limit = p.limit
 	return autopsy(ctx, t, death)
 }
 
@@ -80,7 +78,7 @@ func (p *processes) attempt(ctx context.Context, w **process, t task, limit time
 		*w = nil
 		return d, death, ctx.Err()
 	}
-	if (*w).killed { // at the last moment
+	if (*w).killed != "" { // at the last moment
 		(*w).end()
 		*w = nil
 	}
@@ -108,14 +106,17 @@ type death struct {
 	stderr string
 	how    string // "exit status 2", "signal: killed"
 	exited bool   // by itself, with a status
-	killed bool   // by us, because a trial did not end
+	killed string // why by us, "" if by somebody else
 	limit  time.Duration
 }
 
 // words say it in one line.
 func (d *death) words() string {
-	if d.killed {
-		return fmt.Sprintf("the trial did not end within %v of the machine's time", d.limit)
+	switch d.killed {
+	case tooLong:
+		return fmt.Sprintf("%s within %v of the machine's time", d.killed, d.limit)
+	case standstill:
+		return d.killed
 	}
 	if text, _ := panicked(d.stderr); text != "" {
 		return "the trial's process died: " + text

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -33,6 +34,16 @@ var killers = map[string]func(){
 	"test-kills-hang": func() {
 		for { //nolint:staticcheck // this is what it is for
 		}
+	},
+	"test-kills-clock": func() {
+		var mu sync.Mutex
+		go func() {
+			mu.Lock()
+			time.Sleep(time.Second)
+			mu.Unlock()
+		}()
+		time.Sleep(time.Millisecond)
+		mu.Lock()
 	},
 	"test-kills-talk": func() { fmt.Print(`lockstorm:{"done":`) },
 }
@@ -98,7 +109,7 @@ func TestATrialThatEndsItsWorkerIsAVerdict(t *testing.T) {
 		"test-kills-nil":   {history.FPanic, "panic: runtime error: invalid memory address or nil pointer dereference (in github.com/"},
 		"test-kills-exit":  {history.FPanic, "the code under test ended its process: exit status 3"},
 		"test-kills-crowd": {history.FPanic, "client 1: recipe test-kills-crowd panicked: caught, as"},
-		"test-kills-hang":  {history.FRunaway, "the trial did not end within 3s of the machine's time"},
+		"test-kills-hang":  {history.FRunaway, "the trial did not come to an end within 3s of the machine's time"},
 	}
 	p := fork(t, 1)
 	p.limit = 3 * time.Second
@@ -127,6 +138,14 @@ func TestATrialThatEndsItsWorkerIsAVerdict(t *testing.T) {
 	}
 	if d, err := p.run(t.Context(), killerTask(t, "set-nx-px"), nil); err != nil || d.Trial.Outcome != Holds {
 		t.Errorf("the worker was not replaced: %+v, %v", d.Trial, err)
+	}
+}
+
+func TestATrialWhoseClockStandsStillIsNoVerdict(t *testing.T) {
+	p := fork(t, 1)
+	d, err := p.run(t.Context(), killerTask(t, "test-kills-clock"), nil)
+	if want := standstill + " (in github.com/lockstorm/lockstorm/campaign."; err != nil || !strings.HasPrefix(d.Trial.Err, want) || d.Trial.Outcome != Unknown {
+		t.Errorf("trial is %+v, %v; want %q…", d.Trial, err, want)
 	}
 }
 
