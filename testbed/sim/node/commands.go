@@ -27,7 +27,7 @@ func commandTable() []command {
 		{"decr", 2, write, 1, 1, 1, 0, (*Node).cmdDecr, nil, nil},
 		{"decrby", 3, write, 1, 1, 1, 0, (*Node).cmdDecrby, nil, nil},
 		// strings, by miniredis
-		{"append", 3, write | zeroIsNothing | typed, 1, 1, 1, 0, nil, nil, nil},
+		{"append", 3, write | typed, 1, 1, 1, 0, nil, nil, nil},
 		{"bitcount", -2, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
 		{"bitop", -4, write | overwrites | typed, 2, -1, 1, 0, nil, nil, nil},
 		{"bitpos", -3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},

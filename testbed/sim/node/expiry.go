@@ -94,15 +94,19 @@ func (n *Node) remove(key string) bool {
 	return true
 }
 
-// touch accounts for a change of a key, or its end.
+// touch accounts for a change of a key, or its end, and tells those who cached it.
 func (n *Node) touch(key string) {
+	n.account(key)
+	n.invalidate(key)
+}
+
+func (n *Node) account(key string) {
 	n.writes++
 	delete(n.keys.entries, key)
 	if !n.db.Exists(key) {
 		delete(n.keys.deadlines, key)
 	}
 	n.touchWatched(key)
-	n.invalidate(key)
 }
 
 // live sets a key's end, in Unix milliseconds of the node's clock.

@@ -271,7 +271,8 @@ func (n *Node) cmdFlushall(_ *Session, args []string) {
 	}
 	n.invalidateAll()
 	for _, key := range n.db.Keys() {
-		n.remove(key)
+		n.db.Del(key)
+		n.account(key)
 	}
 	n.writes++
 	n.ok()

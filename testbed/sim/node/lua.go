@@ -212,7 +212,7 @@ func (l *scripting) failure(err error) string {
 			}
 		}
 	}
-	return fmt.Sprintf("%s script: %s, on @user_script:%d.", text, l.running.sha, max(line, 1))
+	return fmt.Sprintf("%s script: %s, on @user_script:%d.", cut(text, len(text)), l.running.sha, max(line, 1))
 }
 
 // trimTraceback takes the first line of an error that gopher-lua has decorated.

@@ -219,11 +219,11 @@ func (n *Node) luaReply(v lua.LValue, resp3 bool, depth int) {
 
 func (n *Node) luaTable(t *lua.LTable, resp3 bool, depth int) {
 	if e, ok := t.RawGetString("err").(lua.LString); ok {
-		n.fail(strings.TrimPrefix(string(e), "-"))
+		n.fail(strings.TrimPrefix(cut(string(e), len(e)), "-"))
 		return
 	}
 	if s, ok := t.RawGetString("ok").(lua.LString); ok {
-		n.status(string(s))
+		n.status(cut(string(s), len(s)))
 		return
 	}
 	if d, ok := t.RawGetString("double").(lua.LNumber); ok {

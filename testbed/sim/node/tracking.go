@@ -152,7 +152,7 @@ func (n *Node) clientTracking(s *Session, args []string) {
 			}
 			mode.prefixes = append(mode.prefixes, args[i])
 		case "REDIRECT":
-			n.fail("ERR the simulated node does not redirect invalidations")
+			n.fail(n.redirection(args[i+1:]))
 			return
 		default:
 			n.fail(syntax)
@@ -173,6 +173,21 @@ func (n *Node) clientTracking(s *Session, args []string) {
 		return
 	}
 	n.ok()
+}
+
+// redirection says why invalidations cannot be redirected.
+func (n *Node) redirection(args []string) (refusal string) {
+	if len(args) == 0 {
+		return syntax
+	}
+	id, ok := parseInt(args[0])
+	switch {
+	case !ok:
+		return notInteger
+	case !slices.ContainsFunc(n.sessions, func(s *Session) bool { return int64(s.id) == id }):
+		return "ERR The client ID you want redirect to does not exist"
+	}
+	return "ERR the simulated node does not redirect invalidations"
 }
 
 func (n *Node) startTracking(s *Session, mode trackingMode) {

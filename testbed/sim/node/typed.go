@@ -1,6 +1,9 @@
 package node
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Commands that miniredis runs, after checks that it makes in another order than
 // Redis or less strictly.
@@ -33,6 +36,8 @@ func (n *Node) checked(c *command, args []string) (ok bool) {
 		}
 	case "setrange":
 		return n.checkedOffset(args[2])
+	case "incrbyfloat", "hincrbyfloat":
+		return n.checkedIncrement(c, args)
 	case "srandmember", "hrandfield", "zrandmember":
 		if len(args) > 2 {
 			return n.checkedSample(args[2])
@@ -88,6 +93,31 @@ func (n *Node) checkedOffset(offset string) bool {
 		n.fail("ERR offset is out of range")
 	case v > maxSize:
 		n.fail("ERR string exceeds maximum allowed size (proto-max-bulk-len)")
+	default:
+		return true
+	}
+	return false
+}
+
+// checkedIncrement refuses an infinite increment, which a string looks at last and
+// a hash first.
+func (n *Node) checkedIncrement(c *command, args []string) bool {
+	by, infinite := args[len(args)-1], "ERR value is NaN or Infinity"
+	if c.name == "incrbyfloat" {
+		infinite = "ERR increment would produce NaN or Infinity"
+		if value, _, ok := n.text(args[1]); !ok {
+			return false
+		} else if _, isFloat := number(value); value != "" && !isFloat {
+			n.fail("ERR value is not a valid float")
+			return false
+		}
+	}
+	v, isFloat := number(by)
+	switch {
+	case !isFloat || math.IsNaN(v):
+		n.fail("ERR value is not a valid float")
+	case math.IsInf(v, 0):
+		n.fail(infinite)
 	default:
 		return true
 	}
