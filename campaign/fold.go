@@ -121,7 +121,7 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 	if info.Deterministic {
 		c.Hash = worst.Hash
 	}
-	c.Replay = replay(info, worst.Spec)
+	c.Replay = replay(info, worst)
 	return c
 }
 
@@ -222,11 +222,14 @@ func worse(a, b string) string {
 	return a
 }
 
-// replay is the command line that runs a trial again: by itself where trials do
-// the same again, else within its cell. Trials are numbered from 0 and keep their
+// hashDigits are enough of a hash to tell histories apart.
+const hashDigits = 16
+
+// replay is the command line that runs a trial again: by itself and with the
+// hash that must come out where trials do the same again, else within its cell. Trials are numbered from 0 and keep their
 // seeds whatever runs beside them.
-func replay(info Info, s Spec) string {
-	c, d := info.Config, DefaultConfig()
+func replay(info Info, t Trial) string {
+	s, c, d := t.Spec, info.Config, DefaultConfig()
 	words := []string{"lockstorm", "run", "--testbed", s.Testbed, "--locks", s.Lock, "--faults", s.Fault, "--workloads", s.Workload}
 	count, k := "--trials", s.Trial+1
 	if info.Deterministic {
@@ -251,6 +254,9 @@ func replay(info Info, s Spec) string {
 	flag(c.Timeout != d.Timeout, "timeout", c.Timeout)
 	if c.Trusting {
 		words = append(words, "--clients-trust")
+	}
+	if info.Deterministic && len(t.Hash) > hashDigits {
+		words = append(words, "--hash", t.Hash[:hashDigits])
 	}
 	return strings.Join(words, " ")
 }
