@@ -32,8 +32,9 @@ func init() {
 			return oneNodeClaims("setnx-expire", ttl, wholeSeconds(ttl))
 		},
 		Flaws: flaws(
-			noExpiry("A crash, a lost connection or a lost reply between SETNX and EXPIRE leaves a key without a life.",
-				"D1, D3: two commands are not one"),
+			under(without(strandingFaults, "split-brain"), "no-expiry", Bug,
+				"A crash, a lost connection or a lost reply between SETNX and EXPIRE leaves a key without a life.",
+				"D1, D3: two commands are not one", "liveness"),
 			bareDelete("D1, D3"),
 			under([]string{"client-pause", "delay", "node-restart"}, "foreign-renewal", Bug,
 				"EXPIRE does not ask whose key it is: if another's late DEL freed the lock just behind SETNX, it times the next holder's key.",
