@@ -11,6 +11,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
+// lastMoment keeps giving up apart from a start at the last instant.
+const lastMoment = 500 * time.Nanosecond
+
 // healing is how long taking one fault back may last, on any clock.
 const healing = 10 * time.Second
 
@@ -110,7 +113,7 @@ func (x *execution) perform(ctx context.Context, a Action) error {
 // if they were not in time.
 func (x *execution) start(ctx context.Context, s *strike) (bool, error) {
 	a := s.action
-	patience, cancel := context.WithTimeout(ctx, a.slot(a.By)-x.env.Now())
+	patience, cancel := context.WithTimeout(ctx, a.slot(a.By)+lastMoment-x.env.Now())
 	defer cancel()
 	if !x.due(patience, a) {
 		return false, nil

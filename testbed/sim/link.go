@@ -162,7 +162,6 @@ type link struct {
 	target   *server
 	names    []string // of all nodes it ever led to
 	up, down *way
-	made     int     // connections to target, ever
 	conns    []*conn // not ended yet, in the order of dialling
 	resets   []*resets
 }
@@ -206,8 +205,7 @@ func (l *link) connect(ctx context.Context, gc *testbed.Conn) (net.Conn, error) 
 		w.mu.Unlock()
 		return nil, net.ErrClosed
 	}
-	l.made++
-	c := &conn{link: l, server: l.target, gc: gc, number: l.made, dialled: make(chan error, 1)}
+	c := &conn{link: l, server: l.target, gc: gc, number: gc.Number(), dialled: make(chan error, 1)}
 	gc.Observe()
 	l.conns = append(l.conns, c)
 	l.up.send(&packet{conn: c, kind: opening}, &c.up)
@@ -229,7 +227,7 @@ func (l *link) retarget(to *server) {
 	if l.target == to {
 		return
 	}
-	l.target, l.made = to, 0
+	l.target = to
 	l.names = append(l.names, to.name)
 	l.world.abort(l.down, l.conns)
 }

@@ -49,14 +49,23 @@ func (a *agenda) Pop() any {
 // for whole ticks by somebody whom another way woke.
 const tick = time.Microsecond
 
-// apart is how far the ways' places within a tick are from each other. What
-// clients do beside the network, a stagger of theirs, falls in between.
-const apart = 8
+// Places within a tick. Ways have the first ones, a little apart from each other:
+// what clients do beside the network, a stagger of theirs, falls in between.
+// Turns have the others.
+const (
+	apart       = 2
+	placesOfWay = 100
+	turnPlaces  = tick - placesOfWay
+)
 
 // align moves an instant to the next one that belongs to the way of that number.
 func align(at time.Duration, way int) time.Duration {
-	slot := time.Duration(way) * apart % tick
-	over := (at - slot) % tick
+	return alignTo(at, time.Duration(way)*apart%(placesOfWay-apart))
+}
+
+// alignTo moves an instant to the next one at that place within a tick.
+func alignTo(at, place time.Duration) time.Duration {
+	over := (at - place) % tick
 	if over < 0 {
 		over += tick
 	}

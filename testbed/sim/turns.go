@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -29,7 +30,7 @@ type turn struct {
 // turns are those of all clients.
 type turns struct {
 	waiting []*turn
-	way     int
+	called  uint64
 }
 
 var _ redis.Hook = turnstile{}
@@ -73,7 +74,11 @@ func (t turnstile) pass(cmds ...redis.Cmder) {
 // callNext lets the next of those that wait go on, soon. The world's lock is
 // held.
 func (w *world) callNext() {
-	w.schedule.add(&event{at: align(now()+tick, w.turns.way), way: w.turns.way, do: func() {
+	// Timeouts count from here. Each turn has a place of its own, so that they do
+	// not end together with what other turns bring about.
+	w.turns.called++
+	place := placesOfWay + time.Duration(mix(w.setup.Seed, w.turns.called)%uint64(turnPlaces))
+	w.schedule.add(&event{at: alignTo(now()+tick, place), do: func() {
 		all := w.turns.waiting
 		first := 0
 		for i := range all[1:] {

@@ -82,7 +82,7 @@ const aftermath = 10 * time.Second
 
 // bodyPlace is the place within a tick at which the body starts, and with it the
 // timers of the nemesis: no way has it.
-const bodyPlace = apart / 2
+const bodyPlace = placesOfWay - apart/2
 
 // build makes the nodes and the clients with their links.
 func (w *world) build(nodes []*node.Node) {
@@ -93,8 +93,6 @@ func (w *world) build(nodes []*node.Node) {
 			world: w, name: fmt.Sprintf("n%d", i), index: i, node: n, disk: disk{durability: w.setup.Durability},
 		})
 	}
-	w.ways++
-	w.turns.way = w.ways
 	if w.setup.Topology == testbed.Replicated {
 		w.primary = w.servers[0]
 	}
