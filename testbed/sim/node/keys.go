@@ -170,11 +170,12 @@ func (n *Node) moveKey(args []string) bool {
 	if from != to {
 		n.copyKey(from, to)
 		n.remove(from)
+		n.touch(to)
 	}
 	return true
 }
 
-// copyKey makes to the same as from, which exists.
+// copyKey makes to the same as from, which exists. The caller accounts for it.
 func (n *Node) copyKey(from, to string) {
 	n.db.Del(to)
 	delete(n.keys.deadlines, to)
@@ -182,7 +183,6 @@ func (n *Node) copyKey(from, to string) {
 	if ms, mortal := n.keys.deadlines[from]; mortal {
 		n.keys.setDeadline(to, ms)
 	}
-	n.touch(to)
 }
 
 func (n *Node) cmdCopy(_ *Session, args []string) {
@@ -213,6 +213,7 @@ func (n *Node) cmdCopy(_ *Session, args []string) {
 		n.int(0)
 	default:
 		n.copyKey(from, to)
+		n.touch(to)
 		n.int(1)
 	}
 }

@@ -224,11 +224,12 @@ func (m *trackingMode) switchTo(mode *trackingMode) (refusal string) {
 			return "ERR Prefix '" + p + "' overlaps with another provided prefix '" + o + "'." + noOverlap
 		}
 	}
-	mode.prefixes = slices.Concat(m.prefixes, mode.prefixes)
 	if len(mode.prefixes) == 0 {
-		mode.prefixes = []string{""}
+		mode.prefixes = []string{""} // whatever it listened to before
 	}
+	mode.prefixes = slices.Concat(m.prefixes, mode.prefixes)
 	slices.Sort(mode.prefixes)
+	mode.prefixes = slices.Compact(mode.prefixes)
 	return ""
 }
 
