@@ -246,6 +246,18 @@ func TestACampaignThatCanTestNothingIsBadUsageAndLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestWhatTheRunningWorldsCannotDoIsBadUsageToo: a fakeBed promises more than its worlds have.
+func TestWhatTheRunningWorldsCannotDoIsBadUsageToo(t *testing.T) {
+	c := fakeConfig(t.TempDir(), soundLock)
+	c.Faults, c.Duration = []string{"client-pause"}, 5*time.Second
+	inBubble(t, Campaign{Config: c, Testbed: &fakeBed{}}, func(t *testing.T, s Stored, err error) {
+		var input *InputError
+		if !errors.As(err, &input) || !strings.Contains(err.Error(), "nothing can be tested") || len(s.Trials) == 0 {
+			t.Errorf("got %v after %d trials, want an InputError", err, len(s.Trials))
+		}
+	})
+}
+
 func TestConfigurationErrorsNameTheFlag(t *testing.T) {
 	tests := map[string]func(*Config){
 		"--clients 0":                    func(c *Config) { c.Clients = 0 },
