@@ -88,9 +88,9 @@ var anyFault = []string{"none", "client-pause", "delay", "client-crash", "lost-r
 var strandingFaults = []string{"client-crash", "lost-reply", "partition", "partition-requests", "partition-replies",
 	"delay", "reset", "node-pause", "node-restart", "failover", "split-brain"}
 
-// without is faults but one.
-func without(faults []string, fault string) []string {
-	return slices.DeleteFunc(slices.Clone(faults), func(f string) bool { return f == fault })
+// without is faults but these.
+func without(faults []string, these ...string) []string {
+	return slices.DeleteFunc(slices.Clone(faults), func(f string) bool { return slices.Contains(these, f) })
 }
 
 // foreignDelete: a DEL that does not ask whose key it removes.

@@ -54,7 +54,7 @@ var redlockNaiveFlaws = flaws(
 	under(anyFault, "foreign-renewal", Bug,
 		"Watchdogs outlive the attempt or the lease that started them, and their plain EXPIRE prolongs whatever lock is there by then.",
 		"D0, red lock: a watchdog per node, one stop channel", "ownership"),
-	under(without(anyFault, "eviction"), "foreign-renewal", Bug,
+	under(without(anyFault, "eviction", "node-clock"), "foreign-renewal", Bug,
 		"Watchdogs of failed attempts have nothing to stop them: they pile up, and keep the keys of crashed holders and of releases that were lost alive for ever.",
 		"D0, red lock: a watchdog per node, started before the quorum is known", "liveness"),
 	under([]string{"node-pause", "client-pause", "delay", "partition-replies", "lost-reply"}, "lease-outlived", Bug,
