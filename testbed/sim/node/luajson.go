@@ -3,7 +3,6 @@ package node
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -14,6 +13,12 @@ import (
 
 // maxJSONDepth is cjson's limit of nesting.
 const maxJSONDepth = 1000
+
+// jsonError is an error in cjson's words.
+type jsonError string
+
+// Error implements error.
+func (e jsonError) Error() string { return string(e) }
 
 // cjsonLibrary is the library "cjson", as far as its two functions go.
 func (n *Node) cjsonLibrary(state *lua.LState) map[string]lua.LValue {
@@ -47,19 +52,19 @@ func encodeJSON(b *strings.Builder, v, null lua.LValue, depth int) error {
 		b.WriteString(strconv.FormatBool(bool(v)))
 	case lua.LNumber:
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			return errors.New("Cannot serialise number: must not be NaN or Inf")
+			return jsonError("Cannot serialise number: must not be NaN or Inf")
 		}
 		b.WriteString(formatNumber(float64(v), 14))
 	case lua.LString:
 		quoteJSON(b, string(v))
 	case *lua.LTable:
 		if depth >= maxJSONDepth || b.Len() > maxReplyBytes {
-			return fmt.Errorf("Cannot serialise, excessive depth (%d)", depth+1)
+			return jsonError(fmt.Sprintf("Cannot serialise, excessive depth (%d)", depth+1))
 		}
 		return encodeTable(b, v, null, depth+1)
 	default:
 		if v != null {
-			return fmt.Errorf("Cannot serialise %s: type not supported", v.Type())
+			return jsonError(fmt.Sprintf("Cannot serialise %s: type not supported", v.Type()))
 		}
 		b.WriteString("null")
 	}
@@ -80,7 +85,7 @@ func encodeTable(b *strings.Builder, t *lua.LTable, null lua.LValue, depth int) 
 	})
 	if last > 0 {
 		if last > 10 && last > 2*size {
-			return errors.New("Cannot serialise table: excessively sparse array")
+			return jsonError("Cannot serialise table: excessively sparse array")
 		}
 		b.WriteByte('[')
 		for i := 1; i <= last; i++ {
@@ -115,7 +120,7 @@ func encodeObject(b *strings.Builder, t *lua.LTable, null lua.LValue, depth int)
 		case lua.LNumber:
 			quoteJSON(b, formatNumber(float64(k), 14))
 		default:
-			failed = errors.New("Cannot serialise table: table key must be a number or string")
+			failed = jsonError("Cannot serialise table: table key must be a number or string")
 			return
 		}
 		b.WriteByte(':')
@@ -159,7 +164,7 @@ func decodeJSON(state *lua.LState, s string, null lua.LValue) (lua.LValue, error
 		return nil, err
 	}
 	if d.More() {
-		return nil, errors.New("Expected the end but found invalid token")
+		return nil, jsonError("Expected the end but found invalid token")
 	}
 	return v, nil
 }
@@ -170,7 +175,7 @@ func decodeValue(state *lua.LState, d *json.Decoder, null lua.LValue, depth int)
 		return nil, err
 	}
 	if depth > maxJSONDepth {
-		return nil, errors.New("Found too many nested data structures")
+		return nil, jsonError("Found too many nested data structures")
 	}
 	switch token := token.(type) {
 	case string:
