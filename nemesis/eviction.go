@@ -16,7 +16,7 @@ import (
 var eviction = Fault{
 	Name:       "eviction",
 	Doc:        "memory pressure makes a node evict its keys",
-	Color:      "#6d4c41",
+	Color:      "#3949ab",
 	Needs:      []testbed.Capability{testbed.CanMemory},
 	Topologies: sameTopology,
 	Plans:      evictionPlans,

@@ -26,7 +26,7 @@ var testGlossary = glossary{
 		{Name: "client-skew", Doc: "one client's wall clock is off", Color: "#afb42b"},
 		{Name: "node-clock", Doc: "a node's wall clock jumps", Color: "#827717"},
 		{Name: "script-flush", Doc: "SCRIPT FLUSH between calls", Color: "#455a64"},
-		{Name: "eviction", Doc: "memory pressure makes a node evict its keys", Color: "#6d4c41"},
+		{Name: "eviction", Doc: "memory pressure makes a node evict its keys", Color: "#3949ab"},
 		{Name: "chaos", Doc: "a seeded mix of what testbed and topology allow", Color: "#212121"},
 	},
 	Oracles: []named{

@@ -257,3 +257,18 @@ func instant(d time.Duration) string {
 	text := strconv.FormatFloat(d.Seconds(), 'f', 4, 64)
 	return strings.TrimSuffix(text, "0") + " s"
 }
+
+// Roughly writes how long something took as a person would: "4.1 s", "41 s",
+// "6m40s", "3h12m".
+func Roughly(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < time.Hour:
+		return d.Round(time.Second).String()
+	}
+	d = d.Round(time.Minute)
+	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+}

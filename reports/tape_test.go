@@ -190,7 +190,7 @@ func (t *tape) trial(lock, fault string, kind locks.Kind, e history.Evidence, ve
 		},
 		Outcome: campaign.Violated, Kind: kind, Verdicts: verdicts,
 		Hits: 1, Ops: len(e.Ops), Commands: len(e.Commands), Hash: history.Hash(e.Ops, e.Commands),
-		Dir: "trials/" + lock + "/" + fault + "/mutex-0", Elapsed: 3 * time.Second,
+		Dir: "trials/" + lock + "/" + fault + "/mutex-0", Elapsed: 3 * time.Second, Virtual: 20 * time.Minute,
 	}
 	for i, op := range e.Ops {
 		if op.F == history.FAcquire && op.Type == history.OK {

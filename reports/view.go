@@ -140,7 +140,7 @@ func newView(r result) view {
 	if !r.Info.Started.IsZero() {
 		v.Started = r.Info.Started.UTC().Format("2006-01-02 15:04:05 UTC")
 	}
-	v.Versions, v.Setup = versionFacts(r.Info.Versions), setupFacts(r.Info.Config)
+	v.Versions, v.Setup = versionFacts(r.Info.Versions), append(setupFacts(r.Info.Config), timeFacts(r)...)
 	for _, f := range faults {
 		v.Faults = append(v.Faults, r.Glossary.fault(f))
 	}
@@ -271,6 +271,19 @@ func setupFacts(c campaign.Config) []fact {
 	add("trials per cell and workload", strconv.Itoa(c.Trials), c.Trials > 0)
 	add("topology", string(c.Topology), c.Topology != "")
 	add("clients", "trusting: they ignore deadlines and lost leases", c.Trusting)
+	return out
+}
+
+// timeFacts say how long the campaign took, by the machine's clock and by that of
+// its trials.
+func timeFacts(r result) []fact {
+	if r.Info.Elapsed <= 0 {
+		return nil
+	}
+	out := []fact{{"took", Roughly(r.Info.Elapsed)}}
+	if virtual := (campaign.Stored{Trials: r.Trials}).Virtual(); virtual > 0 {
+		out = append(out, fact{"virtual time", Roughly(virtual)})
+	}
 	return out
 }
 

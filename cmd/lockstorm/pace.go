@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports"
 )
 
 // pace says how much a campaign did in how long, and on virtual time how much of
@@ -15,13 +15,13 @@ func pace(s campaign.Stored) []string {
 	if took <= 0 || len(s.Trials) == 0 {
 		return nil
 	}
-	line := fmt.Sprintf("%s in %s, %.3g a second", count(len(s.Trials), "trial"), roughly(took), float64(len(s.Trials))/took.Seconds())
+	line := fmt.Sprintf("%s in %s, %.3g a second", count(len(s.Trials), "trial"), reports.Roughly(took), float64(len(s.Trials))/took.Seconds())
 	if s.Repeated > 0 {
 		line += fmt.Sprintf("; %s repeated: identical", count(s.Repeated, "trial"))
 	}
 	lines := []string{line}
 	if v := s.Virtual(); v > 0 {
-		lines = append(lines, fmt.Sprintf("virtual time: %s in %s (%.0fx)", roughly(v), roughly(took), v.Seconds()/took.Seconds()))
+		lines = append(lines, fmt.Sprintf("virtual time: %s in %s (%.0fx)", reports.Roughly(v), reports.Roughly(took), v.Seconds()/took.Seconds()))
 	}
 	if c, ok := worst(s.Matrix); ok && s.Info.Deterministic {
 		lines = append(lines, fmt.Sprintf("to see a violation again, %s under %s for one: %s", c.Lock, c.Fault, c.Replay))
@@ -51,20 +51,6 @@ func worst(m campaign.Matrix) (worst campaign.Cell, ok bool) {
 		}
 	}
 	return worst, rank(worst) > 0
-}
-
-// roughly writes a length of time as a person would: "41 s", "3h12m".
-func roughly(d time.Duration) string {
-	switch {
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case d < time.Hour:
-		return d.Round(time.Second).String()
-	}
-	d = d.Round(time.Minute)
-	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
 func count(n int, word string) string {
