@@ -190,7 +190,7 @@ func TestResultsDoNotDependOnWorkersOrOrder(t *testing.T) {
 	t.Setenv(asWorker, "1")
 	matrix := func(parallel int, worker ...string) string {
 		c := Campaign{Config: DefaultConfig(), Testbed: sim.New(), Worker: worker}
-		c.Config.Locks, c.Config.Faults = []string{"setnx-expire", "redlock"}, []string{undisturbed, "client-pause", "reset"}
+		c.Config.Locks, c.Config.Faults = []string{"setnx-expire", "set-nx-px"}, []string{undisturbed, "client-pause", "reset"}
 		c.Config.Testbed, c.Config.Store, c.Config.Trials, c.Config.Parallel = "sim", t.TempDir(), 2, parallel
 		s, err := c.Run(t.Context())
 		if err != nil {
