@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -135,23 +136,44 @@ func (l *redisson) Lock(ctx context.Context) (Lease, error) {
 	if _, err := released.ReceiveTimeout(ctx, l.node.Options().ReadTimeout); err != nil {
 		return Lease{}, fmt.Errorf("subscribe to %q: %w", l.channel(), err)
 	}
-	messages := released.Channel()
 	for {
 		lease, wait, err := l.enter(ctx)
 		if !errors.Is(err, ErrBusy) {
 			return lease, err
 		}
-		var expired <-chan time.Time // never, for a key without a life, as in the library
-		if wait >= 0 {
-			expired = time.After(wait)
+		if err := l.awaitRelease(ctx, released, wait); err != nil {
+			return Lease{}, fmt.Errorf("%w: stopped waiting: %w", ErrBusy, err)
 		}
-		select {
-		case <-ctx.Done():
-			return Lease{}, fmt.Errorf("%w: stopped waiting: %w", ErrBusy, ctx.Err())
-		case <-l.process.Done():
-			return Lease{}, fmt.Errorf("%w: stopped waiting: %w", ErrBusy, l.process.Err())
-		case <-messages:
-		case <-expired:
+	}
+}
+
+// awaitRelease returns nil when a release was published, or at the latest after
+// wait; a negative one has no end, as in the library, for a key without a life.
+// It looks up now and then whether somebody has ended the waiting: a goroutine
+// of its own, for a channel of messages, would be in the way of Close.
+func (l *redisson) awaitRelease(ctx context.Context, released *redis.PubSub, wait time.Duration) error {
+	until := time.Now().Add(wait)
+	for {
+		slice := l.ttl / redissonRest
+		if wait >= 0 {
+			slice = min(slice, time.Until(until))
+		}
+		if slice <= 0 {
+			return nil
+		}
+		received, err := released.ReceiveTimeout(ctx, slice)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case l.process.Err() != nil:
+			return l.process.Err()
+		}
+		if _, published := received.(*redis.Message); published {
+			return nil
+		}
+		var timeout net.Error
+		if err != nil && (!errors.As(err, &timeout) || !timeout.Timeout()) {
+			sleep(l.process, slice) // the connection was lost, and is made anew
 		}
 	}
 }

@@ -83,19 +83,21 @@ func (w *world) find(l testbed.Link, d testbed.Direction) ([]*way, error) {
 	return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
 }
 
-// link finds a client's link, nil if there is none. After a promotion the link
-// from before is still known by the old primary's name.
+// link finds a client's link, nil if there is none. After a promotion, and while
+// two primaries serve, the one link that a client has goes by the name of every
+// node.
 func (w *world) link(l testbed.Link) *link {
 	for _, c := range w.clients {
 		if c.locks.ID != l.From {
 			continue
 		}
-		for _, formerly := range []bool{false, true} {
-			for _, found := range c.links {
-				if found.leadsTo(l.To, formerly) {
-					return found
-				}
+		for _, found := range c.links {
+			if found.target.name == l.To {
+				return found
 			}
+		}
+		if _, err := w.server(l.To); err == nil && w.primary != nil {
+			return c.links[0]
 		}
 	}
 	return nil

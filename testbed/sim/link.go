@@ -160,14 +160,13 @@ type link struct {
 	world    *world
 	client   int
 	target   *server
-	names    []string // of all nodes it ever led to
 	up, down *way
 	conns    []*conn // not ended yet, in the order of dialling
 	resets   []*resets
 }
 
 func (w *world) newLink(client int, target *server) *link {
-	l := &link{world: w, client: client, target: target, names: []string{target.name}}
+	l := &link{world: w, client: client, target: target}
 	l.up = w.newWay(func(p *packet) { p.conn.server.receive(p) })
 	l.down = w.newWay(func(p *packet) { p.conn.receive(p) })
 	return l
@@ -176,12 +175,6 @@ func (w *world) newLink(client int, target *server) *link {
 func (w *world) newWay(deliver func(*packet)) *way {
 	w.ways++
 	return &way{world: w, id: w.ways, deliver: deliver}
-}
-
-// leadsTo says whether the link is the client's way to the node of that name: now,
-// or if no other is, formerly.
-func (l *link) leadsTo(name string, formerly bool) bool {
-	return l.target.name == name || formerly && slices.Contains(l.names, name)
 }
 
 // dial makes one connection through the gate.
@@ -228,7 +221,6 @@ func (l *link) retarget(to *server) {
 		return
 	}
 	l.target = to
-	l.names = append(l.names, to.name)
 	l.world.abort(l.down, l.conns)
 }
 
