@@ -1,0 +1,387 @@
+package node_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/sim/node"
+)
+
+// step is one thing that a script of commands does: a command of a session, or a
+// pause if there are no arguments. An argument "@ms+5" or "@s-1" is the server's
+// time, in milliseconds or seconds, and an offset. The command "@replica" with
+// "yes" or "no" makes the node a replica or a primary.
+type step struct {
+	session int
+	args    []string
+	pause   time.Duration
+}
+
+func (s step) String() string {
+	if len(s.args) == 0 {
+		return fmt.Sprintf("   pause %v", s.pause)
+	}
+	quoted := make([]string, len(s.args))
+	for i, a := range s.args {
+		quoted[i] = strconv.Quote(a)
+	}
+	return fmt.Sprintf("s%d %s", s.session, strings.Join(quoted, " "))
+}
+
+// GoString is what rapid prints of a step.
+func (s step) GoString() string { return s.String() }
+
+func transcript(steps []step) string {
+	lines := make([]string, len(steps))
+	for i, s := range steps {
+		lines[i] = s.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+const replicaOrder = "@replica"
+
+// errStraddled: a millisecond ended while a command ran, so that nobody knows in
+// which of two it did what it did.
+var errStraddled = errors.New("the millisecond changed during a command")
+
+// errDiverged ends a script after a listed difference that leaves the two nodes
+// with different data.
+var errDiverged = errors.New("listed: the nodes now differ")
+
+// sessions is how many sessions a script has.
+const sessions = 3
+
+// duel runs scripts of commands on the real node and on the simulated one.
+type duel struct {
+	real     *realNode
+	sim      *node.Node
+	sessions []*node.Session
+	queued   [][][]string // by session, what its MULTI holds
+	heard    [][]testbed.Message
+	scripts  map[string]string // names of the recipes' scripts by SHA1, and by source
+	now      time.Time         // the server's, when it was last looked at
+	tracking bool              // a session may be told of any write
+	typed    bool              // keys of other types may be there
+	count    *coverage         // of this attempt
+}
+
+func newDuel(t testing.TB) *duel {
+	t.Helper()
+	sim, err := node.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &duel{real: connectReal(t, sessions), sim: sim}
+}
+
+// attempts bounds how often a script begins anew because a millisecond ended at
+// the wrong time.
+const attempts = 200
+
+// run runs a script on both, from the beginning, until no millisecond ended
+// during a command, and returns the first difference that is not listed. Only
+// the last attempt counts as compared.
+func (d *duel) run(steps []step, total *coverage) error {
+	for range attempts {
+		d.count = newCoverage()
+		err := d.attempt(steps)
+		if errors.Is(err, errStraddled) {
+			continue
+		}
+		total.add(d.count)
+		if errors.Is(err, errDiverged) {
+			return nil
+		}
+		return err
+	}
+	return fmt.Errorf("%w, %d times over: the machine is too busy", errStraddled, attempts)
+}
+
+func (d *duel) attempt(steps []step) error {
+	if err := d.reset(); err != nil {
+		return err
+	}
+	for i, s := range steps {
+		if len(s.args) == 0 {
+			time.Sleep(s.pause)
+			continue
+		}
+		if err := d.step(s); err != nil {
+			return wrapStep(i, s, err)
+		}
+	}
+	return d.finish()
+}
+
+func wrapStep(i int, s step, err error) error {
+	return fmt.Errorf("step %d, %v: %w", i, s, err)
+}
+
+func (d *duel) reset() error {
+	if err := d.real.reset(); err != nil {
+		return err
+	}
+	d.sim.Reset()
+	d.sim.SetReadOnly(false)
+	d.tracking, d.typed = false, false
+	d.sessions, d.heard, d.queued = nil, make([][]testbed.Message, sessions), make([][][]string, sessions)
+	for range sessions {
+		d.sessions = append(d.sessions, d.sim.Connect())
+	}
+	var err error
+	d.now, err = d.real.clock.time()
+	return err
+}
+
+// finish ends open transactions and compares what was published and what is left.
+func (d *duel) finish() error {
+	for i, s := range d.real.sessions {
+		if s.multi {
+			if err := d.step(step{session: i, args: []string{"DISCARD"}}); err != nil {
+				return fmt.Errorf("at the end: %w", err)
+			}
+		}
+		if err := d.compareHeard(i, nil); err != nil {
+			return fmt.Errorf("at the end: %w", err)
+		}
+	}
+	looker := slices.IndexFunc(d.real.sessions, func(s *realSession) bool { return s.subscriptions == 0 })
+	if looker < 0 {
+		return nil
+	}
+	if err := d.look(looker, keyPool, "TYPE", "PEXPIRETIME", "GET", "HGETALL"); err != nil || !d.typed {
+		return err
+	}
+	return d.look(looker, typedPool, "TYPE", "PEXPIRETIME", "LLEN", "SMEMBERS", "ZCARD")
+}
+
+// look asks for each key with each command.
+func (d *duel) look(session int, keys []string, commands ...string) error {
+	for _, key := range keys {
+		for _, c := range commands {
+			if err := d.step(step{session: session, args: []string{c, key}}); err != nil {
+				return fmt.Errorf("at the end: %s %q: %w", c, key, err)
+			}
+		}
+	}
+	return nil
+}
+
+// step runs one command on both and compares replies and published messages.
+func (d *duel) step(s step) error {
+	if s.args[0] == replicaOrder {
+		yes := s.args[1] == "yes"
+		d.sim.SetReadOnly(yes)
+		return d.real.setReadOnly(yes)
+	}
+	args := d.resolve(s.args)
+	d.align()
+	reply, at, err := d.real.sessions[s.session].do(args)
+	if err != nil {
+		return fmt.Errorf("redis-server: %w", err)
+	}
+	d.now = at.to
+	if !at.exact() {
+		return errStraddled
+	}
+	simReply, pushes := d.sessions[s.session].Exec(at.from, args)
+	for _, p := range pushes {
+		to := slices.Index(d.sessions, p.To)
+		if to < 0 {
+			return errors.New("a message for a session that is not there")
+		}
+		d.heard[to] = append(d.heard[to], p.Message)
+	}
+	if err := d.compareReply(s.session, args, reply, simReply, at); err != nil {
+		return err
+	}
+	d.typed = d.typed || len(args) > 1 && slices.Contains(typedPool, args[1])
+	d.tracking = d.tracking || commandName(args) == "CLIENT TRACKING"
+	if !publishes[strings.ToUpper(args[0])] && len(pushes) == 0 && !d.tracking {
+		return nil
+	}
+	for i := range d.sessions {
+		if err := d.compareHeard(i, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var publishes = map[string]bool{"PUBLISH": true, "EVAL": true, "EVALSHA": true, "EXEC": true}
+
+// early is the part of a millisecond in which a command is sent, so that it
+// ends in the same one.
+const early = 600 * time.Microsecond
+
+// align waits for it: the server is on this machine and has the same clock.
+func (d *duel) align() {
+	for time.Duration(time.Now().Nanosecond())%time.Millisecond > early {
+	}
+}
+
+// resolve puts the server's time where it belongs.
+func (d *duel) resolve(args []string) []string {
+	out := slices.Clone(args)
+	for i, a := range out {
+		for prefix, now := range map[string]int64{"@ms": d.now.UnixMilli(), "@s": d.now.Unix()} {
+			if offset, ok := strings.CutPrefix(a, prefix); ok {
+				if n, err := strconv.ParseInt(offset, 10, 64); err == nil {
+					out[i] = strconv.FormatInt(now+n, 10)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// compareHeard compares the messages that came unasked to a session; cause is
+// the command that published them, if it is known.
+func (d *duel) compareHeard(session int, cause []string) error {
+	want, err := d.real.sessions[session].drain()
+	if err != nil {
+		return fmt.Errorf("redis-server: %w", err)
+	}
+	if d.real.sessions[session].multi {
+		return nil // it cannot be asked for more; later
+	}
+	sim := d.heard[session]
+	d.heard[session] = nil
+	d.count.heard += len(want)
+	if !slices.EqualFunc(patternsSorted(want), patternsSorted(sim), equal) {
+		return fmt.Errorf("unasked messages to s%d after %q:\nredis %q\nnode  %q", session, cause, want, sim)
+	}
+	return nil
+}
+
+// compareReply compares the replies to one command, or to those of a transaction.
+func (d *duel) compareReply(session int, args []string, real []testbed.Message, sim []byte, at interval) error {
+	queue := d.followQueue(session, args, real)
+	got := messages(sim)
+	if len(got) != len(real) {
+		return difference(args, fmt.Sprintf("%q", real), fmt.Sprintf("%q", got))
+	}
+	if leavesAll(args) {
+		real, got = sortedLeaving(real), sortedLeaving(got)
+	}
+	for i := range real {
+		r, s := parse(real[i]), parse(got[i])
+		if queue == nil || r.kind != '*' || s.kind != '*' || len(r.elems) != len(s.elems) || len(queue) != len(r.elems) {
+			if err := d.compareValue(args, r, s, at, string(real[i]) == string(got[i])); err != nil {
+				return err
+			}
+			continue
+		}
+		d.count.compared(commandName(args), r)
+		for j := range queue {
+			if err := d.compareValue(queue[j], r.elems[j], s.elems[j], at, false); err != nil {
+				return fmt.Errorf("in a transaction: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// followQueue keeps what a transaction has queued and returns it at EXEC.
+func (d *duel) followQueue(session int, args []string, reply []testbed.Message) [][]string {
+	switch name := strings.ToUpper(args[0]); {
+	case len(reply) == 1 && string(reply[0]) == "+QUEUED\r\n":
+		d.queued[session] = append(d.queued[session], args)
+	case name == "EXEC":
+		queue := d.queued[session]
+		d.queued[session] = nil
+		return queue
+	case name == "DISCARD":
+		d.queued[session] = nil
+	}
+	return nil
+}
+
+// compareValue compares one reply with one; same says that its bytes are the same.
+func (d *duel) compareValue(args []string, real, sim value, at interval, same bool) error {
+	name := commandName(args)
+	d.count.compared(name, real)
+	for _, v := range d.variants(args) {
+		d.count.compared(v, real)
+	}
+	if commandName(args) == "TIME" && real.kind == '*' {
+		if err := timely(sim, at); err != nil {
+			return err
+		}
+	}
+	if same {
+		return nil
+	}
+	r, s := real, sim
+	if normal, ok := normalisers[commandName(args)]; ok && r.kind != '-' && s.kind != '-' {
+		r, s = normal(r), normal(s)
+	}
+	if equal(r, s) {
+		return nil
+	}
+	if e, ok := listed(args, r, s); ok {
+		d.count.listed(name, e.ID)
+		if e.Diverges {
+			return errDiverged
+		}
+		return nil
+	}
+	return difference(args, show(real), show(sim))
+}
+
+// variants are the parts of the coverage beside the command's own name: its
+// options, and a recipe's script.
+func (d *duel) variants(args []string) []string {
+	name := commandName(args)
+	if name == "EVAL" || name == "EVALSHA" {
+		if len(args) > 1 && d.scripts[args[1]] != "" {
+			return []string{name + " " + d.scripts[args[1]]}
+		}
+		return nil
+	}
+	var all []string
+	for _, a := range args[1:] {
+		if o := name + " " + strings.ToUpper(a); slices.Contains(optionsOf[name], strings.ToUpper(a)) && !slices.Contains(all, o) {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// timely says that the simulated node's TIME is the time it was given.
+func timely(v value, at interval) error {
+	sec, usec := at.from.Unix(), at.from.Nanosecond()/1000
+	if len(v.elems) == 2 && v.elems[0].text == strconv.FormatInt(sec, 10) && v.elems[1].text == strconv.Itoa(usec) {
+		return nil
+	}
+	return fmt.Errorf("TIME at %v: node answers %s", at.from, show(v))
+}
+
+func difference(args []string, real, sim string) error {
+	return fmt.Errorf("%v\nredis %s\nnode  %s", step{args: args}, real, sim)
+}
+
+// show writes a value for a person.
+func show(v value) string {
+	if v.null {
+		return string(v.kind) + "null"
+	}
+	if v.kind == 0 {
+		return "nonsense"
+	}
+	if len(v.elems) == 0 {
+		return string(v.kind) + strconv.Quote(v.text)
+	}
+	parts := make([]string, len(v.elems))
+	for i, e := range v.elems {
+		parts[i] = show(e)
+	}
+	return string(v.kind) + "[" + strings.Join(parts, " ") + "]"
+}

@@ -1,0 +1,240 @@
+package node_test
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// fragment is some steps that belong together.
+type fragment func(*rapid.T) []step
+
+// scriptOf joins fragments to a script of commands.
+func scriptOf(fragments ...fragment) *rapid.Generator[[]step] {
+	one := rapid.Custom(func(t *rapid.T) []step {
+		return fragments[rapid.IntRange(0, len(fragments)-1).Draw(t, "fragment")](t)
+	})
+	return rapid.Map(rapid.SliceOfN(one, 1, 25), func(parts [][]step) []step { return slices.Concat(parts...) })
+}
+
+func session(t *rapid.T) int { return rapid.IntRange(0, sessions-1).Draw(t, "session") }
+
+// single is one command.
+func single(t *rapid.T) []step { return []step{{session: session(t), args: command(t)}} }
+
+// transaction is a MULTI, most often with all that belongs to it, and sometimes
+// with another session's write to what is watched.
+func transaction(t *rapid.T) []step {
+	s := session(t)
+	other := (s + 1) % sessions
+	var steps []step
+	do := func(session int, args ...string) { steps = append(steps, step{session: session, args: args}) }
+	often := func(label string) bool { return rapid.IntRange(0, 9).Draw(t, label) < 7 }
+	if often("watch") {
+		do(s, append([]string{"WATCH"}, some(key, 1, 2)(t)...)...)
+		if !often("keep") {
+			do(s, "UNWATCH")
+		}
+		if !often("undisturbed") {
+			do(other, command(t)...)
+		}
+	}
+	if often("multi") {
+		do(s, "MULTI")
+	}
+	for range rapid.IntRange(0, 4).Draw(t, "queued") {
+		do(s, command(t)...)
+		if rapid.IntRange(0, 5).Draw(t, "disturb") == 5 {
+			do(other, command(t)...)
+		}
+	}
+	switch rapid.IntRange(0, 11).Draw(t, "end") {
+	case 11:
+		do(s, "DISCARD")
+	case 10:
+		do(s, "EXEC", "x")
+		do(s, "EXEC")
+	case 9:
+		do(s, "MULTI")
+		do(s, "WATCH", "k1")
+		do(s, "EXEC")
+	default:
+		do(s, "EXEC")
+	}
+	return steps
+}
+
+// subscription is a command of a session that listens, and messages for it.
+func subscription(t *rapid.T) []step {
+	s := session(t)
+	var steps []step
+	do := func(session int, args ...string) { steps = append(steps, step{session: session, args: args}) }
+	switch rapid.IntRange(0, 5).Draw(t, "subscription") {
+	case 0, 1:
+		do(s, append([]string{"SUBSCRIBE"}, some(channel, 1, 3)(t)...)...)
+	case 2:
+		do(s, append([]string{"PSUBSCRIBE"}, some(from(patternPool), 1, 2)(t)...)...)
+	case 3:
+		do(s, append([]string{"UNSUBSCRIBE"}, some(channel, 0, 2)(t)...)...)
+	case 4:
+		do(s, append([]string{"PUNSUBSCRIBE"}, some(from(patternPool), 0, 2)(t)...)...)
+	case 5:
+		do(s, rapid.SampledFrom([][]string{{"SUBSCRIBE"}, {"GET", "k1"}, {"PING"}, {"PING", "x"}, {"TIME"}}).Draw(t, "refused")...)
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "messages") {
+		do((s+1)%sessions, append([]string{"PUBLISH"}, all(channel, from(messagePool))(t)...)...)
+	}
+	return steps
+}
+
+// short is a key with a short life that is looked at around its end.
+func short(t *rapid.T) []step {
+	var steps []step
+	do := func(args ...string) { steps = append(steps, step{session: session(t), args: args}) }
+	ms := strconv.Itoa(rapid.IntRange(1, 8).Draw(t, "ms"))
+	k := rapid.SampledFrom([]string{"k1", "h1"}).Draw(t, "key")
+	switch rapid.IntRange(0, 3).Draw(t, "how") {
+	case 0:
+		do("SET", k, "t1", "PX", ms)
+	case 1:
+		do("SET", k, "t1", "NX", "PX", ms)
+	case 2:
+		do("HSET", k, "t1", "1")
+		do("PEXPIRE", k, ms)
+	case 3:
+		do("SETNX", k, "t1")
+		do("PEXPIREAT", k, "@ms"+ms)
+	}
+	for range rapid.IntRange(1, 3).Draw(t, "looks") {
+		steps = append(steps, step{pause: time.Duration(rapid.IntRange(0, 5000).Draw(t, "pause")) * time.Microsecond})
+		do(aimed(t, k)...)
+	}
+	return steps
+}
+
+// replica turns the node into a replica, with keys that may end meanwhile, and
+// back.
+func replica(t *rapid.T) []step {
+	order := func(yes string) step { return step{args: []string{replicaOrder, yes}} }
+	steps := short(t)
+	steps = append(steps, order("yes"))
+	for range rapid.IntRange(1, 5).Draw(t, "commands") {
+		steps = append(steps, step{session: session(t), args: aimed(t, "k1")})
+	}
+	return append(steps, order(rapid.SampledFrom([]string{"yes", "no"}).Draw(t, "end")))
+}
+
+// aimed is a command at one key.
+func aimed(t *rapid.T, key string) []string {
+	name := rapid.SampledFrom(keyed).Draw(t, "command")
+	args := commandOf(t, name)
+	if len(args) > 1 {
+		args[1] = key
+	}
+	return args
+}
+
+// keyed are the commands whose first argument is a key.
+var keyed = slices.DeleteFunc(slices.Clone(names), func(n string) bool {
+	return strings.Contains(n, " ") || slices.Contains([]string{"PUBLISH", "PING", "ECHO", "TIME", "SELECT", "NOSUCHCOMMAND"}, n)
+})
+
+// recipeScript is a call of a recipe's script, by source, by digest, or by
+// digest after it was loaded, with arguments like those that recipes send.
+func recipeScript(scripts []*script) fragment {
+	return func(t *rapid.T) []step {
+		s := rapid.SampledFrom(scripts).Draw(t, "script")
+		call := rapid.SampledFrom(s.calls).Draw(t, "call")
+		who := session(t)
+		args := []string{"EVALSHA", s.sha1, strconv.Itoa(len(call.keys))}
+		for range call.keys {
+			args = append(args, rapid.SampledFrom([]string{"k1", "h1", "h2", "b\x00\xff\r\n"}).Draw(t, "key"))
+		}
+		for i := range call.argv {
+			args = append(args, s.argument(t, i))
+		}
+		switch rapid.IntRange(0, 19).Draw(t, "how") {
+		case 0: // the node may not know it
+			return []step{{session: who, args: args}}
+		case 1:
+			return []step{{session: who, args: args[:len(args)-1]}}
+		case 2, 3, 4, 5, 6, 7, 8, 9:
+			return []step{{session: who, args: []string{"SCRIPT", "LOAD", s.source}}, {session: (who + 1) % sessions, args: args}}
+		default:
+			args[0], args[1] = "EVAL", s.source
+			return []step{{session: who, args: args}}
+		}
+	}
+}
+
+// argument draws the i-th of ARGV: one that a recipe sent, or one of a kind.
+func (s *script) argument(t *rapid.T, i int) string {
+	seen := rapid.SampledFrom(s.calls).Draw(t, "call")
+	sent := ""
+	if i < len(seen.argv) {
+		sent = seen.argv[i]
+	}
+	_, err := strconv.ParseInt(sent, 10, 64)
+	switch rapid.IntRange(0, 19).Draw(t, "argument") {
+	case 0:
+		return rapid.SampledFrom(oddIntegers).Draw(t, "odd")
+	case 1, 2, 3:
+		return sent
+	case 4:
+		return rapid.SampledFrom(valuePool).Draw(t, "value")
+	}
+	if err == nil { // a time or a life, long enough to outlast the script
+		return rapid.SampledFrom([]string{"100000", "100", "60000", "1" + sent + "00"}).Draw(t, "number")
+	}
+	return rapid.SampledFrom([]string{"t1", "t2", "read", "write"}).Draw(t, "owner")
+}
+
+func sha(source string) string {
+	sum := sha1.Sum([]byte(source))
+	return hex.EncodeToString(sum[:])
+}
+
+// hello3 switches a session's protocol.
+func hello3(t *rapid.T) []step {
+	args := rapid.SampledFrom([][]string{
+		{"HELLO", "3"}, {"HELLO", "3"}, {"HELLO", "3"}, {"HELLO"}, {"HELLO", "2"}, {"HELLO", "4"}, {"HELLO", "x"},
+		{"HELLO", "3", "SETNAME", "name"}, {"HELLO", "3", "BAD"},
+	}).Draw(t, "hello")
+	return []step{{session: session(t), args: args}}
+}
+
+// tracking is a session that keeps what it reads, and others that write. No life
+// is short in it: when Redis finds that a key has expired is its own affair.
+func tracking(t *rapid.T) []step {
+	var steps []step
+	do := func(session int, args ...string) { steps = append(steps, step{session: session, args: args}) }
+	if rapid.IntRange(0, 2).Draw(t, "begin") == 0 {
+		do(0, "HELLO", "3")
+		do(0, append([]string{"CLIENT", "TRACKING"}, rapid.SampledFrom([][]string{
+			{"ON"}, {"ON"}, {"ON", "NOLOOP"}, {"OFF"}, {"ON", "OPTIN"}, {"ON", "OPTOUT"}, {"ON", "OPTIN", "NOLOOP"},
+			{"ON", "BCAST"}, {"ON", "BCAST", "PREFIX", "k"}, {"ON", "PREFIX", "k"}, {"ON", "REDIRECT", "999999"},
+		}).Draw(t, "tracking")...)...)
+	}
+	reads := [][]string{
+		{"GET", "k1"}, {"HGET", "h1", "t1"}, {"EXISTS", "k1"}, {"EVAL", `return redis.call("GET", KEYS[1])`, "1", "k1"},
+		{"CLIENT", "CACHING", "YES"}, {"CLIENT", "CACHING", "NO"}, {"MGET", "k1", "k2"}, {"CLIENT", "GETREDIR"},
+	}
+	writes := [][]string{
+		{"SET", "k1", "1"}, {"SET", "k1", "2", "NX"}, {"DEL", "k1"}, {"DEL", "h1", "k1"}, {"HSET", "h1", "t1", "1"}, {"HDEL", "h1", "t1"},
+		{"PEXPIRE", "k1", "100000"}, {"SET", "k2", "1"}, {"EVAL", `return redis.call("SET", KEYS[1], "lua")`, "1", "k1"}, {"INCR", "k1"},
+		{"FLUSHALL"}, {"PERSIST", "k1"}, {"GETDEL", "k1"}, {"RENAME", "k1", "k2"},
+	}
+	for range rapid.IntRange(1, 3).Draw(t, "commands") {
+		if rapid.Bool().Draw(t, "read") {
+			do(0, rapid.SampledFrom(reads).Draw(t, "read")...)
+		} else {
+			do(session(t), rapid.SampledFrom(writes).Draw(t, "write")...)
+		}
+	}
+	return steps
+}

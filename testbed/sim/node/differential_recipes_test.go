@@ -1,0 +1,205 @@
+package node_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha1"
+	"encoding/hex"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// script is a recipe's Lua script with the calls that recipes were seen to make.
+type script struct {
+	name, source, sha1 string
+	calls              []scriptCall
+}
+
+type scriptCall struct{ keys, argv []string }
+
+// sent is what recipes send: the names of their commands and their scripts.
+type sent struct {
+	mu       sync.Mutex
+	commands map[string]bool
+	scripts  map[string]*script // by SHA1
+}
+
+var recorded = sync.OnceValue(func() *sent { return &sent{commands: map[string]bool{}, scripts: map[string]*script{}} })
+
+// recipesTTL is the lease time of the recorded recipes: short, for their
+// watchdogs to show themselves.
+const recipesTTL = 90 * time.Millisecond
+
+// recordRecipes runs every registered recipe on redis-servers and records what
+// goes out, so that a new recipe's commands are compared without being listed.
+func recordRecipes(t *testing.T) *sent {
+	t.Helper()
+	r := recorded()
+	if len(r.commands) > 0 {
+		return r
+	}
+	var addrs []string
+	for range 3 {
+		addrs = append(addrs, redistest.Test(t).Addr())
+	}
+	var all sync.WaitGroup
+	for _, recipe := range locks.All() {
+		all.Go(func() {
+			if err := r.play(t.Context(), recipe, addrs); err != nil {
+				t.Errorf("%s: %v", recipe.ID, err)
+			}
+		})
+	}
+	all.Wait()
+	for _, recipe := range locks.All() {
+		for _, declared := range recipe.Claims(time.Second, 1).Scripts {
+			if s := r.scripts[declared.SHA1]; s == nil || s.source == "" {
+				t.Errorf("%s never sent the source of its script %s: nothing can be compared", recipe.ID, declared.Name)
+			} else {
+				s.name = declared.Name
+			}
+		}
+	}
+	for sha, s := range r.scripts {
+		if s.name == "" {
+			s.name = sha
+		}
+	}
+	return r
+}
+
+// play makes two client processes acquire, be refused, extend and release.
+func (r *sent) play(ctx context.Context, recipe locks.Recipe, addrs []string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if recipe.Topology != locks.Independent {
+		addrs = addrs[:1]
+	}
+	var handles [2]locks.Lock
+	for i := range handles {
+		c := &locks.Client{
+			ID: "c" + strconv.Itoa(i), Addrs: addrs, Dial: r.dial,
+			Now: time.Now, Rand: rand.Reader, Context: ctx,
+		}
+		for _, addr := range addrs {
+			o := testbed.RedisOptions(addr, time.Second)
+			o.Dialer = r.dial
+			node := redis.NewClient(o)
+			defer node.Close()
+			c.Nodes = append(c.Nodes, node)
+		}
+		maker, err := recipe.New(c)
+		if err != nil {
+			return err
+		}
+		if handles[i], err = maker("lock:"+recipe.ID, recipesTTL); err != nil {
+			return err
+		}
+	}
+	for _, pair := range modes(handles) {
+		exercise(ctx, pair[0], pair[1])
+	}
+	return nil
+}
+
+// modes are the pairs of handles that differ in what they send.
+func modes(h [2]locks.Lock) [][2]locks.Lock {
+	pairs := [][2]locks.Lock{h}
+	if a, ok := h[0].(locks.RWLocker); ok {
+		b := h[1].(locks.RWLocker)
+		pairs = [][2]locks.Lock{{a.Read(), b.Write()}, {a.Write(), b.Read()}, {a.Write(), b.Write()}}
+	}
+	if a, ok := h[0].(interface{ Renewing() locks.Lock }); ok {
+		pairs = append(pairs, [2]locks.Lock{a.Renewing(), h[1].(interface{ Renewing() locks.Lock }).Renewing()})
+	}
+	return pairs
+}
+
+// exercise does so with one pair. What comes of it does not matter here.
+func exercise(ctx context.Context, a, b locks.Lock) {
+	la, _ := a.TryLock(ctx)
+	_, _ = a.TryLock(ctx)
+	lb, _ := b.TryLock(ctx)
+	if e, ok := a.(locks.Extender); ok {
+		_ = e.Extend(ctx, la)
+	}
+	if w, ok := b.(locks.Blocker); ok {
+		waiting, cancel := context.WithTimeout(ctx, recipesTTL/3)
+		lb, _ = w.Lock(waiting)
+		cancel()
+	}
+	time.Sleep(recipesTTL) // watchdogs
+	_ = a.Unlock(ctx, la)
+	_ = a.Unlock(ctx, la)
+	_ = b.Unlock(ctx, lb)
+}
+
+// dial connects, and records what is written.
+func (r *sent) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &tapped{Conn: c, sent: r}, nil
+}
+
+type tapped struct {
+	net.Conn
+	sent *sent
+	rest []byte
+}
+
+// Write implements net.Conn. go-redis writes from one goroutine at a time.
+func (c *tapped) Write(p []byte) (int, error) {
+	c.rest = append(c.rest, p...)
+	for {
+		before, after := parseValue(c.rest)
+		if before.kind != '*' || len(before.elems) == 0 || before.elems[len(before.elems)-1].null {
+			break // the rest of the command is still to come
+		}
+		var args []string
+		for _, e := range before.elems {
+			args = append(args, e.text)
+		}
+		c.sent.note(args)
+		c.rest = bytes.Clone(after)
+	}
+	return c.Conn.Write(p)
+}
+
+func (r *sent) note(args []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.commands[commandName(args)] = true
+	name := strings.ToUpper(args[0])
+	if name != "EVAL" && name != "EVALSHA" {
+		return
+	}
+	sha := args[1]
+	if name == "EVAL" {
+		sum := sha1.Sum([]byte(args[1]))
+		sha = hex.EncodeToString(sum[:])
+	}
+	s := r.scripts[sha]
+	if s == nil {
+		s = &script{sha1: sha}
+		r.scripts[sha] = s
+	}
+	if name == "EVAL" {
+		s.source = args[1]
+	}
+	if n, err := strconv.Atoi(args[2]); err == nil && n <= len(args)-3 {
+		s.calls = append(s.calls, scriptCall{args[3 : 3+n], args[3+n:]})
+	}
+}

@@ -1,0 +1,338 @@
+package node_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/internal/redisserver"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// redisServer is the real node of this package's tests: one redis-server for
+// all of them, since each case empties it. It is volatile and local.
+var redisServer *redisserver.Server
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if redisServer != nil {
+		if err := redisServer.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "close redis-server:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// realAddr starts the server if no test has yet; without redis-server the test
+// fails, for then nothing is compared.
+func realAddr(t testing.TB) string {
+	t.Helper()
+	if redisServer == nil {
+		s, err := redisserver.Start(context.Background(), redisserver.Options{})
+		if err != nil {
+			t.Fatal("nothing to compare the simulated node with: ", err)
+		}
+		redisServer = s
+	}
+	return redisServer.Addr()
+}
+
+// realNode is the real server with one plain connection and the sessions of the
+// case that runs.
+type realNode struct {
+	clock    *wire // asks for the time, beside the sessions
+	sessions []*realSession
+	readOnly bool
+}
+
+func connectReal(t testing.TB, sessions int) *realNode {
+	t.Helper()
+	n := &realNode{clock: dial(t)}
+	for range sessions {
+		n.sessions = append(n.sessions, &realSession{wire: dial(t), clock: n.clock})
+	}
+	return n
+}
+
+// reset makes the server and the sessions as new.
+func (n *realNode) reset() error {
+	for _, s := range n.sessions {
+		if err := s.reset(); err != nil {
+			return err
+		}
+	}
+	if err := n.setReadOnly(false); err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"FLUSHALL"}, {"SCRIPT", "FLUSH"}} {
+		if err := n.order(args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setReadOnly makes the server a replica, of a primary that it never reaches, or
+// a primary again.
+func (n *realNode) setReadOnly(yes bool) error {
+	switch {
+	case yes == n.readOnly:
+		return nil
+	case yes:
+		n.readOnly = true
+		return n.order("REPLICAOF", "127.0.0.1", "1")
+	default:
+		n.readOnly = false
+		return n.order("REPLICAOF", "NO", "ONE")
+	}
+}
+
+// order is a command that must be answered by OK.
+func (n *realNode) order(args ...string) error {
+	if m, err := n.clock.ask(args); err != nil || !bytes.HasPrefix(m, []byte("+OK")) {
+		return fmt.Errorf("%v: %q, %v", args, m, err)
+	}
+	return nil
+}
+
+// interval is the server's time just before and just after it ran a command.
+type interval struct{ from, to time.Time }
+
+// exact says that the command can have seen one millisecond only: all that
+// Redis computes from the time is then known.
+func (i interval) exact() bool { return i.from.UnixMilli() == i.to.UnixMilli() }
+
+// realSession is a connection whose state is followed as far as it decides how
+// the time can be asked for.
+type realSession struct {
+	*wire
+	clock         *wire
+	multi         bool
+	subscriptions int
+	three         bool // speaks RESP3
+	pings         int
+	pushes        []testbed.Message
+}
+
+// subscribed says that Redis takes hardly any command on this session: it has
+// subscriptions and speaks RESP2.
+func (s *realSession) subscribed() bool { return s.subscriptions > 0 && !s.three }
+
+// sideways are the commands after which, or as which, TIME would not be answered
+// on the same connection.
+var sideways = map[string]bool{
+	"MULTI": true, "EXEC": true, "DISCARD": true,
+	"SUBSCRIBE": true, "PSUBSCRIBE": true, "UNSUBSCRIBE": true, "PUNSUBSCRIBE": true,
+}
+
+// do runs one command and returns the messages that answer it, and when it ran.
+// TIME, the command and TIME go out in one write, which Redis works off without
+// a pause. Where that cannot be, another connection asks for the time.
+func (s *realSession) do(args []string) (reply []testbed.Message, at interval, err error) {
+	name := strings.ToUpper(args[0])
+	if s.multi || s.subscribed() || sideways[name] {
+		if at.from, err = s.clock.time(); err != nil {
+			return nil, at, err
+		}
+		reply, err = s.doAlone(name, args)
+		if err == nil {
+			at.to, err = s.clock.time()
+		}
+		return reply, at, err
+	}
+	if err := s.send([]string{"TIME"}, args, []string{"TIME"}); err != nil {
+		return nil, at, err
+	}
+	var three [3]testbed.Message
+	for i := range three {
+		if three[i], err = s.readReply(); err != nil {
+			return nil, at, err
+		}
+	}
+	if name == "HELLO" && three[1][0] != '-' {
+		s.three = three[1][0] == '%'
+	}
+	var err1, err2 error
+	at.from, err1 = timeOf(three[0])
+	at.to, err2 = timeOf(three[2])
+	return three[1:2], at, errors.Join(err1, err2)
+}
+
+// doAlone runs a command without TIME around it.
+func (s *realSession) doAlone(name string, args []string) ([]testbed.Message, error) {
+	if err := s.send(args); err != nil {
+		return nil, err
+	}
+	if strings.HasSuffix(name, "SUBSCRIBE") && !s.multi {
+		return s.confirmations()
+	}
+	m, err := s.readReply()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case name == "MULTI" && m[0] == '+':
+		s.multi = true
+	case name == "EXEC" || name == "DISCARD" && len(args) == 1: // EXEC aborts even if it is wrong
+		s.multi = false
+	}
+	return []testbed.Message{m}, nil
+}
+
+// confirmations reads all answers to a subscription, up to a PING's.
+func (s *realSession) confirmations() ([]testbed.Message, error) {
+	replies, err := s.untilPing()
+	if err != nil || len(replies) == 0 {
+		return replies, err
+	}
+	if v := parse(replies[len(replies)-1]); len(v.elems) == 3 {
+		if s.subscriptions, err = strconv.Atoi(v.elems[2].text); err != nil {
+			return nil, err
+		}
+	}
+	return replies, nil
+}
+
+// drain returns the messages that the server had for this session when it was
+// asked, and forgets them.
+func (s *realSession) drain() ([]testbed.Message, error) {
+	if !s.multi {
+		replies, err := s.untilPing()
+		switch {
+		case err != nil:
+			return nil, err
+		case len(replies) > 0:
+			return nil, fmt.Errorf("replies that nobody asked for: %q", replies)
+		}
+	}
+	pushes := s.pushes
+	s.pushes = nil
+	return pushes, nil
+}
+
+func (s *realSession) untilPing() (replies []testbed.Message, err error) {
+	s.pings++
+	mark := fmt.Sprintf("mark-%d", s.pings)
+	if err := s.send([]string{"PING", mark}); err != nil {
+		return nil, err
+	}
+	for {
+		m, err := s.readReplyOr(mark)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Contains(m, []byte(mark)) {
+			return replies, nil
+		}
+		replies = append(replies, m)
+	}
+}
+
+// readReply reads the next message that is a reply and keeps the others.
+func (s *realSession) readReply() (testbed.Message, error) { return s.readReplyOr("") }
+
+func (s *realSession) readReplyOr(mark string) (testbed.Message, error) {
+	for {
+		m, err := s.read()
+		if err != nil {
+			return nil, err
+		}
+		if !isPush(m) || mark != "" && bytes.Contains(m, []byte(mark)) {
+			return m, nil
+		}
+		s.pushes = append(s.pushes, m)
+	}
+}
+
+func (s *realSession) reset() error {
+	if err := s.send([]string{"RESET"}); err != nil {
+		return err
+	}
+	for {
+		m, err := s.read()
+		if err != nil {
+			return err
+		}
+		if string(m) == "+RESET\r\n" {
+			s.multi, s.subscriptions, s.pushes, s.three = false, 0, nil, false
+			return nil
+		}
+	}
+}
+
+// wire is a connection that speaks RESP.
+type wire struct {
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+func dial(t testing.TB) *wire {
+	t.Helper()
+	conn, err := net.Dial("tcp", realAddr(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return &wire{conn: conn, in: testbed.NewReader(conn)}
+}
+
+// replyTimeout is how long the server may take for a reply on a busy machine.
+const replyTimeout = 30 * time.Second
+
+func (w *wire) send(commands ...[]string) error {
+	var b bytes.Buffer
+	for _, args := range commands {
+		fmt.Fprintf(&b, "*%d\r\n", len(args))
+		for _, a := range args {
+			fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(a), a)
+		}
+	}
+	if err := w.conn.SetDeadline(time.Now().Add(replyTimeout)); err != nil {
+		return err
+	}
+	_, err := w.conn.Write(b.Bytes())
+	return err
+}
+
+func (w *wire) read() (testbed.Message, error) { return testbed.ReadMessage(w.in) }
+
+func (w *wire) ask(args []string) (testbed.Message, error) {
+	if err := w.send(args); err != nil {
+		return nil, err
+	}
+	return w.read()
+}
+
+func (w *wire) time() (time.Time, error) {
+	if err := w.send([]string{"TIME"}); err != nil {
+		return time.Time{}, err
+	}
+	return w.readTime()
+}
+
+func (w *wire) readTime() (time.Time, error) {
+	m, err := w.read()
+	if err != nil {
+		return time.Time{}, err
+	}
+	return timeOf(m)
+}
+
+func timeOf(m testbed.Message) (time.Time, error) {
+	v := parse(m)
+	if len(v.elems) != 2 {
+		return time.Time{}, fmt.Errorf("not a time: %q", m)
+	}
+	sec, err1 := strconv.ParseInt(v.elems[0].text, 10, 64)
+	usec, err2 := strconv.ParseInt(v.elems[1].text, 10, 64)
+	return time.Unix(sec, usec*1000), errors.Join(err1, err2)
+}

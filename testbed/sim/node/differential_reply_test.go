@@ -1,0 +1,213 @@
+package node_test
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// value is a RESP message, taken apart.
+type value struct {
+	kind  byte
+	text  string // of a scalar
+	null  bool
+	elems []value
+}
+
+// parse takes a message apart. It was read by testbed.ReadMessage, or written by
+// the simulated node: then nonsense yields an empty value, which equals nothing.
+func parse(m []byte) value {
+	v, _ := parseValue(m)
+	return v
+}
+
+func parseValue(b []byte) (value, []byte) {
+	line, rest, ok := bytes.Cut(b, []byte("\r\n"))
+	if !ok || len(line) == 0 {
+		return value{}, nil
+	}
+	v := value{kind: line[0], text: string(line[1:])}
+	n, err := strconv.Atoi(v.text)
+	switch v.kind {
+	case '$', '=', '!':
+		if err != nil || n < 0 || n+2 > len(rest) {
+			return value{kind: v.kind, null: n < 0}, rest
+		}
+		v.text = string(rest[:n])
+		return v, rest[n+2:]
+	case '*', '~', '>', '%', '|':
+		v.text, v.null = "", n < 0
+		if v.kind == '%' || v.kind == '|' {
+			n *= 2
+		}
+		for range n {
+			if len(rest) == 0 {
+				return value{}, nil
+			}
+			var e value
+			e, rest = parseValue(rest)
+			v.elems = append(v.elems, e)
+		}
+	}
+	return v, rest
+}
+
+// messages splits what the simulated node answered into messages; what cannot be
+// split comes as one.
+func messages(b []byte) []testbed.Message {
+	var all []testbed.Message
+	for len(b) > 0 {
+		_, rest := parseValue(b)
+		n := len(b) - len(rest)
+		if n == 0 {
+			n = len(b)
+		}
+		all = append(all, testbed.Message(b[:n]))
+		b = b[n:]
+	}
+	return all
+}
+
+// isPush tells messages that come unasked from replies.
+func isPush(m testbed.Message) bool {
+	if m[0] != '*' && m[0] != '>' {
+		return false
+	}
+	v := parse(m)
+	if len(v.elems) == 0 {
+		return false
+	}
+	switch v.elems[0].text {
+	case "message", "pmessage", "invalidate":
+		return len(v.elems) >= 2
+	}
+	return false
+}
+
+// normalisers rewrite what may differ between two nodes that do the same.
+var normalisers = map[string]func(value) value{
+	"TIME":      blank, // compared with the interval it must lie in, see timely
+	"CLIENT ID": blank,
+	"HELLO":     hello,
+	"HGETALL":   pairs,
+	"HKEYS":     sorted,
+	"HVALS":     sorted,
+	"SMEMBERS":  sorted,
+	"KEYS":      sorted,
+
+	"PUBSUB CHANNELS": sorted,
+}
+
+// blank keeps the shape alone.
+func blank(v value) value {
+	if len(v.elems) == 0 {
+		if v.kind != '-' {
+			v.text = ""
+		}
+		return v
+	}
+	v.elems = slices.Clone(v.elems)
+	for i := range v.elems {
+		v.elems[i] = blank(v.elems[i])
+	}
+	return v
+}
+
+// hello blanks what names this server and this connection.
+func hello(v value) value {
+	v.elems = slices.Clone(v.elems)
+	for i := 0; i+1 < len(v.elems); i += 2 {
+		switch v.elems[i].text {
+		case "version", "id":
+			v.elems[i+1].text = ""
+		}
+	}
+	return v
+}
+
+// sorted orders the elements: a hash has no order.
+func sorted(v value) value {
+	v.elems = slices.Clone(v.elems)
+	slices.SortFunc(v.elems, func(a, b value) int { return strings.Compare(a.text, b.text) })
+	return v
+}
+
+// pairs orders fields with their values.
+func pairs(v value) value {
+	var fields [][2]value
+	for i := 0; i+1 < len(v.elems); i += 2 {
+		fields = append(fields, [2]value{v.elems[i], v.elems[i+1]})
+	}
+	slices.SortFunc(fields, func(a, b [2]value) int { return strings.Compare(a[0].text, b[0].text) })
+	v.elems = nil
+	for _, f := range fields {
+		v.elems = append(v.elems, f[0], f[1])
+	}
+	return v
+}
+
+// equal compares normalised values.
+func equal(a, b value) bool {
+	return a.kind == b.kind && a.text == b.text && a.null == b.null && slices.EqualFunc(a.elems, b.elems, equal)
+}
+
+// commandName is a command's name, with that of the subcommand where there are some.
+func commandName(args []string) string {
+	name := strings.ToUpper(args[0])
+	if len(args) > 1 && (name == "CLIENT" || name == "SCRIPT" || name == "PUBSUB") {
+		name += " " + strings.ToUpper(args[1])
+	}
+	return name
+}
+
+// patternsSorted takes messages apart and puts those of one publication that
+// several patterns caught in order: Redis keeps patterns in a hash table whose
+// order changes from process to process.
+func patternsSorted(all []testbed.Message) []value {
+	var values []value
+	for _, m := range all {
+		values = append(values, parse(m))
+	}
+	for i := 0; i < len(values); {
+		end := i + 1
+		for end < len(values) && samePublication(values[i], values[end]) {
+			end++
+		}
+		slices.SortFunc(values[i:end], func(a, b value) int { return strings.Compare(a.elems[1].text, b.elems[1].text) })
+		i = end
+	}
+	return values
+}
+
+func samePublication(a, b value) bool {
+	return len(a.elems) == 4 && len(b.elems) == 4 && a.elems[0].text == "pmessage" && b.elems[0].text == "pmessage" &&
+		slices.EqualFunc(a.elems[2:], b.elems[2:], equal)
+}
+
+// leavesAll says that a session leaves all its channels: in no order.
+func leavesAll(args []string) bool {
+	return len(args) == 1 && strings.HasSuffix(strings.ToUpper(args[0]), "UNSUBSCRIBE")
+}
+
+// sortedLeaving puts the channels that were left in order and leaves the counts
+// where they are.
+func sortedLeaving(all []testbed.Message) []testbed.Message {
+	var names, counts []string
+	for _, m := range all {
+		v := parse(m)
+		if len(v.elems) != 3 {
+			return all
+		}
+		names = append(names, string(v.elems[0].kind)+v.elems[0].text+string(v.elems[1].kind)+v.elems[1].text)
+		counts = append(counts, v.elems[2].text)
+	}
+	slices.Sort(names)
+	sorted := make([]testbed.Message, len(all))
+	for i := range all {
+		sorted[i] = testbed.Message("*2\r\n$" + strconv.Itoa(len(names[i])) + "\r\n" + names[i] + "\r\n:" + counts[i] + "\r\n")
+	}
+	return sorted
+}
