@@ -184,7 +184,7 @@ func (w *wire) field(x doing) string {
 		return x.a.field
 	}
 	if w.Claims.ReadWrite {
-		return ownField + string(w.pairs[x.c.Op].Invoke.Mode)
+		return ownField + string(w.operation(x.c.Op).Invoke.Mode)
 	}
 	return ownField
 }
@@ -202,7 +202,7 @@ func (w *wire) set(x doing) {
 		node: x.n.name, key: x.a.key, field: field, client: x.c.Client, op: x.c.Op, cmd: x.pos,
 		at: x.at, seq: w.tick(), value: x.a.value, stamps: x.a.stamps, sure: x.sure,
 	}
-	if p, ok := w.pairs[x.c.Op]; ok {
+	if p := w.operation(x.c.Op); w.has(x.c.Op) {
 		l.lock, l.mode = p.Invoke.Lock, p.Invoke.Mode
 	}
 	var kept []*life
@@ -240,7 +240,7 @@ func (w *wire) presume(n *node, pos int, o outcome, at when) {
 		return
 	}
 	c := w.Commands[pos]
-	mode := w.pairs[c.Op].Invoke.Mode
+	mode := w.operation(c.Op).Invoke.Mode
 	for _, key := range o.keys {
 		k := n.keys[key]
 		others := slices.ContainsFunc(k.carriers, func(l *life) bool {

@@ -12,12 +12,11 @@ import (
 // wire says of the keys of the two parties: how did what the first one's grant
 // put there end before the second's grant? A finding for which several causes
 // stand becomes several; one whose cause cannot be told stays unclassified.
-func classifyFindings(e history.Evidence, fs []Finding) []Finding {
-	l, err := newLedger(e)
+func classifyFindings(file *caseFile, fs []Finding) []Finding {
+	w, err := file.wire()
 	if err != nil {
 		return fs
 	}
-	w := readWire(l)
 	var told []Finding
 	for _, f := range fs {
 		if f.Cause != "" && f.Cause != Unclassified {
@@ -101,7 +100,7 @@ func earliest(lives []*life) int {
 func (w *wire) party(f Finding, client int) []*life {
 	last := -1
 	for _, i := range f.Ops {
-		op, ok := w.invocation[i]
+		op, ok := w.invocation(i)
 		if p, isAcquire := w.acquired(op); ok && isAcquire && p.Invoke.Client == client && len(w.byOp[op]) > 0 {
 			last = max(last, op)
 		}
@@ -133,7 +132,7 @@ func (w *wire) latestBefore(f Finding, client int) int {
 			continue
 		}
 		for _, ok := range append([]int{h.Acquire}, h.Again...) {
-			if op := w.invocation[ok]; len(w.byOp[op]) > 0 && w.pairs[op].Complete.Time <= f.From {
+			if op, _ := w.invocation(ok); len(w.byOp[op]) > 0 && w.operation(op).Complete.Time <= f.From {
 				last = max(last, op)
 			}
 		}
@@ -283,8 +282,8 @@ func (w *wire) deletedBy(first *life, end *ending) reason {
 	cmds := []int{first.cmd, end.cmd}
 	name, at := w.name(end.cmd), seconds(end.at.lo)
 	_, isAcquire := w.acquired(c.Op)
-	_, hasOp := w.pairs[c.Op]
-	granted := w.pairs[first.op].Invoke
+	hasOp := w.has(c.Op)
+	granted := &w.operation(first.op).Invoke
 	switch {
 	case c.Client == first.client && (hasOp && c.Op < granted.Index || !hasOp && c.Sent < granted.Time):
 		return because(LateCommand, cmds, "c%d's own %s, sent at %s for an earlier lease, arrived at %s and removed %s of the new one",
@@ -315,7 +314,8 @@ func (w *wire) entryGone(first *life, end *ending) (reason, bool) {
 		return reason{}, false
 	}
 	for _, ok := range append([]int{h.Acquire}, h.Again...) {
-		for _, l := range w.byOp[w.invocation[ok]] {
+		op, _ := w.invocation(ok)
+		for _, l := range w.byOp[op] {
 			switch {
 			case l.key != first.key || l.node != first.node:
 			case l.copied:

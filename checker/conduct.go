@@ -20,26 +20,26 @@ var breakdowns = map[string]struct {
 
 // conduct decides whether the code under test let the trial end in its own
 // time: no deadlock, no panic, no runaway.
-func conduct(_ context.Context, e history.Evidence) Verdict {
-	if _, err := history.Pairs(e.Ops); err != nil {
+func conduct(_ context.Context, f *caseFile) Verdict {
+	if _, err := f.pairs(); err != nil {
 		return impossible(err)
 	}
-	op, broke := brokeDown(e.Ops)
+	op, broke := brokeDown(f.Ops)
 	if !broke {
 		return Verdict{Result: Held}
 	}
 	b := breakdowns[op.F]
-	f := Finding{
+	told := Finding{
 		Cause: b.cause, Summary: fmt.Sprintf("at %s %s", seconds(op.Time), b.what),
 		From: op.Time, To: op.Time, Ops: []int{op.Index},
 	}
 	if op.Error != "" {
-		f.Summary += ": " + op.Error
+		told.Summary += ": " + op.Error
 	}
 	if op.Client >= 0 {
-		f.Clients = []int{op.Client}
+		told.Clients = []int{op.Client}
 	}
-	return Verdict{Result: Violated, Findings: []Finding{f}}
+	return Verdict{Result: Violated, Findings: []Finding{told}}
 }
 
 // brokeDown finds the event of a breakdown, the first if there are several. What

@@ -101,7 +101,7 @@ func (w *wire) clockAhead(l *life, waiting []int, now time.Duration) (ahead time
 		return 0, 0, false
 	}
 	asked := l.at.lo
-	if p, known := w.pairs[l.op]; known {
+	if p := w.operation(l.op); w.has(l.op) {
 		asked = p.Invoke.Time
 	}
 	for _, c := range waiting {

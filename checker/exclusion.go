@@ -17,12 +17,12 @@ import (
 const maxFindings = 100
 
 // exclusion decides whether no two believed holds overlap, twice.
-func exclusion(ctx context.Context, e history.Evidence) (Verdict, error) {
-	return exclusionBy(ctx, e, sweepHolds, linearize)
+func exclusion(ctx context.Context, f *caseFile) (Verdict, error) {
+	return exclusionBy(ctx, f, sweepHolds, linearize)
 }
 
-func sweepHolds(e history.Evidence) (overlaps, error) {
-	holds, err := Holds(e)
+func sweepHolds(f *caseFile) (overlaps, error) {
+	holds, err := f.holds()
 	if err != nil {
 		return overlaps{}, err
 	}
@@ -31,18 +31,18 @@ func sweepHolds(e history.Evidence) (overlaps, error) {
 
 // exclusionBy decides with the two checkers it is given, so that tests can
 // give it wrong ones.
-func exclusionBy(ctx context.Context, e history.Evidence,
-	first func(history.Evidence) (overlaps, error),
-	second func(context.Context, history.Evidence) (map[string]porcupine.CheckResult, error),
+func exclusionBy(ctx context.Context, f *caseFile,
+	first func(*caseFile) (overlaps, error),
+	second func(context.Context, *caseFile) (map[string]porcupine.CheckResult, error),
 ) (Verdict, error) {
-	if !slices.ContainsFunc(e.Ops, func(op history.Op) bool { return op.F == history.FAcquire && op.Type == history.OK }) {
+	if !slices.ContainsFunc(f.Ops, func(op history.Op) bool { return op.F == history.FAcquire && op.Type == history.OK }) {
 		return Verdict{Result: NotApplicable, Why: "nothing was acquired"}, nil
 	}
-	found, err := first(e)
+	found, err := first(f)
 	if err != nil {
 		return impossible(err), nil
 	}
-	results, err := second(ctx, e)
+	results, err := second(ctx, f)
 	if err != nil {
 		return impossible(err), nil
 	}
@@ -53,10 +53,10 @@ func exclusionBy(ctx context.Context, e history.Evidence,
 	var findings []Finding
 	for _, c := range found.list {
 		if !slices.Contains(undecided, c.later.Lock) {
-			findings = append(findings, conflictFinding(e, c))
+			findings = append(findings, conflictFinding(f.Evidence, c))
 		}
 	}
-	v := conclude(e, findings, true)
+	v := conclude(f, findings, true)
 	if found.total > len(found.list) && v.Result == Violated {
 		v.Why = sentences(fmt.Sprintf("there are %d overlaps", found.total), v.Why)
 	}
@@ -99,13 +99,13 @@ func compare(overlap map[string]bool, results map[string]porcupine.CheckResult) 
 
 // conclude makes a verdict of the findings of an oracle about who held what
 // when: overlaps within our own slack do not count, and causes are told.
-func conclude(e history.Evidence, findings []Finding, overlaps bool) Verdict {
+func conclude(f *caseFile, findings []Finding, overlaps bool) Verdict {
 	if len(findings) == 0 {
 		return Verdict{Result: Held}
 	}
 	kept, why := findings, ""
 	if overlaps {
-		if kept, why = beyondSlack(e, findings); len(kept) == 0 {
+		if kept, why = beyondSlack(f.Evidence, findings); len(kept) == 0 {
 			return Verdict{Result: Unknown, Why: why}
 		}
 	}
@@ -113,7 +113,7 @@ func conclude(e history.Evidence, findings []Finding, overlaps bool) Verdict {
 		why = sentences(why, fmt.Sprintf("the first %d of %d findings are listed", maxFindings, len(kept)))
 		kept = kept[:maxFindings]
 	}
-	return Verdict{Result: Violated, Findings: classifyFindings(e, kept), Why: why}
+	return Verdict{Result: Violated, Findings: classifyFindings(f, kept), Why: why}
 }
 
 // conflictFinding tells one overlap.

@@ -113,7 +113,7 @@ func TestExclusionIsViolatedByStrictOverlapOnly(t *testing.T) {
 			}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v, err := exclusion(context.Background(), history.Evidence{Ops: timeline(t, c.text), Claims: c.claims})
+			v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: timeline(t, c.text), Claims: c.claims}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,11 +143,11 @@ func checkVerdict(t *testing.T, v Verdict, want []string) {
 }
 
 func TestFindingOfAnOverlapNamesItsEvidence(t *testing.T) {
-	v, err := exclusion(context.Background(), history.Evidence{Ops: timeline(t, `
+	v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: timeline(t, `
 		c0 acquire 1-2 ok
 		c1 acquire 3-4 ok
 		c0 release 5-6 ok
-		c1 release 7-8 ok`)})
+		c1 release 7-8 ok`)}))
 	if err != nil || len(v.Findings) != 1 {
 		t.Fatal(v, err)
 	}
@@ -169,7 +169,7 @@ func TestManyOverlapsAreCountedAndTheFirstListed(t *testing.T) {
 	for i := range 60 {
 		fmt.Fprintf(&text, "c%d acquire 1-2 ok\n", i)
 	}
-	v, err := exclusion(context.Background(), history.Evidence{Ops: timeline(t, text.String())})
+	v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: timeline(t, text.String())}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func TestOurOwnStallsMakeViolationsUnknown(t *testing.T) {
 		e := history.Evidence{Ops: timeline(t, overlap+c.stall), Claims: history.Claims{TTL: time.Second}}
 		for _, o := range oracles()[:2] {
 			want := map[string]Result{"exclusion": c.exclusion, "resource": c.resource}[o.name]
-			v, err := o.ask(context.Background(), e)
+			v, err := o.ask(context.Background(), newCaseFile(e))
 			if err != nil || v.Result != want || (v.Result == Unknown && v.Why == "") {
 				t.Errorf("%s: %s is %s (%s), %v; want %s", c.name, o.name, v.Result, v.Why, err, want)
 			}
@@ -50,7 +50,7 @@ func TestALongerOverlapStandsBesideShortOnes(t *testing.T) {
 		c2 acquire 7-8 ok
 		c1 release 70-71 ok
 		nemesis stall 80 offset=30`)}
-	v, err := exclusion(context.Background(), e)
+	v, err := exclusion(context.Background(), newCaseFile(e))
 	if err != nil || v.Result != Violated || len(v.Findings) != 1 || v.Findings[0].Clients[0] != 2 {
 		t.Errorf("got %+v, %v; want the overlap of c2 and c1 alone", v, err)
 	}
@@ -60,7 +60,7 @@ func TestStallsDoNotHideThatNothingWasWrong(t *testing.T) {
 	e := history.Evidence{Claims: history.Claims{TTL: time.Second}, Ops: timeline(t, `
 		c0 acquire 1-2 ok
 		nemesis stall 900 offset=800`)}
-	if v, err := exclusion(context.Background(), e); err != nil || v.Result != Held {
+	if v, err := exclusion(context.Background(), newCaseFile(e)); err != nil || v.Result != Held {
 		t.Errorf("got %+v, %v; want %s", v, err, Held)
 	}
 }
@@ -70,7 +70,7 @@ func TestAnOverlapAtTheEndOfAHistoryLastsBeyondIt(t *testing.T) {
 		c0 acquire 1-2 ok
 		nemesis stall 5 offset=30
 		c1 acquire 6-7 ok`)}
-	v, err := exclusion(context.Background(), e)
+	v, err := exclusion(context.Background(), newCaseFile(e))
 	if err != nil || v.Result != Violated || len(v.Findings) != 1 || v.Findings[0].To != 7*time.Millisecond {
 		t.Errorf("got %+v, %v; want an overlap until the history's end", v, err)
 	}

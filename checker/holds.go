@@ -51,29 +51,28 @@ type Hold struct {
 // that ended with info, known by its token or because nothing else is left to
 // release, counts for nothing, as that acquire does. Once a hold has ended
 // early, the releases that are still owed for it count for nothing either.
-func Holds(e history.Evidence) ([]Hold, error) {
-	if err := sound(e.Ops); err != nil {
+func Holds(e history.Evidence) ([]Hold, error) { return readHolds(newCaseFile(e)) }
+
+func readHolds(f *caseFile) ([]Hold, error) {
+	if err := f.sound(); err != nil {
 		return nil, err
 	}
-	pairs, err := history.Pairs(e.Ops)
+	pairs, err := f.pairs()
 	if err != nil {
 		return nil, err
 	}
 	s := scan{
-		modes:   e.Claims.ReadWrite,
-		byIndex: map[int]history.Pair{},
-		clocks:  clocksOf(e.Ops),
+		modes:   f.Claims.ReadWrite,
+		clocks:  clocksOf(f.Ops),
 		beliefs: map[place]*belief{},
 		crashed: map[int]bool{},
 	}
-	for _, p := range pairs {
-		s.byIndex[p.Invoke.Index] = p
-		if p.Complete != nil {
-			s.byIndex[p.Complete.Index] = p
+	for i := range f.Ops {
+		var p *history.Pair
+		if at := pairs.of[i]; at >= 0 {
+			p = &pairs.all[at]
 		}
-	}
-	for _, op := range e.Ops {
-		s.entry(op)
+		s.entry(&f.Ops[i], p)
 	}
 	return s.finish(), nil
 }
@@ -102,14 +101,13 @@ type belief struct {
 // scan goes through a history once, in order, and collects holds.
 type scan struct {
 	modes   bool
-	byIndex map[int]history.Pair
 	clocks  map[int]clock
 	beliefs map[place]*belief
 	crashed map[int]bool
 	holds   []Hold
 }
 
-func (s *scan) place(op history.Op) place {
+func (s *scan) place(op *history.Op) place {
 	p := place{client: op.Client, lock: op.Lock}
 	if s.modes {
 		p.mode = op.Mode
@@ -126,7 +124,8 @@ func (s *scan) belief(p place) *belief {
 	return b
 }
 
-func (s *scan) entry(op history.Op) {
+// entry takes in the next entry; p is the operation that it belongs to, if any.
+func (s *scan) entry(op *history.Op, p *history.Pair) {
 	switch op.F {
 	case history.FCrash:
 		if op.Process == history.Nemesis && op.Window == nil {
@@ -139,11 +138,11 @@ func (s *scan) entry(op history.Op) {
 				(op.Mode == "" || !s.modes || p.mode == op.Mode)
 		})
 	case history.FAcquire:
-		if p, ok := s.byIndex[op.Index]; ok && op.Process != history.Nemesis && op.Type != history.Invoke {
+		if p != nil && op.Process != history.Nemesis && op.Type != history.Invoke {
 			s.acquired(p)
 		}
 	case history.FExtend:
-		if p, ok := s.byIndex[op.Index]; ok && op.Process != history.Nemesis && op.Type == history.OK {
+		if p != nil && op.Process != history.Nemesis && op.Type == history.OK {
 			s.extended(p)
 		}
 	case history.FRelease:
@@ -154,8 +153,8 @@ func (s *scan) entry(op history.Op) {
 }
 
 // acquired takes in the completion of an acquire.
-func (s *scan) acquired(p history.Pair) {
-	at := s.place(p.Invoke)
+func (s *scan) acquired(p *history.Pair) {
+	at := s.place(&p.Invoke)
 	if s.crashed[at.client] {
 		return
 	}
@@ -185,8 +184,8 @@ func (s *scan) acquired(p history.Pair) {
 }
 
 // extended moves the deadlines of what is still believed.
-func (s *scan) extended(p history.Pair) {
-	at := s.place(p.Invoke)
+func (s *scan) extended(p *history.Pair) {
+	at := s.place(&p.Invoke)
 	if s.crashed[at.client] {
 		return
 	}
@@ -203,7 +202,7 @@ func (s *scan) extended(p history.Pair) {
 }
 
 // release takes in the invocation of a release, whatever becomes of it.
-func (s *scan) release(op history.Op) {
+func (s *scan) release(op *history.Op) {
 	if s.crashed[op.Client] {
 		return
 	}
@@ -254,7 +253,7 @@ func (s *scan) expire(b *belief, now time.Duration) {
 }
 
 // endAll ends what a client believes at the chosen places.
-func (s *scan) endAll(op history.Op, why string, at func(place) bool) {
+func (s *scan) endAll(op *history.Op, why string, at func(place) bool) {
 	for p, b := range s.beliefs {
 		if !at(p) {
 			continue
@@ -298,7 +297,7 @@ func sortHolds(holds []Hold) {
 }
 
 // leaseOf is what an acquire or extension returned; the zero Lease if nothing.
-func leaseOf(p history.Pair) history.Lease {
+func leaseOf(p *history.Pair) history.Lease {
 	switch {
 	case p.Complete != nil && p.Complete.Lease != nil:
 		return *p.Complete.Lease

@@ -174,7 +174,7 @@ func TestHoldsAreWhatClientsBelieved(t *testing.T) {
 // spanTexts writes what porcupine's side believes in the same form.
 func spanTexts(t *testing.T, e history.Evidence) []string {
 	t.Helper()
-	byLock, err := spans(e)
+	byLock, err := spans(newCaseFile(e))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func (w *wire) takenOver(first *life, pos int) reason {
 	slack := lease / 10
 	lasted := at.lo - first.at.hi
 	asked := first.at.lo
-	if p, ok := w.pairs[first.op]; ok {
+	if p := w.operation(first.op); w.has(first.op) {
 		asked = p.Invoke.Time
 	}
 	stale := first.at.lo - asked
@@ -91,7 +91,7 @@ func (w *wire) expiredUnder(first, second *life) reason {
 	if second != nil {
 		granted = second.at.hi
 	}
-	owner := w.pairs[first.op]
+	owner := w.operation(first.op)
 	if !last.sure {
 		return untold
 	}

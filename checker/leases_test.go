@@ -276,7 +276,7 @@ func TestWhatCannotBeToldApartIsUnclassified(t *testing.T) {
 func TestAFindingIsCompletedWithItsReasonAndCommands(t *testing.T) {
 	s := tell(t, "set-nx-px")
 	twoHoldersByExpiry(s)
-	v, err := exclusion(t.Context(), s.evidence())
+	v, err := exclusion(t.Context(), newCaseFile(s.evidence()))
 	if err != nil || len(v.Findings) != 1 {
 		t.Fatalf("got %+v, %v, want one finding", v, err)
 	}
@@ -297,7 +297,7 @@ func TestAReplyOfNOSCRIPTThatIsLostIsARenewalThatFailed(t *testing.T) {
 	s.take(1200, 1, "1", enter("owner-one")...)
 	s.give(1250, 1, "1", s.script("hash-leave", []string{"lock"}, "owner-one")...)
 	s.give(1300, 0, "nil", s.script("hash-leave", []string{"lock"}, "owner-zero")...)
-	v, err := exclusion(t.Context(), s.evidence())
+	v, err := exclusion(t.Context(), newCaseFile(s.evidence()))
 	if err != nil || len(v.Findings) != 1 {
 		t.Fatalf("got %+v, %v, want one finding", v, err)
 	}
@@ -311,7 +311,7 @@ func TestAFindingWithoutAcquiresRestsOnTheLatest(t *testing.T) {
 	twoHoldersByExpiry(s)
 	e := s.evidence()
 	given := []Finding{{Cause: Unclassified, Lock: "lock", Clients: []int{1, 0}, From: ms(1150)}}
-	if got := classifyFindings(e, given); len(got) != 1 || got[0].Cause != LeaseOutlived {
+	if got := classifyFindings(newCaseFile(e), given); len(got) != 1 || got[0].Cause != LeaseOutlived {
 		t.Errorf("got %+v, want lease-outlived", got)
 	}
 }
@@ -320,7 +320,7 @@ func TestFindingsThatHaveACauseAreLeftAlone(t *testing.T) {
 	s := tell(t, "set-nx-px")
 	twoHoldersByExpiry(s)
 	given := []Finding{{Cause: FenceRegressed, Summary: "as it was", Clients: []int{1, 0}}}
-	if got := classifyFindings(s.evidence(), given); len(got) != 1 || got[0].Summary != "as it was" || got[0].Cause != FenceRegressed {
+	if got := classifyFindings(newCaseFile(s.evidence()), given); len(got) != 1 || got[0].Summary != "as it was" || got[0].Cause != FenceRegressed {
 		t.Errorf("got %+v, want it unchanged", got)
 	}
 }

@@ -11,16 +11,15 @@ import (
 // ledger is the history, indexed for those who read the wire beside it.
 type ledger struct {
 	history.Evidence
-	pairs      map[int]history.Pair // by the index of the invocation
-	invocation map[int]int          // from the index of either entry of an operation
-	crashes    map[int]time.Duration
-	clocks     map[int]clock
-	holds      []Hold
-	holdOf     map[int]int // place in holds, by the index of an acquire's ok
-	spells     map[errand][]spell
-	windows    []history.Pair // of the nemesis
-	end        time.Duration  // of all that was recorded
-	broke      bool           // the code under test ended the trial
+	pairing pairing
+	crashes map[int]time.Duration
+	clocks  map[int]clock
+	holds   []Hold
+	holdOf  map[int]int // place in holds, by the index of an acquire's ok
+	spells  map[errand][]spell
+	windows []history.Pair // of the nemesis
+	end     time.Duration  // of all that was recorded
+	broke   bool           // the code under test ended the trial
 }
 
 // errand is one client's business with one lock.
@@ -33,19 +32,20 @@ type errand struct {
 type spell struct{ from, to time.Duration }
 
 // newLedger returns an error if the history is impossible.
-func newLedger(e history.Evidence) (*ledger, error) {
-	holds, err := Holds(e)
+func newLedger(f *caseFile) (*ledger, error) {
+	holds, err := f.holds()
 	if err != nil {
 		return nil, err
 	}
-	pairs, err := history.Pairs(e.Ops)
+	pairs, err := f.pairs()
 	if err != nil {
 		return nil, err
 	}
+	e := f.Evidence
 	l := &ledger{
-		Evidence: e, holds: holds, clocks: clocksOf(e.Ops),
-		pairs: map[int]history.Pair{}, invocation: map[int]int{}, crashes: map[int]time.Duration{},
-		holdOf: map[int]int{}, spells: map[errand][]spell{},
+		Evidence: e, holds: holds, clocks: clocksOf(e.Ops), pairing: pairs,
+		crashes: map[int]time.Duration{},
+		holdOf:  map[int]int{}, spells: map[errand][]spell{},
 	}
 	for _, op := range e.Ops {
 		l.end = max(l.end, op.Time)
@@ -61,10 +61,12 @@ func newLedger(e history.Evidence) (*ledger, error) {
 			l.holdOf[ok] = i
 		}
 	}
-	for _, p := range pairs {
-		l.enter(p)
+	for _, p := range pairs.all {
+		if p.Invoke.Process == history.Nemesis {
+			l.windows = append(l.windows, p)
+		}
 	}
-	l.attend(pairs)
+	l.attend(pairs.all)
 	_, l.broke = brokeDown(e.Ops)
 	return l, nil
 }
@@ -72,16 +74,28 @@ func newLedger(e history.Evidence) (*ledger, error) {
 // sane clips a recorded time to what can be added to without overflow.
 func sane(d time.Duration) time.Duration { return min(max(d, 0), lifetime) }
 
-func (l *ledger) enter(p history.Pair) {
-	if p.Invoke.Process == history.Nemesis {
-		l.windows = append(l.windows, p)
-		return
+// noOperation is what belongs to no operation.
+var noOperation history.Pair
+
+// operation is the client's operation of that invocation; all of it is zero if
+// there is none. It must not be changed.
+func (l *ledger) operation(op int) *history.Pair {
+	if p := l.pairing.find(op); p != nil && p.Invoke.Index == op && p.Invoke.Process != history.Nemesis {
+		return p
 	}
-	l.pairs[p.Invoke.Index] = p
-	l.invocation[p.Invoke.Index] = p.Invoke.Index
-	if p.Complete != nil {
-		l.invocation[p.Complete.Index] = p.Invoke.Index
+	return &noOperation
+}
+
+// has says whether there is a client's operation of that invocation.
+func (l *ledger) has(op int) bool { return l.operation(op) != &noOperation }
+
+// invocation is the index of the invocation of the client's operation to which
+// the entry of that index belongs.
+func (l *ledger) invocation(index int) (op int, ok bool) {
+	if p := l.pairing.find(index); p != nil && p.Invoke.Process != history.Nemesis {
+		return p.Invoke.Index, true
 	}
+	return 0, false
 }
 
 // attend works out when each client attended to each lock: from a grant until
@@ -92,7 +106,7 @@ func (l *ledger) attend(pairs []history.Pair) {
 			continue
 		}
 		at := errand{p.Invoke.Client, p.Invoke.Lock}
-		l.spells[at] = append(l.spells[at], spell{p.Invoke.Time, l.doneAt(p)})
+		l.spells[at] = append(l.spells[at], spell{p.Invoke.Time, l.doneAt(&p)})
 	}
 	for _, h := range l.holds {
 		at := errand{h.Client, h.Lock}
@@ -117,7 +131,7 @@ func (l *ledger) attend(pairs []history.Pair) {
 }
 
 // doneAt is when an operation was over; Never if it was not.
-func (l *ledger) doneAt(p history.Pair) time.Duration {
+func (l *ledger) doneAt(p *history.Pair) time.Duration {
 	if p.Complete != nil {
 		return p.Complete.Time
 	}
@@ -182,14 +196,14 @@ func (l *ledger) aheadAt(client int, t time.Duration) time.Duration {
 
 // acquired says whether the operation of that invocation is an acquire, and
 // how it ended.
-func (l *ledger) acquired(op int) (p history.Pair, isAcquire bool) {
-	p, ok := l.pairs[op]
-	return p, ok && p.Invoke.F == history.FAcquire
+func (l *ledger) acquired(op int) (p *history.Pair, isAcquire bool) {
+	p = l.operation(op)
+	return p, p != &noOperation && p.Invoke.F == history.FAcquire
 }
 
 // openAt says whether the operation of that invocation was still under way at
 // t. What belongs to no operation never is.
 func (l *ledger) openAt(op int, t time.Duration) bool {
-	p, ok := l.pairs[op]
-	return ok && p.Invoke.Time <= t && t <= l.doneAt(p)
+	p := l.operation(op)
+	return p != &noOperation && p.Invoke.Time <= t && t <= l.doneAt(p)
 }

@@ -28,15 +28,14 @@ import (
 // recipe with a quorum promises nothing while a majority is out of reach: what
 // it could not do before the healing counts only where keys, and not the
 // network, stood in the way.
-func liveness(ctx context.Context, e history.Evidence) Verdict {
-	if e.Claims.TTL <= 0 {
+func liveness(ctx context.Context, f *caseFile) Verdict {
+	if f.Claims.TTL <= 0 {
 		return Verdict{Result: NotApplicable, Why: "no lease time is claimed to count from"}
 	}
-	l, err := newLedger(e)
+	w, err := f.wire()
 	if err != nil {
 		return impossible(err)
 	}
-	w := readWire(l)
 	findings := w.orphans()
 	if ctx.Err() != nil {
 		return Verdict{Result: Unknown, Why: ctx.Err().Error()}
@@ -182,9 +181,10 @@ func (w *wire) waits(healed time.Duration) []wait {
 	byWho := map[seat]*wait{}
 	var order []seat
 	for _, op := range w.Ops {
-		p, ok := w.acquired(w.invocation[op.Index])
+		invoked, mine := w.invocation(op.Index)
+		p, ok := w.acquired(invoked)
 		_, dead := w.crashes[op.Client]
-		if _, mine := w.invocation[op.Index]; !mine || !ok || dead || w.doneAt(p) < healed || op.Index != p.Invoke.Index {
+		if !mine || !ok || dead || w.doneAt(p) < healed || op.Index != p.Invoke.Index {
 			continue
 		}
 		at := seat{errand{op.Client, op.Lock}, op.Mode}

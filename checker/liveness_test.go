@@ -386,7 +386,7 @@ func TestAForeverBlockedLockIsToldWithItsStory(t *testing.T) {
 		s.busy(at+10, 2, "0", "SETNX", "lock", "1")
 	}
 	s.keys(2100, key("lock", -1))
-	v := liveness(t.Context(), s.evidence())
+	v := liveness(t.Context(), newCaseFile(s.evidence()))
 	if len(v.Findings) != 1 {
 		t.Fatalf("got %+v, want one finding", v)
 	}

@@ -58,7 +58,7 @@ func (w *wire) orphans() []Finding {
 	for _, op := range ops {
 		blockers := w.keptOutBy(op, byOp[op])
 		for _, b := range blockers {
-			x := w.excess(b.life, b.meet, w.pairs[op].Invoke.Client)
+			x := w.excess(b.life, b.meet, w.operation(op).Invoke.Client)
 			as := label{b.of, x.cause}
 			o := found[as]
 			if o == nil {
@@ -89,7 +89,7 @@ type blocker struct {
 // keptOutBy lists the orphans without which the attempt would have succeeded
 // there and then; none if it was not kept out, or not by orphans alone.
 func (w *wire) keptOutBy(op int, meets []meet) []blocker {
-	p := w.pairs[op]
+	p := w.operation(op)
 	if p.Done() == history.Info && w.unanswered[op] {
 		return nil // it may have failed for want of an answer
 	}
@@ -154,7 +154,7 @@ func (w *wire) cared(l *life, at when) bool {
 // what had become stale, or not at all; and whether the attempt was over, or
 // still without success, by then.
 func (w *wire) outlasted(l *life, op int) bool {
-	granted := w.pairs[op].Done() == history.OK
+	granted := w.operation(op).Done() == history.OK
 	stale := w.Claims.ClientClock && !granted // then it took over itself
 	last := l.terms[len(l.terms)-1]
 	switch {
@@ -175,7 +175,7 @@ func (w *wire) outlasted(l *life, op int) bool {
 
 func (o *orphan) add(w *wire, op int, b blocker) {
 	o.last = b.meet
-	client := w.pairs[op].Invoke.Client
+	client := w.operation(op).Invoke.Client
 	if !slices.Contains(o.kept, client) {
 		o.kept = append(o.kept, client)
 		o.ops = append(o.ops, op)

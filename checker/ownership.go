@@ -18,15 +18,17 @@ import (
 // the loss that it was told of, or its crash. So neither the leftover of a
 // failed RedLock attempt is anybody's, nor the key of a dead owner. Where it
 // cannot be told whether the grant still stood, the answer is unknown.
-func ownership(ctx context.Context, e history.Evidence) Verdict {
-	l, err := newLedger(e)
+func ownership(ctx context.Context, f *caseFile) Verdict {
+	if _, err := f.ledger(); err != nil {
+		return impossible(err)
+	}
+	if len(f.Commands) == 0 {
+		return Verdict{Result: NotApplicable, Why: "no commands were recorded"}
+	}
+	w, err := f.wire()
 	if err != nil {
 		return impossible(err)
 	}
-	if len(e.Commands) == 0 {
-		return Verdict{Result: NotApplicable, Why: "no commands were recorded"}
-	}
-	w := readWire(l)
 	var findings []Finding
 	var doubts []string
 	for _, s := range w.strikes {
@@ -160,7 +162,7 @@ func (w *wire) robbery(s strike, l *life, until time.Duration) Finding {
 		f.Cause, did = ForeignRenewal, "set the life of"
 	}
 	late := ""
-	if p, ok := w.pairs[c.Op]; ok && !w.openAt(c.Op, s.at.lo) {
+	if p := w.operation(c.Op); w.has(c.Op) && !w.openAt(c.Op, s.at.lo) {
 		late = fmt.Sprintf(", which belonged to an operation of %s and arrived late,", seconds(p.Invoke.Time))
 	}
 	f.Summary = fmt.Sprintf("c%d's %s at %s%s %s %s on %s, which carried c%d's grant of %s",
@@ -172,7 +174,7 @@ func (w *wire) robbery(s strike, l *life, until time.Duration) Finding {
 func (w *wire) entries(ops ...int) []int {
 	var all []int
 	for _, op := range ops {
-		if p, ok := w.pairs[op]; ok {
+		if p := w.operation(op); w.has(op) {
 			all = append(all, p.Invoke.Index)
 			if p.Complete != nil {
 				all = append(all, p.Complete.Index)

@@ -228,7 +228,7 @@ func TestOwnershipDoesNotApplyWithoutCommands(t *testing.T) {
 	s := tell(t, "set-nx-px")
 	s.take(10, 0, "OK", setPX("t0")...)
 	s.e.Commands = nil
-	if v := ownership(t.Context(), s.evidence()); v.Result != NotApplicable || v.Why == "" {
+	if v := ownership(t.Context(), newCaseFile(s.evidence())); v.Result != NotApplicable || v.Why == "" {
 		t.Errorf("got %+v, want not applicable, and why", v)
 	}
 }

@@ -54,8 +54,8 @@ const (
 
 // linearize lets porcupine decide, per lock, whether the believed holds
 // exclude each other. It answers Unknown for what it could not decide in time.
-func linearize(ctx context.Context, e history.Evidence) (map[string]porcupine.CheckResult, error) {
-	byLock, err := spans(e)
+func linearize(ctx context.Context, f *caseFile) (map[string]porcupine.CheckResult, error) {
+	byLock, err := spans(f)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func linearize(ctx context.Context, e history.Evidence) (map[string]porcupine.Ch
 	}
 	results := map[string]porcupine.CheckResult{}
 	for lock, all := range byLock {
-		results[lock] = linearizeLock(ctx, end, e.Claims, all)
+		results[lock] = linearizeLock(ctx, end, f.Claims, all)
 	}
 	return results, nil
 }

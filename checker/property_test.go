@@ -20,11 +20,11 @@ func TestSweepPorcupineAndTheDefinitionAgreeOnRandomHistories(t *testing.T) {
 	violated, nested, beside, dropped := 0, 0, 0, 0
 	for seed := range uint64(randomHistories) {
 		e := randomEvidence(seed)
-		found, err := sweepHolds(e)
+		found, err := sweepHolds(newCaseFile(e))
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		results, err := linearize(context.Background(), e)
+		results, err := linearize(context.Background(), newCaseFile(e))
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -83,7 +83,7 @@ func features(t *testing.T, e history.Evidence) (nested, beside, dropped int) {
 func TestShorterIntervalsAndCutsChangeNoAnswer(t *testing.T) {
 	for seed := range uint64(1500) {
 		e := randomEvidence(seed)
-		byLock, err := spans(e)
+		byLock, err := spans(newCaseFile(e))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestEveryModelThatAppliesGivesTheSameAnswer(t *testing.T) {
 	ctx, end := context.Background(), time.Now().Add(time.Minute)
 	for seed := range uint64(3000) {
 		e := randomEvidence(seed)
-		byLock, err := spans(e)
+		byLock, err := spans(newCaseFile(e))
 		if err != nil {
 			t.Fatal(err)
 		}

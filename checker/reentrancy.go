@@ -13,15 +13,15 @@ import (
 // reentrancy decides whether n acquires needed n releases, and whether anybody
 // entered again what another client definitely held. It speaks only where the
 // evidence leaves no other reading: see nesting.certain.
-func reentrancy(ctx context.Context, e history.Evidence) Verdict {
-	if !e.Claims.Reentrant {
+func reentrancy(ctx context.Context, f *caseFile) Verdict {
+	if !f.Claims.Reentrant {
 		return Verdict{Result: NotApplicable, Why: "the recipe does not claim to be reentrant"}
 	}
-	holds, err := Holds(e)
+	holds, err := f.holds()
 	if err != nil {
 		return impossible(err)
 	}
-	n, err := nestingOf(e, holds)
+	n, err := nestingOf(f, holds)
 	if err != nil {
 		return impossible(err)
 	}
@@ -38,13 +38,13 @@ func reentrancy(ctx context.Context, e history.Evidence) Verdict {
 		findings = append(findings, n.deniedEarly(h)...)
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
-	return conclude(e, findings, true)
+	return conclude(f, findings, true)
 }
 
 // nesting is a history prepared for questions about nested acquires.
 type nesting struct {
 	e        history.Evidence
-	byIndex  map[int]history.Pair
+	pairs    pairing
 	byLock   map[string][]Hold         // in order of From
 	releases map[string][]history.Pair // by lock, in order of invocation
 	attempts []history.Pair            // of acquires
@@ -52,17 +52,13 @@ type nesting struct {
 	parted   []spell                   // when there were two primaries
 }
 
-func nestingOf(e history.Evidence, holds []Hold) (nesting, error) {
-	n := nesting{e: e, byIndex: map[int]history.Pair{}, byLock: map[string][]Hold{}, releases: map[string][]history.Pair{}}
-	pairs, err := history.Pairs(e.Ops)
+func nestingOf(f *caseFile, holds []Hold) (nesting, error) {
+	pairs, err := f.pairs()
+	n := nesting{e: f.Evidence, pairs: pairs, byLock: map[string][]Hold{}, releases: map[string][]history.Pair{}}
 	if err != nil {
 		return n, err
 	}
-	for _, p := range pairs {
-		n.byIndex[p.Invoke.Index] = p
-		if p.Complete != nil {
-			n.byIndex[p.Complete.Index] = p
-		}
+	for _, p := range pairs.all {
 		switch {
 		case p.Invoke.Process == history.Nemesis:
 		case p.Invoke.F == history.FRelease:
@@ -74,13 +70,13 @@ func nestingOf(e history.Evidence, holds []Hold) (nesting, error) {
 	for _, h := range holds {
 		n.byLock[h.Lock] = append(n.byLock[h.Lock], h)
 	}
-	for _, op := range e.Ops {
+	for _, op := range f.Ops {
 		n.part(op)
 		switch op.F {
 		case history.FNodeDown, history.FNodeUp, history.FPromote, history.FSplit, history.FEvict, history.FNodeClock:
 			n.upheaval = append(n.upheaval, op.Time)
 		case history.FClock:
-			if e.Claims.ClientClock {
+			if f.Claims.ClientClock {
 				n.upheaval = append(n.upheaval, op.Time)
 			}
 		}
@@ -127,7 +123,7 @@ func (n nesting) tried() bool {
 // still arrive at any time. What one of two primaries grants is not certain at
 // all: the other does not know. The releases of one client can be left out.
 func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
-	granted := n.byIndex[h.Acquire].Invoke.Time
+	granted := n.pairs.find(h.Acquire).Invoke.Time
 	if slices.ContainsFunc(n.parted, func(p spell) bool { return p.from <= granted && granted <= p.to }) {
 		return 0
 	}
@@ -162,7 +158,7 @@ func none(history.Pair) bool { return false }
 func (n nesting) enteredBeside(h Hold) []Finding {
 	var findings []Finding
 	for _, again := range h.Again {
-		p := n.byIndex[again]
+		p := n.pairs.find(again)
 		for _, other := range n.byLock[h.Lock] {
 			if other.From >= p.Invoke.Time {
 				break
@@ -195,7 +191,7 @@ func (n nesting) freedEarly(h Hold) []Finding {
 	if len(h.Released) == 0 {
 		return nil
 	}
-	first := n.byIndex[h.Released[0]]
+	first := n.pairs.find(h.Released[0])
 	own := func(r history.Pair) bool { return slices.Contains(h.Released, r.Invoke.Index) }
 	until := time.Duration(-1) // not asked yet
 	var findings []Finding
@@ -203,7 +199,7 @@ func (n nesting) freedEarly(h Hold) []Finding {
 		if other.From >= h.To {
 			break
 		}
-		p := n.byIndex[other.Acquire]
+		p := n.pairs.find(other.Acquire)
 		if other.Client == h.Client || p.Invoke.Time <= first.Invoke.Time {
 			continue
 		}
@@ -215,7 +211,7 @@ func (n nesting) freedEarly(h Hold) []Finding {
 		}
 		released := 0
 		for _, r := range h.Released {
-			if n.byIndex[r].Invoke.Time < p.Complete.Time {
+			if n.pairs.find(r).Invoke.Time < p.Complete.Time {
 				released++
 			}
 		}
@@ -246,7 +242,7 @@ func (n nesting) deniedEarly(h Hold) []Finding {
 	}
 	own := func(r history.Pair) bool { return slices.Contains(all, r.Invoke.Index) }
 	for _, i := range all {
-		r := n.byIndex[i]
+		r := n.pairs.find(i)
 		if r.Done() != history.Fail || r.Complete.Reason != history.NotHeld || n.certain(h, own) <= r.Complete.Time {
 			continue
 		}

@@ -101,7 +101,7 @@ func TestReentrancy(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			claims := history.Claims{Reentrant: true, KeyTTL: 100 * time.Millisecond}
-			checkVerdict(t, reentrancy(context.Background(), history.Evidence{Ops: timeline(t, c.text), Claims: claims}), c.want)
+			checkVerdict(t, reentrancy(context.Background(), newCaseFile(history.Evidence{Ops: timeline(t, c.text), Claims: claims})), c.want)
 		})
 	}
 }
@@ -113,7 +113,7 @@ func TestReentrancyDoesNotApply(t *testing.T) {
 		"no claim":             {Ops: nested},
 		"nobody entered again": {Ops: plain, Claims: history.Claims{Reentrant: true}},
 	} {
-		if v := reentrancy(context.Background(), e); v.Result != NotApplicable || v.Why == "" {
+		if v := reentrancy(context.Background(), newCaseFile(e)); v.Result != NotApplicable || v.Why == "" {
 			t.Errorf("%s: got %s (%s), want %s", name, v.Result, v.Why, NotApplicable)
 		}
 	}

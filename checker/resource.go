@@ -34,12 +34,12 @@ type touch struct {
 // resource decides what users need of a lock: that nothing came between the
 // operations of a critical section. It trusts the resource's own order, Seq,
 // and no clock.
-func resource(ctx context.Context, e history.Evidence) Verdict {
-	pairs, err := history.Pairs(e.Ops)
+func resource(ctx context.Context, f *caseFile) Verdict {
+	pairs, err := f.pairs()
 	if err != nil {
 		return impossible(err)
 	}
-	byLock, sections := touches(e, pairs)
+	byLock, sections := touches(f.Evidence, pairs)
 	if len(byLock) == 0 {
 		return Verdict{Result: NotApplicable, Why: "nothing guarded was touched"}
 	}
@@ -52,7 +52,7 @@ func resource(ctx context.Context, e history.Evidence) Verdict {
 		if ctx.Err() != nil {
 			return Verdict{Result: Unknown, Why: ctx.Err().Error()}
 		}
-		for _, t := range intruders(s, byLock[s.lock], e.Claims.ReadWrite) {
+		for _, t := range intruders(s, byLock[s.lock], f.Claims.ReadWrite) {
 			findings = append(findings, intrusion(s, t))
 			told[s] = true
 			if t.section != nil {
@@ -60,11 +60,11 @@ func resource(ctx context.Context, e history.Evidence) Verdict {
 			}
 		}
 	}
-	if e.Claims.ReadWrite {
+	if f.Claims.ReadWrite {
 		findings = append(findings, torn(byLock, told)...)
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
-	return conclude(e, findings, false)
+	return conclude(f, findings, false)
 }
 
 // ordered refuses touches of one resource that share a place in its order.
@@ -99,17 +99,12 @@ type watch struct {
 
 // touches reads the reads and writes out of a history: per lock in order of
 // Seq, and per critical section, in order of acquisition.
-func touches(e history.Evidence, pairs []history.Pair) (map[string][]touch, []*section) {
-	invoked := map[int]history.Op{} // by index of the completion
-	for _, p := range pairs {
-		if p.Complete != nil {
-			invoked[p.Complete.Index] = p.Invoke
-		}
-	}
+func touches(e history.Evidence, pairs pairing) (map[string][]touch, []*section) {
 	w := watch{claims: e.Claims, depth: map[seat]int{}, inside: map[seat]*section{}, byLock: map[string][]touch{}}
-	for _, op := range e.Ops {
+	for place, op := range e.Ops {
 		began := op.Time
-		if i, ok := invoked[op.Index]; ok { // the invocation says whose and which
+		if at := pairs.of[place]; at >= 0 && op.Type != history.Invoke { // the invocation says whose and which
+			i := &pairs.all[at].Invoke
 			op.Client, op.Lock, op.Mode, began = i.Client, i.Lock, i.Mode, i.Time
 		}
 		w.entry(op, began)

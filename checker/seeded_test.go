@@ -133,11 +133,11 @@ func TestABugInEitherCheckerIsCaughtByTheOther(t *testing.T) {
 	ctx := context.Background()
 	for _, b := range bugs {
 		e := history.Evidence{Ops: timeline(t, b.text), Claims: b.claims}
-		wrongSweep := func(e history.Evidence) (overlaps, error) { return sweepHolds(b.misread(e)) }
-		wrongPorcupine := func(ctx context.Context, e history.Evidence) (map[string]porcupine.CheckResult, error) {
-			return linearize(ctx, b.misread(e))
+		wrongSweep := func(f *caseFile) (overlaps, error) { return sweepHolds(newCaseFile(b.misread(f.Evidence))) }
+		wrongPorcupine := func(ctx context.Context, f *caseFile) (map[string]porcupine.CheckResult, error) {
+			return linearize(ctx, newCaseFile(b.misread(f.Evidence)))
 		}
-		if _, err := exclusion(ctx, e); err != nil {
+		if _, err := exclusion(ctx, newCaseFile(e)); err != nil {
 			t.Errorf("%s: without the bug: %v", b.name, err)
 		}
 		checkCaught(t, e, "a sweep that "+b.name, wrongSweep, linearize)
@@ -147,8 +147,8 @@ func TestABugInEitherCheckerIsCaughtByTheOther(t *testing.T) {
 		c0 acquire 1-2 ok
 		c0 release 5-6 ok
 		c1 acquire 3-5 ok`)}
-	checkCaught(t, touching, "a sweep that takes touching for overlap", func(e history.Evidence) (overlaps, error) {
-		holds, err := Holds(e)
+	checkCaught(t, touching, "a sweep that takes touching for overlap", func(f *caseFile) (overlaps, error) {
+		holds, err := Holds(f.Evidence)
 		for i := range holds {
 			holds[i].To++
 		}
@@ -162,20 +162,20 @@ func TestABugInEitherCheckerIsCaughtByTheOther(t *testing.T) {
 	careless := ownedModel
 	careless.Step = func(s, _, _ any) (bool, any) { return true, s }
 	checkCaught(t, overlapping, "a model that allows everything", sweepHolds,
-		func(ctx context.Context, e history.Evidence) (map[string]porcupine.CheckResult, error) {
-			byLock, err := spans(e)
+		func(ctx context.Context, f *caseFile) (map[string]porcupine.CheckResult, error) {
+			byLock, err := spans(f)
 			return map[string]porcupine.CheckResult{"L": linearizeOn(ctx, time.Now().Add(time.Minute), careless, byLock["L"])}, err
 		})
 }
 
 // checkCaught runs the whole of Judge's way with two checkers, one of them wrong.
 func checkCaught(t *testing.T, e history.Evidence, what string,
-	first func(history.Evidence) (overlaps, error),
-	second func(context.Context, history.Evidence) (map[string]porcupine.CheckResult, error),
+	first func(*caseFile) (overlaps, error),
+	second func(context.Context, *caseFile) (map[string]porcupine.CheckResult, error),
 ) {
 	t.Helper()
-	verdicts, err := judge(context.Background(), e, []oracle{{"exclusion", "", func(ctx context.Context, e history.Evidence) (Verdict, error) {
-		return exclusionBy(ctx, e, first, second)
+	verdicts, err := judge(context.Background(), e, []oracle{{"exclusion", "", func(ctx context.Context, f *caseFile) (Verdict, error) {
+		return exclusionBy(ctx, f, first, second)
 	}}})
 	if !errors.Is(err, ErrDisagree) {
 		t.Errorf("%s: got %v, want %v", what, err, ErrDisagree)
@@ -191,11 +191,11 @@ func TestRandomHistoriesShowEverySeededBug(t *testing.T) {
 		caught := false
 		for seed := uint64(0); seed < randomHistories && !caught; seed++ {
 			e := randomEvidence(seed)
-			right, err := sweepHolds(e)
+			right, err := sweepHolds(newCaseFile(e))
 			if err != nil {
 				t.Fatal(err)
 			}
-			results, err := linearize(context.Background(), b.misread(e))
+			results, err := linearize(context.Background(), newCaseFile(b.misread(e)))
 			if err != nil {
 				continue
 			}

@@ -38,24 +38,24 @@ type fate struct {
 }
 
 // spans reads the believed acquires out of a history, per lock in order of ok.
-func spans(e history.Evidence) (map[string][]span, error) {
-	pairs, err := history.Pairs(e.Ops)
+func spans(f *caseFile) (map[string][]span, error) {
+	pairs, err := f.pairs()
 	if err != nil {
 		return nil, err
 	}
-	fates := fatesOf(e)
+	fates := fatesOf(f.Evidence)
 	type seat struct {
 		lock  string
 		owner int
 		mode  history.Mode
 	}
 	diaries := map[seat]*diary{}
-	for _, p := range pairs {
+	for _, p := range pairs.all {
 		if p.Invoke.Process == history.Nemesis {
 			continue
 		}
 		at := seat{lock: p.Invoke.Lock, owner: p.Invoke.Client}
-		if e.Claims.ReadWrite {
+		if f.Claims.ReadWrite {
 			at.mode = p.Invoke.Mode
 		}
 		if diaries[at] == nil {

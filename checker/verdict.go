@@ -102,7 +102,7 @@ var ErrDisagree = errors.New("sweep and porcupine disagree")
 // oracle is an Oracle inside this package: its error is ErrDisagree.
 type oracle struct {
 	name, doc string
-	judge     func(context.Context, history.Evidence) (Verdict, error)
+	judge     func(context.Context, *caseFile) (Verdict, error)
 }
 
 // oracles is the table, in the order of reports.
@@ -118,14 +118,14 @@ func oracles() []oracle {
 }
 
 // agreed makes a judge of a function that cannot disagree with itself.
-func agreed(judge func(context.Context, history.Evidence) Verdict) func(context.Context, history.Evidence) (Verdict, error) {
-	return func(ctx context.Context, e history.Evidence) (Verdict, error) { return judge(ctx, e), nil }
+func agreed(judge func(context.Context, *caseFile) Verdict) func(context.Context, *caseFile) (Verdict, error) {
+	return func(ctx context.Context, f *caseFile) (Verdict, error) { return judge(ctx, f), nil }
 }
 
 // ask gets an oracle's verdict under its name. Whatever goes wrong inside is
 // unknown, never a pass; so is a verdict that came after ctx had ended, unless
 // it is a violation: that one was found in time.
-func (o oracle) ask(ctx context.Context, e history.Evidence) (v Verdict, err error) {
+func (o oracle) ask(ctx context.Context, f *caseFile) (v Verdict, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			v, err = Verdict{Result: Unknown, Why: fmt.Sprintf("the oracle crashed: %v", r)}, nil
@@ -135,11 +135,11 @@ func (o oracle) ask(ctx context.Context, e history.Evidence) (v Verdict, err err
 	if err := ctx.Err(); err != nil {
 		return Verdict{Result: Unknown, Why: "not judged: " + err.Error()}, nil
 	}
-	if err := sound(e.Ops); err != nil {
+	if err := f.sound(); err != nil {
 		return Verdict{Result: Unknown, Why: "the history is impossible: " + err.Error()}, nil
 	}
-	v, err = o.judge(ctx, e)
-	v = doubt(e, v)
+	v, err = o.judge(ctx, f)
+	v = doubt(f.Evidence, v)
 	if cerr := ctx.Err(); cerr != nil && v.Result != Violated {
 		v = Verdict{Result: Unknown, Why: "not judged to the end: " + cerr.Error()}
 	}
@@ -151,7 +151,7 @@ func Oracles() []Oracle {
 	var all []Oracle
 	for _, o := range oracles() {
 		all = append(all, Oracle{Name: o.name, Doc: o.doc, Judge: func(ctx context.Context, e history.Evidence) Verdict {
-			v, _ := o.ask(ctx, e) // a disagreement is in v.Why too
+			v, _ := o.ask(ctx, newCaseFile(e)) // a disagreement is in v.Why too
 			return v
 		}})
 	}
@@ -165,10 +165,11 @@ func Judge(ctx context.Context, e history.Evidence) ([]Verdict, error) {
 }
 
 func judge(ctx context.Context, e history.Evidence, all []oracle) ([]Verdict, error) {
+	f := newCaseFile(e)
 	var verdicts []Verdict
 	var errs []error
 	for _, o := range all {
-		v, err := o.ask(ctx, e)
+		v, err := o.ask(ctx, f)
 		verdicts, errs = append(verdicts, v), append(errs, err)
 	}
 	return verdicts, errors.Join(errs...)

@@ -27,7 +27,7 @@ func TestOraclesAreNamedAndSaidOnce(t *testing.T) {
 }
 
 func TestACrashingOracleIsUnknown(t *testing.T) {
-	bad := oracle{"bad", "", func(context.Context, history.Evidence) (Verdict, error) {
+	bad := oracle{"bad", "", func(context.Context, *caseFile) (Verdict, error) {
 		return Verdict{Result: Held, Why: oracles()[len(Causes())].name}, nil
 	}}
 	verdicts, err := judge(context.Background(), history.Evidence{}, []oracle{bad})
@@ -44,11 +44,11 @@ func TestACancelledContextIsUnknownUnlessTheViolationWasFound(t *testing.T) {
 	cancel()
 	for _, c := range []struct{ result, want Result }{{Violated, Violated}, {Held, Unknown}} {
 		running, stop := context.WithCancel(context.Background())
-		late := oracle{"late", "", func(context.Context, history.Evidence) (Verdict, error) {
+		late := oracle{"late", "", func(context.Context, *caseFile) (Verdict, error) {
 			stop()
 			return Verdict{Result: c.result}, nil
 		}}
-		if v, _ := late.ask(running, history.Evidence{}); v.Result != c.want {
+		if v, _ := late.ask(running, newCaseFile(history.Evidence{})); v.Result != c.want {
 			t.Errorf("%s at the end of the context: got %s, want %s", c.result, v.Result, c.want)
 		}
 	}

@@ -32,10 +32,11 @@ const (
 // annotations. Times are nanoseconds since the trial's start. Of a history too
 // long to draw it shows where porcupine finds fault, else the beginning.
 func Visualize(w io.Writer, e history.Evidence) error {
-	if err := sound(e.Ops); err != nil {
+	f := newCaseFile(e)
+	if err := f.sound(); err != nil {
 		return fmt.Errorf("draw the history: %w", err)
 	}
-	byLock, err := spans(e)
+	byLock, err := spans(f)
 	if err != nil {
 		return fmt.Errorf("draw the history: %w", err)
 	}

@@ -85,8 +85,8 @@ func TestNoCommandsBringTheOraclesDown(t *testing.T) {
 			}
 		}
 		// Not through Judge, which would turn a panic into unknown.
-		first := []any{ownership(t.Context(), e), liveness(t.Context(), e), classifyFindings(e, findings)}
-		again := []any{ownership(t.Context(), e), liveness(t.Context(), e), classifyFindings(e, findings)}
+		first := []any{ownership(t.Context(), newCaseFile(e)), liveness(t.Context(), newCaseFile(e)), classifyFindings(newCaseFile(e), findings)}
+		again := []any{ownership(t.Context(), newCaseFile(e)), liveness(t.Context(), newCaseFile(e)), classifyFindings(newCaseFile(e), findings)}
 		if !reflect.DeepEqual(first, again) {
 			t.Fatalf("two judgements of one evidence differ:\n%+v\n%+v", first, again)
 		}
@@ -203,7 +203,7 @@ func TestTheWalkKnowsWhoseKeyItIs(t *testing.T) {
 			c.Reply = history.Bytes(m.do(pos, now, strings.Fields(form)))
 			e.Commands = append(e.Commands, c)
 		}
-		l, err := newLedger(e)
+		l, err := newLedger(newCaseFile(e))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,13 +272,13 @@ func TestGoodLocksAreNeverAccused(t *testing.T) {
 		for i := range e.Ops {
 			e.Ops[i].Index = i
 		}
-		if v := ownership(t.Context(), e); v.Result != Held {
+		if v := ownership(t.Context(), newCaseFile(e)); v.Result != Held {
 			t.Fatalf("ownership: %+v", v)
 		}
-		if v := liveness(t.Context(), e); v.Result != Unknown || len(v.Findings) > 0 {
+		if v := liveness(t.Context(), newCaseFile(e)); v.Result != Unknown || len(v.Findings) > 0 {
 			t.Fatalf("liveness of a run that never healed: %+v", v)
 		}
-		v, err := exclusion(t.Context(), e)
+		v, err := exclusion(t.Context(), newCaseFile(e))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,16 +19,17 @@ func (p Pair) Done() Type {
 // Pairs matches invocations with completions, of clients by process and of the
 // nemesis by window, in order of invocation. Events are left out. It returns
 // an error that names the entry if the history is impossible: two open
-// operations of one process, a completion that fits no invocation.
+// operations of one process, a completion that fits no invocation. Completions
+// are those in ops, not copies.
 func Pairs(ops []Op) ([]Pair, error) {
 	type key struct {
 		process Process
 		window  int
 	}
-	var pairs []Pair
+	pairs := make([]Pair, 0, len(ops)/2+1)
 	open := map[key]int{}
 	for i := range ops {
-		op := ops[i]
+		op := &ops[i]
 		k := key{process: op.Process}
 		if op.Process == Nemesis {
 			if op.Window == nil {
@@ -43,7 +44,7 @@ func Pairs(ops []Op) ([]Pair, error) {
 				op.Index, op.Process, op.F, pairs[at].Invoke.F, pairs[at].Invoke.Index)
 		case op.Type == Invoke:
 			open[k] = len(pairs)
-			pairs = append(pairs, Pair{Invoke: op})
+			pairs = append(pairs, Pair{Invoke: *op})
 		case op.Type == Info && op.F == FLost:
 			// An event of a client, at any moment.
 		case op.Type != OK && op.Type != Fail && op.Type != Info:
@@ -52,8 +53,7 @@ func Pairs(ops []Op) ([]Pair, error) {
 			return nil, fmt.Errorf("entry %d: %s of %s by process %v completes no open invocation",
 				op.Index, op.Type, op.F, op.Process)
 		default:
-			done := op
-			pairs[at].Complete = &done
+			pairs[at].Complete = op
 			delete(open, k)
 		}
 	}
