@@ -147,29 +147,47 @@ var keyed = slices.DeleteFunc(slices.Clone(names), func(n string) bool {
 // recipeScript is a call of a recipe's script, by source, by digest, or by
 // digest after it was loaded, with arguments like those that recipes send.
 func recipeScript(scripts []*script) fragment {
-	return func(t *rapid.T) []step {
-		s := rapid.SampledFrom(scripts).Draw(t, "script")
-		call := rapid.SampledFrom(s.calls).Draw(t, "call")
-		who := session(t)
-		args := []string{"EVALSHA", s.sha1, strconv.Itoa(len(call.keys))}
-		for range call.keys {
-			args = append(args, rapid.SampledFrom([]string{"k1", "h1", "h2", "b\x00\xff\r\n"}).Draw(t, "key"))
-		}
-		for i := range call.argv {
-			args = append(args, s.argument(t, i))
-		}
-		switch rapid.IntRange(0, 19).Draw(t, "how") {
-		case 0: // the node may not know it
-			return []step{{session: who, args: args}}
-		case 1:
-			return []step{{session: who, args: args[:len(args)-1]}}
-		case 2, 3, 4, 5, 6, 7, 8, 9:
-			return []step{{session: who, args: []string{"SCRIPT", "LOAD", s.source}}, {session: (who + 1) % sessions, args: args}}
-		default:
-			args[0], args[1] = "EVAL", s.source
-			return []step{{session: who, args: args}}
-		}
+	return func(t *rapid.T) []step { return rapid.SampledFrom(scripts).Draw(t, "script").call(t) }
+}
+
+func (s *script) call(t *rapid.T) []step {
+	call := rapid.SampledFrom(s.calls).Draw(t, "call")
+	who := session(t)
+	args := []string{"EVALSHA", s.sha1, strconv.Itoa(call.keys)}
+	for range call.keys {
+		args = append(args, rapid.SampledFrom([]string{"k1", "h1", "h2", "b\x00\xff\r\n"}).Draw(t, "key"))
 	}
+	for i := range call.argv {
+		args = append(args, s.argument(t, i))
+	}
+	switch how := rapid.IntRange(0, 19).Draw(t, "how"); {
+	case how == 0: // the node may not know it
+		return []step{{session: who, args: args}}
+	case how == 1:
+		return []step{{session: who, args: args[:len(args)-1]}}
+	case how < 10:
+		return []step{{session: who, args: []string{"SCRIPT", "LOAD", s.source}}, {session: (who + 1) % sessions, args: args}}
+	default:
+		args[0], args[1] = "EVAL", s.source
+		return []step{{session: who, args: args}}
+	}
+}
+
+// everyRecipeScript calls each script, so that none is compared by chance alone.
+func everyRecipeScript(scripts []*script) [][]step {
+	var all [][]step
+	for _, s := range scripts {
+		g := rapid.Custom(s.call)
+		var steps []step
+		for i := range examples {
+			if i%8 == 0 {
+				steps = append(steps, calls([]string{"FLUSHALL"}, []string{"SET", "k1", anOwner, "PX", "100000"}, []string{"HSET", "h1", anOwner, "2", "read", "1"})...)
+			}
+			steps = append(steps, g.Example(i)...)
+		}
+		all = append(all, steps)
+	}
+	return all
 }
 
 // argument draws the i-th of ARGV: one that a recipe sent, or one of a kind.
@@ -180,6 +198,7 @@ func (s *script) argument(t *rapid.T, i int) string {
 		sent = seen.argv[i]
 	}
 	_, err := strconv.ParseInt(sent, 10, 64)
+	number := err == nil || sent == aTime
 	switch rapid.IntRange(0, 19).Draw(t, "argument") {
 	case 0:
 		return rapid.SampledFrom(oddIntegers).Draw(t, "odd")
@@ -188,8 +207,8 @@ func (s *script) argument(t *rapid.T, i int) string {
 	case 4:
 		return rapid.SampledFrom(valuePool).Draw(t, "value")
 	}
-	if err == nil { // a time or a life, long enough to outlast the script
-		return rapid.SampledFrom([]string{"100000", "100", "60000", "1" + sent + "00"}).Draw(t, "number")
+	if number { // a time or a life, most often long enough to outlast the script
+		return rapid.SampledFrom([]string{"100000", "100", "60000", aTime, "@ms+100"}).Draw(t, "number")
 	}
 	return rapid.SampledFrom([]string{"t1", "t2", "read", "write"}).Draw(t, "owner")
 }

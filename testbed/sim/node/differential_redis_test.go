@@ -119,6 +119,7 @@ type realSession struct {
 	multi         bool
 	subscriptions int
 	three         bool // speaks RESP3
+	caching       bool // CLIENT CACHING said something about the next command that is not CLIENT
 	pings         int
 	pushes        []testbed.Message
 }
@@ -132,6 +133,7 @@ func (s *realSession) subscribed() bool { return s.subscriptions > 0 && !s.three
 var sideways = map[string]bool{
 	"MULTI": true, "EXEC": true, "DISCARD": true,
 	"SUBSCRIBE": true, "PSUBSCRIBE": true, "UNSUBSCRIBE": true, "PUNSUBSCRIBE": true,
+	"HELLO": true,
 }
 
 // do runs one command and returns the messages that answer it, and when it ran.
@@ -139,7 +141,9 @@ var sideways = map[string]bool{
 // a pause. Where that cannot be, another connection asks for the time.
 func (s *realSession) do(args []string) (reply []testbed.Message, at interval, err error) {
 	name := strings.ToUpper(args[0])
-	if s.multi || s.subscribed() || sideways[name] {
+	wasCaching := s.caching
+	s.caching = commandName(args) == "CLIENT CACHING" || wasCaching && name == "CLIENT"
+	if s.multi || s.subscribed() || s.caching || wasCaching || sideways[name] {
 		if at.from, err = s.clock.time(); err != nil {
 			return nil, at, err
 		}
@@ -157,9 +161,6 @@ func (s *realSession) do(args []string) (reply []testbed.Message, at interval, e
 		if three[i], err = s.readReply(); err != nil {
 			return nil, at, err
 		}
-	}
-	if name == "HELLO" && three[1][0] != '-' {
-		s.three = three[1][0] == '%'
 	}
 	var err1, err2 error
 	at.from, err1 = timeOf(three[0])
@@ -180,6 +181,8 @@ func (s *realSession) doAlone(name string, args []string) ([]testbed.Message, er
 		return nil, err
 	}
 	switch {
+	case name == "HELLO" && (m[0] == '%' || m[0] == '*'):
+		s.three = m[0] == '%'
 	case name == "MULTI" && m[0] == '+':
 		s.multi = true
 	case name == "EXEC" || name == "DISCARD" && len(args) == 1: // EXEC aborts even if it is wrong
@@ -205,14 +208,12 @@ func (s *realSession) confirmations() ([]testbed.Message, error) {
 // drain returns the messages that the server had for this session when it was
 // asked, and forgets them.
 func (s *realSession) drain() ([]testbed.Message, error) {
-	if !s.multi {
-		replies, err := s.untilPing()
-		switch {
-		case err != nil:
-			return nil, err
-		case len(replies) > 0:
-			return nil, fmt.Errorf("replies that nobody asked for: %q", replies)
-		}
+	replies, err := s.untilPing()
+	switch {
+	case err != nil:
+		return nil, err
+	case len(replies) > 0:
+		return nil, fmt.Errorf("replies that nobody asked for: %q", replies)
 	}
 	pushes := s.pushes
 	s.pushes = nil
@@ -263,7 +264,7 @@ func (s *realSession) reset() error {
 			return err
 		}
 		if string(m) == "+RESET\r\n" {
-			s.multi, s.subscriptions, s.pushes, s.three = false, 0, nil, false
+			s.multi, s.caching, s.subscriptions, s.pushes, s.three = false, false, 0, nil, false
 			return nil
 		}
 	}

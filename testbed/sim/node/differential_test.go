@@ -21,6 +21,9 @@ import (
 // fidelityDoc holds the listed differences for people.
 const fidelityDoc = "../../../docs/fidelity.md"
 
+// defaultChecks is how many scripts each part draws without -rapid.checks.
+const defaultChecks = "60"
+
 // defaultSeed makes a run without -rapid.seed compare what the last one did: an
 // unrelated change must not meet a new difference. With -rapid.seed=0 each run
 // draws other scripts.
@@ -28,13 +31,6 @@ const defaultSeed = "20260101"
 
 func check(t *testing.T, d *duel, total *coverage, fragments ...fragment) {
 	t.Helper()
-	given := map[string]bool{}
-	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	if !given["rapid.seed"] {
-		if err := flag.Set("rapid.seed", defaultSeed); err != nil {
-			t.Fatal(err)
-		}
-	}
 	scripts := scriptOf(fragments...)
 	rapid.Check(t, func(t *rapid.T) {
 		steps := scripts.Draw(t, "steps")
@@ -42,6 +38,21 @@ func check(t *testing.T, d *duel, total *coverage, fragments ...fragment) {
 			t.Fatalf("%v\nin the script\n%s", err, transcript(steps))
 		}
 	})
+}
+
+// setDefaults sets the flags of rapid that were not given.
+func setDefaults(t *testing.T) {
+	t.Helper()
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for name, value := range map[string]string{"rapid.seed": defaultSeed, "rapid.checks": defaultChecks} {
+		if given[name] {
+			continue
+		}
+		if err := flag.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // runEach runs scripts of commands that are not drawn.
@@ -55,6 +66,7 @@ func runEach(t *testing.T, d *duel, total *coverage, scripts ...[]step) {
 }
 
 func TestSimulatedNodeAnswersAsRedis(t *testing.T) {
+	setDefaults(t)
 	sent := recordRecipes(t)
 	if t.Failed() {
 		t.FailNow()
@@ -86,10 +98,11 @@ func TestSimulatedNodeAnswersAsRedis(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) { ran++; check(t, d, total, p.fragments...) })
 	}
 	t.Run("every command", func(t *testing.T) { ran++; runEach(t, d, total, everyCommand()...) })
+	t.Run("every recipe's script", func(t *testing.T) { ran++; runEach(t, d, total, everyRecipeScript(scripts)...) })
 	t.Run("every script", func(t *testing.T) { ran++; runEach(t, d, total, everyLua()...) })
 	t.Run("edges", func(t *testing.T) { ran++; edges(t, d, total) })
 	t.Log(total)
-	if ran == len(parts)+3 { // else -run asked for some of them
+	if ran == len(parts)+4 { // else -run asked for some of them
 		covered(t, total, sent)
 	}
 }
