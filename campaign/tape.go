@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +25,7 @@ type tape struct {
 
 	// As it happens; nil otherwise.
 	history, commands *os.File
-	encode            *json.Encoder
+	line              []byte
 	err               error // the first of writing commands
 }
 
@@ -44,7 +43,6 @@ func (p *tape) stream() (err error) {
 	if p.commands, err = os.Create(filepath.Join(p.folder, CommandsFile)); err != nil {
 		return errors.Join(fmt.Errorf("open the trial's folder: %w", err), p.history.Close())
 	}
-	p.encode = json.NewEncoder(p.commands)
 	return nil
 }
 
@@ -66,23 +64,20 @@ func (p *tape) writer() io.Writer {
 
 // command takes one command down. Calls come one at a time.
 func (p *tape) command(c history.Command) {
-	if p.encode == nil {
+	if p.commands == nil {
 		return // they are written in order in the end
 	}
-	if err := p.encode.Encode(c); err != nil && p.err == nil {
+	p.line = append(c.AppendJSON(p.line[:0]), '\n')
+	if _, err := p.commands.Write(p.line); err != nil && p.err == nil {
 		p.err = fmt.Errorf("write %s: %w", CommandsFile, err)
 	}
 }
 
 // copy takes down what was recorded before.
-func (p *tape) copy(ops []history.Op) error {
-	enc := json.NewEncoder(&p.ops)
-	for _, op := range ops {
-		if err := enc.Encode(op); err != nil {
-			return fmt.Errorf("encode a history: %w", err)
-		}
+func (p *tape) copy(ops []history.Op) {
+	for i := range ops {
+		p.ops.Write(append(ops[i].AppendJSON(p.ops.AvailableBuffer()), '\n'))
 	}
-	return nil
 }
 
 // close ends the recording of this evidence, and returns its history.Hash and
@@ -91,11 +86,8 @@ func (p *tape) close(e history.Evidence) (hash string, err error) {
 	if p.history != nil {
 		return history.Hash(e.Ops, e.Commands), errors.Join(p.err, p.history.Close(), p.commands.Close())
 	}
-	enc := json.NewEncoder(&p.cmds)
-	for _, c := range e.Commands {
-		if err := enc.Encode(c); err != nil {
-			return "", fmt.Errorf("encode a command: %w", err)
-		}
+	for i := range e.Commands {
+		p.cmds.Write(append(e.Commands[i].AppendJSON(p.cmds.AvailableBuffer()), '\n'))
 	}
 	// What it is to encode all of it a second time shows in every campaign.
 	h := sha256.New()

@@ -119,7 +119,7 @@ func (w *wire) lastUnowned(l *life, start, now time.Duration) *term {
 	n := 0
 	var last *term
 	for i, t := range l.terms {
-		if i == 0 || t.at.lo < start || w.Commands[t.cmd].Op == l.op || !w.unowned(t, l) {
+		if i == 0 || t.at.lo < start || w.Commands[t.cmd].Op == l.op || !w.unowned(&t, l) {
 			continue
 		}
 		n++

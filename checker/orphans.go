@@ -194,26 +194,26 @@ func (o *orphan) add(w *wire, op int, b blocker) {
 // gone by then; else nil.
 func (w *wire) prolonged(l *life, m meet) *term {
 	var last *term
-	gone := false
-	for i := range l.terms {
-		t := &l.terms[i]
-		if i == 0 || t.at.lo > m.at.lo || !w.unowned(*t, l) {
+	for i := len(l.terms) - 1; i > 0; i-- {
+		t, before := &l.terms[i], &l.terms[i-1]
+		gone := before.ttl && before.expiry.hi < m.at.lo
+		if t.at.lo > m.at.lo || last != nil && !gone || !w.unowned(t, l) {
 			continue
 		}
-		before := l.terms[i-1]
-		gone = gone || before.ttl && before.expiry.hi < m.at.lo
-		last = t
+		if last == nil {
+			last = t
+		}
+		if gone {
+			return last
+		}
 	}
-	if !gone {
-		return nil
-	}
-	return last
+	return nil
 }
 
 // unowned says whether whoever prolonged the claim had no business with it: it
 // was not its own, or nobody attended to it any more when the renewal was sent.
 // What was sent in time and arrived late is the owner's last word.
-func (w *wire) unowned(t term, l *life) bool {
+func (w *wire) unowned(t *term, l *life) bool {
 	sent := w.Commands[t.cmd].Sent
 	return t.client != l.client || !w.cared(l, when{sent, sent})
 }
