@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -17,23 +17,81 @@ import (
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
-	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// varied returns a trial of every recipe under every fault that it supports,
-// with options and workload that vary.
+// recordsTo, in the environment, is a directory: the test then writes its
+// records there, for a process that was built otherwise to compare.
+const recordsTo = "LOCKSTORM_RECORDS_TO"
+
+// circumstance is how trials are run: it must not show in what they leave behind.
+type circumstance struct {
+	procs    int // GOMAXPROCS
+	parallel int // trials at a time
+	run      int // the first or the second
+}
+
+func (c circumstance) String() string {
+	return fmt.Sprintf("%d processors, %d at a time, run %d", c.procs, c.parallel, c.run)
+}
+
+func circumstances() []circumstance {
+	var all []circumstance
+	for _, procs := range []int{1, 2} {
+		for _, parallel := range []int{1, 4} {
+			for run := 1; run <= 2; run++ {
+				all = append(all, circumstance{procs, parallel, run})
+			}
+		}
+	}
+	return all
+}
+
+// A trial of every recipe under every fault leaves the same bytes behind, in
+// history and command log, at any GOMAXPROCS, alone or beside others, with and
+// without the race detector, and each time. A build with the race detector is so
+// slow that it runs a quarter of them, which covers every recipe and every fault.
+func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
+	tb := sim.New()
+	specs := varied(t, tb)
+	if dir := os.Getenv(recordsTo); dir != "" {
+		for _, c := range circumstances() {
+			writeRecords(t, filepath.Join(dir, c.String()), records(t, tb, specs, c))
+		}
+		return
+	}
+	dir := t.TempDir()
+	runOtherBuild(t, dir)
+	t.Logf("%d trials in %d circumstances, in this build and in one with -race=%t", len(specs), len(circumstances()), !raceDetector)
+	var want [][]byte
+	for _, c := range circumstances() {
+		for build, got := range map[string][][]byte{
+			"this build":  records(t, tb, specs, c),
+			"other build": readRecords(t, filepath.Join(dir, c.String())),
+		} {
+			if want == nil {
+				want = make([][]byte, len(specs))
+			}
+			compare(t, fmt.Sprintf("%s, %v", build, c), specs, got, want)
+		}
+	}
+}
+
+// ours says whether a build runs the trial at that place of all.
+func ours(i int) bool { return !raceDetector || i%4 == 0 }
+
+// varied returns a trial of every recipe under every fault that it supports, of
+// its workloads one, and of the fault's plans one.
 func varied(t *testing.T, tb testbed.Testbed) []Spec {
 	t.Helper()
-	rng := rand.New(rand.NewPCG(3, 3))
 	conf := DefaultConfig()
-	conf.Testbed, conf.Seed, conf.Trials = tb.Name(), 7, 3
-	conf.Locks = nil
+	conf.Testbed, conf.Seed, conf.Trials, conf.Locks = tb.Name(), 7, 3, nil
+	conf.Duration = 3 * conf.TTL
 	for _, r := range locks.All() {
 		if strings.HasPrefix(r.Document, "D") { // not one of this package's tests
 			conf.Locks = append(conf.Locks, r.ID)
 		}
 	}
-	p := &planner{config: conf, topologies: tb.Topologies(), capabilities: tb.Capabilities(), points: map[pair][]testbed.Point{}}
+	p := newPlanner(conf, tb)
 	cells, err := p.cells()
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +101,7 @@ func varied(t *testing.T, tb testbed.Testbed) []Spec {
 		t.Fatal(err)
 	}
 	for _, j := range probes {
-		e, err := evidence(t, tb, j.spec)
+		e, err := RunTrial(t.Context(), tb, j.spec, history.NewRecorder(nil, tb.Clock()), nil)
 		if err != nil {
 			t.Fatalf("probe of %s: %v", j.spec.Lock, err)
 		}
@@ -59,42 +117,24 @@ func varied(t *testing.T, tb testbed.Testbed) []Spec {
 		byCell[k] = append(byCell[k], j.spec)
 	}
 	var specs []Spec
-	for _, c := range cells {
+	for i, c := range cells {
 		if of := byCell[[2]string{c.recipe.ID, c.fault.Name}]; len(of) > 0 {
-			specs = append(specs, of[rng.IntN(len(of))])
+			specs = append(specs, of[i%len(of)])
 		}
+	}
+	if len(specs) < 300 {
+		t.Fatalf("%d trials: want a few hundred", len(specs))
 	}
 	return specs
 }
 
-func evidence(t *testing.T, tb testbed.Testbed, s Spec) (history.Evidence, error) {
-	return RunTrial(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
-}
-
-// record is what a trial leaves behind, byte for byte.
-func record(t *testing.T, tb testbed.Testbed, s Spec) []byte {
-	e, err := evidence(t, tb, s)
-	if err != nil {
-		t.Errorf("%s under %s: %v", s.Lock, s.Fault, err)
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	for _, op := range e.Ops {
-		enc.Encode(op)
-	}
-	for _, c := range e.Commands {
-		enc.Encode(c)
-	}
-	return b.Bytes()
-}
-
-// records runs all specs, so many at a time, on that many processors.
-func records(t *testing.T, tb testbed.Testbed, specs []Spec, procs, parallel int) [][]byte {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+// records runs the trials that this build runs; the others' records are empty.
+func records(t *testing.T, tb testbed.Testbed, specs []Spec, c circumstance) [][]byte {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.procs))
 	got := make([][]byte, len(specs))
-	var workers sync.WaitGroup
 	next := make(chan int)
-	for range parallel {
+	var workers sync.WaitGroup
+	for range c.parallel {
 		workers.Go(func() {
 			for i := range next {
 				got[i] = record(t, tb, specs[i])
@@ -102,46 +142,97 @@ func records(t *testing.T, tb testbed.Testbed, specs []Spec, procs, parallel int
 		})
 	}
 	for i := range specs {
-		next <- i
+		if ours(i) {
+			next <- i
+		}
 	}
 	close(next)
 	workers.Wait()
 	return got
 }
 
-func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
-	tb := sim.New()
-	specs := varied(t, tb)
-	t.Logf("%d trials of %d recipes, %d faults, %d workloads", len(specs), len(locks.All()), len(nemesis.All()), len(workloads.All()))
-	want := records(t, tb, specs, 1, 1)
-	for _, c := range []struct{ procs, parallel int }{{1, 1}, {2, 1}, {2, 1}, {2, 4}, {1, 3}} {
-		t.Run(fmt.Sprintf("%d processors, %d at a time", c.procs, c.parallel), func(t *testing.T) {
-			differ := 0
-			for i, got := range records(t, tb, specs, c.procs, c.parallel) {
-				if !bytes.Equal(got, want[i]) {
-					if differ++; differ <= 3 {
-						t.Errorf("%s under %s (%s): %s", specs[i].Lock, specs[i].Fault, specs[i].Workload, firstDifference(t, got, want[i]))
-					}
-				}
-			}
-			if differ > 3 {
-				t.Errorf("%d of %d trials differ", differ, len(specs))
-			}
-		})
+// record is what a trial leaves behind.
+func record(t *testing.T, tb testbed.Testbed, s Spec) []byte {
+	e, err := RunTrial(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
+	if err != nil {
+		t.Errorf("%s under %s: %v", s.Lock, s.Fault, err)
+	}
+	var b []byte
+	for _, op := range e.Ops {
+		b = append(op.AppendJSON(b), '\n')
+	}
+	for _, c := range e.Commands {
+		b = append(c.AppendJSON(b), '\n')
+	}
+	return b
+}
+
+// compare holds records against those that were seen first.
+func compare(t *testing.T, where string, specs []Spec, got, want [][]byte) {
+	t.Helper()
+	differ := 0
+	for i := range specs {
+		if want[i] == nil {
+			want[i] = got[i]
+		}
+		if got[i] == nil || bytes.Equal(got[i], want[i]) {
+			continue
+		}
+		if differ++; differ <= 3 {
+			t.Errorf("%s: %s under %s (%s): %s", where, specs[i].Lock, specs[i].Fault, specs[i].Workload, firstDifference(got[i], want[i]))
+		}
+	}
+	if differ > 3 {
+		t.Errorf("%s: %d of %d trials differ", where, differ, len(specs))
 	}
 }
 
-// firstDifference shows where two records part, and keeps both.
-func firstDifference(t *testing.T, got, want []byte) string {
-	if dir := os.Getenv("LOCKSTORM_KEEP"); dir != "" {
-		os.WriteFile(filepath.Join(dir, "got.jsonl"), got, 0o644)
-		os.WriteFile(filepath.Join(dir, "want.jsonl"), want, 0o644)
-	}
+func firstDifference(got, want []byte) string {
 	a, b := bytes.Split(got, []byte("\n")), bytes.Split(want, []byte("\n"))
 	for i := range min(len(a), len(b)) {
 		if !bytes.Equal(a[i], b[i]) {
-			return fmt.Sprintf("line %d of %d and %d\ngot  %s\nwant %s", i+1, len(a), len(b), a[i], b[i])
+			return fmt.Sprintf("line %d of %d and %d:\ngot  %s\nwant %s", i+1, len(a), len(b), a[i], b[i])
 		}
 	}
-	return fmt.Sprintf("%d lines, want %d", len(a), len(b))
+	return fmt.Sprintf("got %d lines, want %d", len(a), len(b))
+}
+
+// runOtherBuild has the records made by this test, built with the race detector
+// if this process is not, and without if it is.
+func runOtherBuild(t *testing.T, dir string) {
+	t.Helper()
+	program := filepath.Join(dir, "other.test")
+	args := []string{"test", "-c", "-o", program}
+	if !raceDetector {
+		args = append(args, "-race")
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", append(args, ".")...).CombinedOutput(); err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	child := exec.CommandContext(t.Context(), program, "-test.run", "^"+t.Name()+"$")
+	child.Env = append(os.Environ(), recordsTo+"="+dir)
+	if out, err := child.CombinedOutput(); err != nil {
+		t.Fatalf("this test in the other build: %v\n%s", err, out)
+	}
+}
+
+func writeRecords(t *testing.T, path string, records [][]byte) {
+	data, err := json.Marshal(records)
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readRecords(t *testing.T, path string) (records [][]byte) {
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, &records)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
 }
