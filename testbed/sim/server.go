@@ -113,6 +113,15 @@ func (s *server) execute(p *packet) {
 	for _, push := range pushes {
 		s.push(push)
 	}
+	if strings.EqualFold(words[0], "QUIT") {
+		s.drop(c)
+	}
+}
+
+// drop closes a connection from the node's side.
+func (s *server) drop(c *conn) {
+	s.hangUp(c)
+	c.link.down.send(&packet{conn: c, kind: closing}, &c.down)
 }
 
 // reply answers a request.
@@ -168,8 +177,7 @@ func (s *server) kill() {
 	s.disk.die(s)
 	s.backlog = nil
 	for _, c := range slices.Clone(s.conns) {
-		s.hangUp(c)
-		c.link.down.send(&packet{conn: c, kind: closing}, &c.down)
+		s.drop(c)
 	}
 }
 
