@@ -62,6 +62,13 @@ var exceptions = []exception{
 		Example:     calls([]string{"EVAL", "return bit.band(7, 3)", "0"}),
 	},
 	{
+		ID: "dbsize-expired", Commands: []string{"DBSIZE"},
+		Real: whole(`:"\d+"`), Sim: whole(`:"\d+"`),
+		Differs:     "Redis counts keys that have expired until it has swept them away; the node does not.",
+		Consequence: "None: no lock counts the keys of a node.",
+		Example:     calls([]string{"SET", "l1", "x", "PXAT", "@ms-10"}, []string{"DBSIZE"}),
+	},
+	{
 		ID: "getrange-backwards", Commands: []string{"GETRANGE"},
 		Real: whole(`\$""`), Sim: whole(`\$"."`),
 		Differs:     "A range that ends before it begins, both counted from the end, yields the first byte instead of nothing.",

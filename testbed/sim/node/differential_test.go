@@ -138,8 +138,10 @@ func TestListedDifferencesAreThere(t *testing.T) {
 	for _, e := range exceptions {
 		t.Run(e.ID, func(t *testing.T) {
 			total := newCoverage()
-			if err := d.run(e.Example, total); err != nil {
-				t.Fatal(err)
+			for try := 0; try < 5 && total.exceptions[e.ID] == 0; try++ { // Redis may sweep expired keys away at any time
+				if err := d.run(e.Example, total); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if total.exceptions[e.ID] == 0 {
 				t.Errorf("its example shows no difference: remove it from the list\n%s", transcript(e.Example))
