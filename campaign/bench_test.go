@@ -3,11 +3,14 @@ package campaign
 import (
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
@@ -28,29 +31,84 @@ func BenchmarkTrial(b *testing.B) {
 			tb := sim.New()
 			c := DefaultConfig()
 			c.Clients = bench.clients
-			p := newPlanner(c, tb)
-			recipe, _ := locks.ByID(bench.lock)
-			if err := p.look(b.Context(), tb, recipe, "mutex"); err != nil {
-				b.Fatal(err)
-			}
-			cell, err := p.named(bench.lock, bench.fault, "mutex")
-			if err != nil {
-				b.Fatal(err)
-			}
-			dir, k := b.TempDir(), 0
+			next := trialsOf(b, tb, c, bench.lock, bench.fault)
+			dir, virtual := b.TempDir(), time.Duration(0)
 			for b.Loop() {
-				s, _, err := p.trial(cell, "mutex", k)
-				if err != nil {
-					b.Fatal(err)
-				}
-				k++
+				s := next()
 				d, err := execute(b.Context(), tb, task{Spec: s, Folder: filepath.Join(dir, folderName(s))}, new(sync.Mutex), nil)
 				if err != nil || d.Trial.Err != "" {
 					b.Fatal(err, d.Trial.Err)
 				}
+				virtual += d.Trial.Virtual
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "trials/s")
+			b.ReportMetric(virtual.Seconds()/b.Elapsed().Seconds(), "virtual-s/s")
 		})
+	}
+}
+
+// BenchmarkShortTrial runs trials that are as short as makes sense: two clients
+// take turns at a set-nx-px lock with a TTL of 100 ms for 300 ms of virtual time,
+// in which client-pause strikes once, and then for as long as liveness needs; on
+// one core.
+func BenchmarkShortTrial(b *testing.B) {
+	b.Run("run", func(b *testing.B) { benchmarkShort(b, func(Spec, history.Evidence) error { return nil }) })
+	b.Run("run and judge", func(b *testing.B) {
+		recipe, _ := locks.ByID("set-nx-px")
+		benchmarkShort(b, func(s Spec, e history.Evidence) error {
+			_, err := judge(b.Context(), Trial{Spec: s}, recipe.Flaws, e)
+			return err
+		})
+	})
+}
+
+func benchmarkShort(b *testing.B, then func(Spec, history.Evidence) error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // as in a worker, with its
+	defer debug.SetGCPercent(debug.SetGCPercent(workerGC))
+	tb := sim.New()
+	c := DefaultConfig()
+	c.Clients, c.TTL, c.Duration = 2, 100*time.Millisecond, 300*time.Millisecond
+	next := trialsOf(b, tb, c, "set-nx-px", "client-pause")
+	virtual, commands, hits, before := time.Duration(0), 0, 0, spent(b)
+	for b.Loop() {
+		s := next()
+		e, err := RunTrial(b.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := then(s, e); err != nil {
+			b.Fatal(err)
+		}
+		virtual += e.Ops[len(e.Ops)-1].Time
+		commands += len(e.Commands)
+		hits += min(1, struck(s, e.Ops))
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "trials/s")
+	b.ReportMetric(float64(b.N)/(spent(b)-before).Seconds(), "trials/cpu-s")
+	b.ReportMetric(float64(commands)/float64(b.N), "commands/trial")
+	b.ReportMetric(float64(hits)/float64(b.N), "struck")
+	b.ReportMetric(virtual.Seconds()/b.Elapsed().Seconds(), "virtual-s/s")
+}
+
+// trialsOf plans the trials of one cell, one at a call.
+func trialsOf(b *testing.B, tb *sim.Testbed, c Config, lock, fault string) (next func() Spec) {
+	p := newPlanner(c, tb)
+	recipe, _ := locks.ByID(lock)
+	if err := p.look(b.Context(), tb, recipe, "mutex"); err != nil {
+		b.Fatal(err)
+	}
+	cell, err := p.named(lock, fault, "mutex")
+	if err != nil {
+		b.Fatal(err)
+	}
+	k := 0
+	return func() Spec {
+		s, _, err := p.trial(cell, "mutex", k)
+		if err != nil {
+			b.Fatal(err)
+		}
+		k++
+		return s
 	}
 }
 
@@ -60,28 +118,16 @@ func BenchmarkWorker(b *testing.B) {
 	b.Setenv(asWorker, "1")
 	w := newProcesses([]string{os.Args[0]}, 1)
 	tb := sim.New()
-	p := newPlanner(DefaultConfig(), tb)
-	recipe, _ := locks.ByID("set-nx-px")
-	if err := p.look(b.Context(), tb, recipe, "mutex"); err != nil {
-		b.Fatal(err)
-	}
-	cell, err := p.named(recipe.ID, "client-pause", "mutex")
-	if err != nil {
-		b.Fatal(err)
-	}
+	next := trialsOf(b, tb, DefaultConfig(), "set-nx-px", "client-pause")
 	st, err := createStore(b.TempDir(), "bench", time.Now())
 	if err != nil {
 		b.Fatal(err)
 	}
-	r := &run{store: st, planner: p, workers: w}
+	r := &run{store: st, planner: newPlanner(DefaultConfig(), tb), workers: w}
 	k, before := 0, spent(b)
 	for b.Loop() {
-		s, _, err := p.trial(cell, "mutex", k)
-		if err != nil {
-			b.Fatal(err)
-		}
+		r.trial(b.Context(), job{spec: next()})
 		k++
-		r.trial(b.Context(), job{spec: s})
 	}
 	b.ReportMetric(float64((spent(b)-before).Microseconds())/float64(b.N), "own-µs/trial")
 	if err := w.close(); err != nil || r.err != nil || len(r.trials) != k {

@@ -45,15 +45,18 @@ type process struct {
 	killed string // why we did, "" if we did not
 }
 
+// workerGC is a worker's GOGC. What a trial leaves is garbage, and little lives
+// on: collected rarely, a trial takes half the time.
+const workerGC = 1000
+
 // startProcess starts a worker and waits until it is ready.
 func startProcess(ctx context.Context, argv []string) (*process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	w := &process{cmd: exec.Command(argv[0], argv[1:]...), stderr: head{limit: stderrLimit}}
-	// One thread each: there is one process per core. What a trial leaves is
-	// garbage, and little lives on: collected rarely, a trial takes half the time.
-	w.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=1000", "GOTRACEBACK=all")
+	// One thread each: there is one process per core.
+	w.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprint("GOGC=", workerGC), "GOTRACEBACK=all")
 	w.cmd.Stderr = &w.stderr
 	w.cmd.WaitDelay = time.Second // what the code under test started may hold our pipes open
 	in, err := w.cmd.StdinPipe()

@@ -10,7 +10,7 @@ import (
 
 // Args returns the arguments of a command: an array of bulk strings.
 func (m Message) Args() ([]history.Bytes, error) {
-	args, n, err := cutCommand(m, new(texts))
+	args, n, err := cutCommand(m, nil)
 	if err == nil && n != len(m) {
 		err = fmt.Errorf("%w: %.40q", errNoCommand, string(m))
 	}
@@ -20,7 +20,7 @@ func (m Message) Args() ([]history.Bytes, error) {
 var errNoCommand = fmt.Errorf("%w: a command is an array of bulk strings", errMalformed)
 
 // cutCommand splits the first command off b: its arguments and its length on the
-// wire, which is 0 while it is incomplete.
+// wire, which is 0 while it is incomplete. Memory comes from t unless it is nil.
 func cutCommand(b []byte, t *texts) (args []history.Bytes, n int, err error) {
 	count, n, err := bulk(b, '*')
 	if n == 0 || err != nil {
@@ -45,7 +45,12 @@ func cutCommand(b []byte, t *texts) (args []history.Bytes, n int, err error) {
 			return nil, 0, errUnended
 		}
 	}
-	args, text := t.list(count), t.keep(b[:n])
+	var text string
+	if t != nil {
+		args, text = t.list(count), t.keep(b[:n])
+	} else {
+		args, text = make([]history.Bytes, count), string(b[:n])
+	}
 	for i, at := 0, first; i < count; i++ {
 		length, head, _ := bulk(b[at:], '$')
 		at += head

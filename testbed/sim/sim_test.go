@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -74,24 +77,46 @@ func TestAClientWithoutTimeoutsFacingALostReplyIsADeadlock(t *testing.T) {
 	}
 }
 
+// BenchmarkCommands sends plain commands through go-redis, and BenchmarkScripts
+// EVALSHA of a release that compares and deletes: one client, one after another.
 func BenchmarkCommands(b *testing.B) {
+	benchmarkClient(b, func(ctx context.Context, c *redis.Client) error {
+		return c.Set(ctx, "k", "v", time.Second).Err()
+	})
+}
+
+func BenchmarkScripts(b *testing.B) {
+	release := redis.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`)
+	keys := []string{"k"}
+	benchmarkClient(b, func(ctx context.Context, c *redis.Client) error {
+		return release.Run(ctx, c, keys, "token").Err()
+	})
+}
+
+func benchmarkClient(b *testing.B, do func(context.Context, *redis.Client) error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var elapsed time.Duration
 	_, err := trial(b, testbed.Setup{Seed: 1, Clients: 1}, func(ctx context.Context, env testbed.Env) error {
 		env.(*world).budget = 1 << 60
 		c := env.Client(0).Locks().Nodes[0]
 		for range b.N {
-			if err := c.Set(ctx, "k", "v", time.Second).Err(); err != nil {
+			if err := do(ctx, c); err != nil {
 				return err
 			}
 		}
+		elapsed = env.Now()
 		return nil
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commands/s")
+	b.ReportMetric(elapsed.Seconds()/b.Elapsed().Seconds(), "virtual-s/s")
 }
 
+// BenchmarkSetUp is a trial of two clients in which nothing happens.
 func BenchmarkSetUp(b *testing.B) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	tb := New()
 	for range b.N {
 		err := tb.Run(b.Context(), testbed.Setup{
@@ -101,4 +126,5 @@ func BenchmarkSetUp(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N), "µs/trial")
 }

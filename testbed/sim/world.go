@@ -229,6 +229,10 @@ type client struct {
 	skew   atomic.Int64 // nanoseconds by which its wall clock is ahead
 }
 
+// clientBuffer is the size of the buffers of a client's connection. They are most
+// of what setting up a trial costs; a message may well be longer.
+const clientBuffer = 2 << 10
+
 // newClient makes client id with a link to every node that clients use. Mu is
 // held.
 func (w *world) newClient(id int) *client {
@@ -246,6 +250,7 @@ func (w *world) newClient(id int) *client {
 		if timeout := w.setup.CommandTimeout; timeout > 0 { // a negative one stands for none
 			o.DialTimeout = timeout // nothing here is slow but what is meant to be
 		}
+		o.ReadBufferSize, o.WriteBufferSize = clientBuffer, clientBuffer
 		o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }
 		c.locks.Addrs = append(c.locks.Addrs, o.Addr)
 		r := redis.NewClient(o)
