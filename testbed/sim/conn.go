@@ -31,7 +31,7 @@ type conn struct {
 	// The node's end.
 	session *node.Session // nil before the connection is made and after it ended
 	ended   bool          // nothing of it will run any more
-	write   uint64        // the last write's place among the node's, for WAIT
+	seen    uint64        // writes of the node when the last command ran, for WAIT
 	waiting *waiting      // in a WAIT
 	behind  []*packet     // requests that came meanwhile
 }
@@ -130,11 +130,12 @@ func (c *conn) fail(err error) {
 // errPushed is for whoever reads past the gate.
 var errPushed = errors.New("this connection delivers what comes")
 
-// abort ends both ends at once, with whatever is under way in between.
-func (c *conn) abort() {
+// abort ends both ends at once, with whatever is under way in between. The
+// client reads err.
+func (c *conn) abort(err error) {
 	c.server.hangUp(c)
 	c.dial(errReset)
-	c.fail(errReset)
+	c.fail(err)
 }
 
 func (l *link) forget(c *conn) {

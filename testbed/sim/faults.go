@@ -109,7 +109,7 @@ type resets struct{ hits int }
 // refuse resets a connection that is being made.
 func (r *resets) refuse(c *conn) {
 	r.hits++
-	c.abort()
+	c.abort(errReset)
 }
 
 // Reset implements testbed.Network. Hits counts the connections on which
@@ -146,7 +146,7 @@ func (w *world) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) 
 func (c *conn) reset() {
 	w := c.link.world
 	if mix(w.setup.Seed, uint64(c.link.up.id), uint64(c.number), c.up.sent)%2 == 0 {
-		c.abort()
+		c.abort(errReset)
 		return
 	}
 	c.link.up.send(&packet{conn: c, kind: closing}, &c.up)

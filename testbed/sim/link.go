@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"slices"
@@ -224,12 +225,12 @@ func (l *link) retarget(to *server) {
 	l.world.abort(l.down, l.conns)
 }
 
-// abort ends connections soon, one after another: their clients must not all be
+// abort closes connections soon, one after another: their clients must not all be
 // woken at one instant.
 func (w *world) abort(y *way, conns []*conn) {
 	for i, c := range conns {
 		w.schedule.add(&event{
-			at: align(now()+time.Duration(i+1)*tick, y.id), way: y.id, conn: c.number, do: c.abort,
+			at: align(now()+time.Duration(i+1)*tick, y.id), way: y.id, conn: c.number, do: func() { c.abort(io.EOF) },
 		})
 	}
 }

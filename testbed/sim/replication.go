@@ -80,13 +80,9 @@ func (st *stream) send() {
 	}, &st.toReplica)
 }
 
-// wrote says that a command has changed the data: for a connection's client, nil
-// for nobody's.
-func (s *server) wrote(c *conn) {
+// wrote says that a command, or something else, has changed the data.
+func (s *server) wrote() {
 	s.written++
-	if c != nil {
-		c.write = s.written
-	}
 	s.disk.wrote(s)
 	for _, st := range s.streams {
 		st.send()
@@ -143,30 +139,18 @@ type waiting struct {
 	offset   uint64
 }
 
-// wait is the command WAIT: it is answered when enough replicas have the
-// client's last write, or when its time is over (https://redis.io/commands/wait).
+// wait is the command WAIT: it is answered when enough replicas have all that was
+// written when the connection's last command ran, or when its time is over
+// (https://redis.io/commands/wait). The node itself knows what is wrong with it.
 func (s *server) wait(p *packet, args []string) {
-	if len(args) != 3 {
-		s.reply(p, []byte("-ERR wrong number of arguments for 'wait' command\r\n"))
+	reply, _ := p.conn.session.Exec(s.wall(), args)
+	if reply[0] == '-' {
+		s.reply(p, reply)
 		return
 	}
-	replicas, err := strconv.Atoi(args[1])
-	patience, err2 := strconv.Atoi(args[2])
-	switch {
-	case s.primary != nil:
-		s.reply(p, []byte("-ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.\r\n"))
-		return
-	case err != nil:
-		s.reply(p, []byte("-ERR value is not an integer or out of range\r\n"))
-		return
-	case err2 != nil:
-		s.reply(p, []byte("-ERR timeout is not an integer or out of range\r\n"))
-		return
-	case patience < 0:
-		s.reply(p, []byte("-ERR timeout is negative\r\n"))
-		return
-	}
-	w := &waiting{request: p, replicas: replicas, offset: p.conn.write}
+	replicas, _ := strconv.Atoi(args[1])
+	patience, _ := strconv.Atoi(args[2])
+	w := &waiting{request: p, replicas: replicas, offset: p.conn.seen}
 	p.conn.waiting = w
 	s.waits = append(s.waits, w)
 	if s.replicas(w.offset) >= replicas {

@@ -96,16 +96,17 @@ func (s *server) execute(p *packet) {
 	for i, a := range args {
 		words[i] = string(a)
 	}
-	if strings.EqualFold(words[0], "WAIT") {
+	if strings.EqualFold(words[0], "WAIT") && !c.session.Queueing() {
 		s.wait(p, words)
 		return
 	}
 	before := s.node.Writes()
 	reply, pushes := c.session.Exec(s.wall(), words)
 	if s.node.Writes() != before {
-		s.wrote(c)
+		s.wrote()
 	}
-	if len(words) > 2 && strings.HasSuffix(strings.ToUpper(words[0]), "SUBSCRIBE") {
+	c.seen = s.written
+	if strings.HasSuffix(strings.ToUpper(words[0]), "SUBSCRIBE") {
 		s.replies(p, reply)
 	} else {
 		s.reply(p, reply)

@@ -25,6 +25,9 @@ type Session struct {
 	track trackingMode
 }
 
+// Queueing says whether the session is between MULTI and EXEC.
+func (s *Session) Queueing() bool { return s.inMulti }
+
 // Connect opens a session.
 func (n *Node) Connect() *Session {
 	n.lastID++
