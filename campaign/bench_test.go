@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -48,7 +49,7 @@ func BenchmarkTrial(b *testing.B) {
 }
 
 // BenchmarkShortTrial runs trials that are as short as makes sense: two clients
-// take turns at a set-nx-px lock with a TTL of 100 ms for 300 ms of virtual time,
+// take turns at a set-nx-px lock with a TTL of 100 ms for 250 ms of virtual time,
 // in which client-pause strikes once, and then for as long as liveness needs; on
 // one core.
 func BenchmarkShortTrial(b *testing.B) {
@@ -67,7 +68,7 @@ func benchmarkShort(b *testing.B, then func(Spec, history.Evidence) error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(workerGC))
 	tb := sim.New()
 	c := DefaultConfig()
-	c.Clients, c.TTL, c.Duration = 2, 100*time.Millisecond, 300*time.Millisecond
+	c.Clients, c.TTL, c.Duration = 2, 100*time.Millisecond, 250*time.Millisecond
 	next := trialsOf(b, tb, c, "set-nx-px", "client-pause")
 	virtual, commands, hits, before := time.Duration(0), 0, 0, spent(b)
 	for b.Loop() {
@@ -136,6 +137,43 @@ func BenchmarkWorker(b *testing.B) {
 	if err := st.close(); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// BenchmarkScaling runs the same trials in one worker process and in two, and
+// tells how much faster two are: at best 2 on two idle cores.
+func BenchmarkScaling(b *testing.B) {
+	b.Setenv(asWorker, "1")
+	next := trialsOf(b, sim.New(), DefaultConfig(), "set-nx-px", "client-pause")
+	trials := make([]Spec, 100)
+	for i := range trials {
+		trials[i] = next()
+	}
+	dir, took := b.TempDir(), [3]time.Duration{}
+	workers := [3]workers{1: newProcesses([]string{os.Args[0]}, 1), 2: newProcesses([]string{os.Args[0]}, 2)}
+	run := func(n int, trials []Spec) {
+		started := time.Now()
+		each(b.Context(), trials, n, func(s Spec) {
+			if _, err := workers[n].run(b.Context(), task{Spec: s, Folder: filepath.Join(dir, fmt.Sprint(n), folderName(s))}, nil); err != nil {
+				b.Error(err)
+			}
+		})
+		took[n] += time.Since(started)
+	}
+	for n := 1; n <= 2; n++ {
+		run(n, trials[:10]) // so that they are there
+	}
+	took = [3]time.Duration{}
+	for b.Loop() {
+		run(1, trials)
+		run(2, trials)
+	}
+	for n := 1; n <= 2; n++ {
+		b.ReportMetric(float64(b.N*len(trials))/took[n].Seconds(), fmt.Sprintf("trials/s-on-%d", n))
+		if err := workers[n].close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(took[1].Seconds()/took[2].Seconds(), "times-faster")
 }
 
 // spent is the processor time that this process used.
