@@ -75,5 +75,3 @@ func awaitEnd(t *testing.T, pid int) {
 		}
 	}
 }
-
-func itoa(i int) string { return strconv.Itoa(i) }

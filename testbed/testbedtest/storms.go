@@ -1,70 +1,81 @@
-package process
+package testbedtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// stormLasts is how long each world of the storm is disturbed.
-const stormLasts = 500 * time.Millisecond
+var storms = []promise{
+	{name: "any mix of faults leaves nothing behind", test: storm},
+}
 
-func TestAnyMixOfFaultsLeavesNothingBehind(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	var worlds sync.WaitGroup
-	for seed := range uint64(9) {
-		worlds.Go(func() {
-			s := testbed.Setup{
-				Topology:   []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent}[seed%3],
-				Durability: []testbed.Durability{testbed.Volatile, testbed.EverySec, testbed.Always}[seed/3],
-				Nodes:      3, Clients: 3, CommandTimeout: hasty,
+const (
+	stormLasts   = 500 * time.Millisecond // as each world is disturbed
+	stormWorlds  = 9
+	stormClients = 3
+)
+
+func storm(s suite) {
+	defer goleak.VerifyNone(s, goleak.IgnoreCurrent())
+	var all sync.WaitGroup
+	for seed := range uint64(stormWorlds) {
+		setup := testbed.Setup{
+			Topology:   []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent}[seed%3],
+			Durability: []testbed.Durability{testbed.Volatile, testbed.EverySec, testbed.Always}[seed/3],
+			Nodes:      3, Clients: stormClients, CommandTimeout: hasty,
+		}
+		all.Go(func() {
+			commands, err := s.try(setup, func(w *world) error {
+				return w.storm(rand.New(rand.NewPCG(seed, 0)), setup.Topology == testbed.Replicated)
+			})
+			if err == nil {
+				err = checkStamps(commands)
 			}
-			w, err := try(t, s, func(w *trial) error { return storm(w, rand.New(rand.NewPCG(seed, 0))) })
 			if err != nil {
-				t.Errorf("seed %d: %v", seed, err)
+				s.Errorf("%s, %s: %v", setup.Topology, setup.Durability, err)
 			}
-			checkStamps(t, w)
 		})
 	}
-	worlds.Wait()
+	all.Wait()
 }
 
 // checkStamps checks what holds for every command, whatever became of it.
-func checkStamps(t *testing.T, w *trial) {
-	seen := map[int]bool{}
-	for _, c := range w.commands {
-		if seen[c.Index] {
-			t.Errorf("command %d was delivered twice", c.Index)
+func checkStamps(commands []history.Command) error {
+	for i, c := range commands {
+		if c.Index != i {
+			return fmt.Errorf("command %d is the one of index %d", i, c.Index)
 		}
-		seen[c.Index] = true
 		if c.Arrived > 0 && c.Arrived < c.Sent || c.Served > 0 && (c.Arrived == 0 || c.Served < c.Arrived) ||
 			c.Replied > 0 && (c.Served == 0 || c.Replied < c.Served) || (c.Exec > 0) != (c.Arrived > 0) {
-			t.Errorf("stamps out of order: %+v", c)
+			return fmt.Errorf("stamps out of order: %+v", c)
 		}
 	}
-	if len(seen) == 0 || len(seen) != w.gate.Next() {
-		t.Errorf("got %d commands of %d", len(seen), w.gate.Next())
+	if len(commands) == 0 {
+		return errors.New("got no commands")
 	}
+	return nil
 }
 
 // storm disturbs busy clients at random, and leaves some faults for teardown.
-func storm(w *trial, rng *rand.Rand) error {
+func (w *world) storm(rng *rand.Rand, replicas bool) error {
 	ctx, cancel := context.WithTimeout(w.ctx, stormLasts)
 	defer cancel()
 	var clients sync.WaitGroup
-	for c := range 3 {
+	for c := range stormClients {
 		clients.Go(func() { w.keepBusy(ctx, c) })
 	}
 	for ctx.Err() == nil {
-		undo, mustUndo, err := w.disturb(rng)
+		undo, mustUndo, err := w.disturb(rng, replicas)
 		if err != nil {
 			w.Error(err)
 		}
@@ -82,7 +93,7 @@ func storm(w *trial, rng *rand.Rand) error {
 }
 
 // keepBusy sends single commands and pipelines; that they fail is expected.
-func (w *trial) keepBusy(ctx context.Context, client int) {
+func (w *world) keepBusy(ctx context.Context, client int) {
 	for i := 0; w.Client(client).Step(ctx, "busy") == nil; i++ {
 		for _, r := range w.Client(client).Locks().Nodes {
 			r.Incr(w.ctx, "n")
@@ -95,12 +106,12 @@ func (w *trial) keepBusy(ctx context.Context, client int) {
 	}
 }
 
-// disturb does one thing at random. A pause must be undone, or the client never
-// ends.
-func (w *trial) disturb(rng *rand.Rand) (undo testbed.Undo, mustUndo bool, err error) {
+// disturb does one thing at random. A pause of a client must be undone, or the
+// client never ends.
+func (w *world) disturb(rng *rand.Rand, replicas bool) (undo testbed.Undo, mustUndo bool, err error) {
 	names := w.List()
 	node := names[rng.IntN(len(names))]
-	link := testbed.Link{From: fmt.Sprintf("c%d", rng.IntN(3)), To: node}
+	link := testbed.Link{From: fmt.Sprintf("c%d", rng.IntN(stormClients)), To: node}
 	direction := []testbed.Direction{testbed.Upstream, testbed.Downstream, testbed.Both}[rng.IntN(3)]
 	switch rng.IntN(6) {
 	case 0:
@@ -111,18 +122,19 @@ func (w *trial) disturb(rng *rand.Rand) (undo testbed.Undo, mustUndo bool, err e
 		undo, err = w.Reset(w.ctx, link)
 	case 3:
 		mustUndo = true
-		undo, err = w.PauseClient(rng.IntN(3))
+		undo, err = w.PauseClient(rng.IntN(stormClients))
 	case 4:
 		undo, err = w.Pause(w.ctx, node)
 	case 5:
-		undo, err = w.lose(node)
+		undo, err = w.lose(node, replicas)
 	}
 	return undo, mustUndo, err
 }
 
 // lose kills a node and goes on without it, or with what is left of it.
-func (w *trial) lose(node string) (undo testbed.Undo, err error) {
-	if w.setup.Topology == testbed.Replicated && node == "n0" {
+func (w *world) lose(node string, replicas bool) (undo testbed.Undo, err error) {
+	failover := replicas && node == "n0"
+	if failover {
 		if undo, err = w.StopReplication(w.ctx); err != nil {
 			return nil, err
 		}
@@ -130,7 +142,7 @@ func (w *trial) lose(node string) (undo testbed.Undo, err error) {
 	if err := w.Kill(w.ctx, node); err != nil {
 		return undo, err
 	}
-	if undo != nil {
+	if failover {
 		return undo, w.Promote(w.ctx, "n1")
 	}
 	_, err = w.Restart(w.ctx, node)

@@ -1,0 +1,84 @@
+package testbedtest
+
+import (
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+var clocks = []promise{
+	{name: "a node's clock that jumps ends lives", test: nodeForward, needs: testbed.CanNodeClocks},
+	{name: "a node's clock that jumps back lengthens lives", test: nodeBack, needs: testbed.CanNodeClocks},
+}
+
+const (
+	life = 10 * time.Second
+	jump = time.Minute
+)
+
+// skewNode sets up a key with a life and one without, and makes the node's clock
+// jump.
+func (w *world) skewNode(by time.Duration) {
+	w.mustSet(0, "lasting", "1")
+	w.must(w.redis(0, 0).Set(w.ctx, "brief", "1", life).Err())
+	w.jump(by, 1)
+}
+
+// jump makes the node's clock jump and checks how many lives it moved, and what
+// the node's clock shows.
+func (w *world) jump(to time.Duration, lives int) {
+	keys, err := w.NodeClocks().SkewNode(w.ctx, "n0", to)
+	w.must(err)
+	if keys != lives {
+		w.Errorf("lives: got %d, want %d", keys, lives)
+	}
+	shown, err := w.redis(0, 0).Time(w.ctx).Result()
+	w.must(err)
+	if got := shown.Sub(w.Client(0).Locks().Now()); (got - to).Abs() > patience {
+		w.Errorf("the node's clock is ahead by %v, want %v", got, to)
+	}
+}
+
+// lives checks which keys the node still has.
+func (w *world) lives(want string) {
+	w.Helper()
+	got, err := w.redis(0, 0).Exists(w.ctx, "brief").Result()
+	w.must(err)
+	if is := map[int64]string{0: "ended", 1: "lives"}[got]; is != want {
+		w.Errorf("the key with a life: got %s, want %s", is, want)
+	}
+	w.check("n0", "lasting", "1")
+}
+
+func nodeForward(s suite) {
+	s.run(single, func(w *world) {
+		w.skewNode(jump)
+		w.lives("ended")
+		w.jump(jump, 0) // it stands so already
+		w.must(w.redis(0, 0).Set(w.ctx, "brief", "1", life).Err())
+		w.lives("lives") // time that passes is not affected
+		time.Sleep(life + time.Second)
+		w.lives("ended")
+		if _, err := w.NodeClocks().SkewNode(w.ctx, "n9", jump); err == nil {
+			w.Error("an unknown node: got no error")
+		}
+	})
+}
+
+func nodeBack(s suite) {
+	s.run(single, func(w *world) {
+		w.skewNode(-jump)
+		time.Sleep(life + time.Second)
+		w.lives("lives")
+		ttl, err := w.redis(0, 0).PTTL(w.ctx, "brief").Result()
+		w.must(err)
+		if want := jump - time.Second; ttl > want || ttl < want-patience {
+			w.Errorf("its remaining life: got %v, want %v", ttl, want)
+		}
+		w.jump(0, 1) // set right
+		w.lives("ended")
+	})
+}
+
+// NodeClocks is the world's capability.
+func (w *world) NodeClocks() testbed.NodeClocks { return w.Env.(testbed.NodeClocks) }

@@ -1,0 +1,249 @@
+package testbedtest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+var nodes = []promise{
+	{name: "a paused node runs what waited when it resumes", test: pausedNode},
+	{name: "a restarted node has what its durability keeps", test: restarts},
+	{name: "connections that broke while idle are replaced unseen", test: idleConnections},
+	{name: "wrong orders to nodes are errors", test: wrongOrders},
+	{name: "a failover loses an acknowledged write", test: failovers},
+	{name: "replication that was stopped catches up", test: stoppedReplication},
+	{name: "scripts are flushed and counted", test: scripts},
+	{name: "keys are listed for a post-mortem", test: postMortem},
+}
+
+func pausedNode(s suite) {
+	commands := s.run(testbed.Setup{Topology: testbed.Single, Clients: 3, CommandTimeout: hasty}, func(w *world) {
+		pause := w.pause("n0")
+		w.mustNotSet(0, "a", "during the pause")
+		w.mustNotSet(1, "b", "during the pause")
+		pause.liftAfter(2)
+		w.await("n0", "a", "1")
+		w.await("n0", "b", "1")
+		w.mustSet(2, "after", "1")
+	})
+	for _, c := range named(commands, "SET") {
+		if !c.Ran() {
+			s.Errorf("got %+v, want it run", c)
+		}
+	}
+}
+
+// unsynced is more than what appendfsync everysec may lose.
+const unsynced = 2500 * time.Millisecond
+
+func restarts(s suite) {
+	for _, c := range []struct {
+		durability testbed.Durability
+		kept       []string
+		lost       string
+	}{
+		{testbed.Volatile, nil, "all keys"},
+		{testbed.EverySec, []string{"old"}, "the last second"},
+		{testbed.Always, []string{"old", "new"}, "no acknowledged write"},
+	} {
+		s.Run(string(c.durability), func(t *testing.T) {
+			setup := testbed.Setup{Topology: testbed.Single, Durability: c.durability}
+			suite{t, s.open}.run(setup, func(w *world) {
+				for round := range 2 { // a second restart finds its files as well as the first
+					w.mustSet(0, "old", "1")
+					if c.durability == testbed.EverySec {
+						time.Sleep(unsynced)
+					}
+					w.mustSet(0, "new", "1")
+					w.must(w.redis(0, 0).ScriptLoad(w.ctx, "return 1").Err())
+					w.restart("n0", c.lost)
+					for _, key := range []string{"old", "new"} {
+						if got, want := w.onNode("n0", key) != "", slices.Contains(c.kept, key); got != want {
+							w.Errorf("round %d: %s is there: %t, want %t", round, key, got, want)
+						}
+					}
+					if n, err := w.FlushScripts(w.ctx, "n0"); n != 0 || err != nil {
+						w.Errorf("scripts after the restart: got %d, %v, want none", n, err)
+					}
+					w.mustSet(1, "after", "1")
+					w.must(w.redis(0, 0).Del(w.ctx, "old", "new").Err())
+				}
+			})
+		})
+	}
+}
+
+func idleConnections(s suite) {
+	s.run(single, func(w *world) {
+		w.must(w.Kill(w.ctx, "n0"))
+		_, err := w.Restart(w.ctx, "n0")
+		w.must(err)
+		time.Sleep(hasty)
+		w.mustSet(0, "k", "1") // as go-redis does over TCP
+	})
+}
+
+func wrongOrders(s suite) {
+	s.run(single, func(w *world) {
+		_, restart := w.Restart(w.ctx, "n0")
+		_, keys := w.Keys(w.ctx, "n9")
+		_, scripts := w.FlushScripts(w.ctx, "n9")
+		for name, err := range map[string]error{
+			"restart of a node that runs":    restart,
+			"kill of an unknown node":        w.Kill(w.ctx, "n9"),
+			"pause of an unknown node":       w.pause("n9").err,
+			"keys of an unknown node":        keys,
+			"scripts of an unknown node":     scripts,
+			"promotion without replicas":     w.Promote(w.ctx, "n0"),
+			"stop of replication to nowhere": w.stopReplication().err,
+		} {
+			if err == nil {
+				w.Errorf("%s: got no error", name)
+			}
+		}
+		w.must(w.Kill(w.ctx, "n0"))
+		if w.Kill(w.ctx, "n0") == nil {
+			w.Error("second kill: got no error")
+		}
+		if w.pause("n0").err == nil {
+			w.Error("pause of a killed node: got no error")
+		}
+	})
+}
+
+func failovers(s suite) {
+	for name, kill := range map[string]bool{"primary killed": true, "primary lives on": false} {
+		s.Run(name, func(t *testing.T) {
+			commands := suite{t, s.open}.run(replicated, func(w *world) {
+				w.mustSet(0, "early", "1")
+				w.inSync(2)
+				w.promote(kill)
+				w.reachPromoted()
+				if !kill {
+					return
+				}
+				_, err := w.Restart(w.ctx, "n0")
+				w.must(err)
+				w.inSync(2)               // the old primary as well
+				w.check("n0", "late", "") // its own write is gone
+				w.check("n0", "after", "1")
+			})
+			for _, g := range named(commands, "GET") {
+				if g.Node != "n1" || !g.Ran() {
+					t.Errorf("got %+v, want it run on n1", g)
+				}
+			}
+		})
+	}
+}
+
+// promote makes n1 the primary before it has an acknowledged write.
+func (w *world) promote(kill bool) {
+	stopped := w.stopReplication()
+	w.mustSet(0, "late", "1")
+	time.Sleep(hasty) // while it comes to where it is held
+	if kill {
+		w.must(w.Kill(w.ctx, "n0"))
+	}
+	w.must(w.Promote(w.ctx, "n1"))
+	time.Sleep(hasty) // until clients have noticed
+	stopped.liftAfter(1)
+	if got := w.List(); !slices.Equal(got, []string{"n1"}) {
+		w.Errorf("List: got %v, want n1", got)
+	}
+}
+
+// reachPromoted checks that clients reach the new primary n1, and that their
+// links are known by its name.
+func (w *world) reachPromoted() {
+	w.step(1, "acquire")
+	if err := w.redis(1, 0).Get(w.ctx, "late").Err(); !errors.Is(err, redis.Nil) {
+		w.Errorf("late after the failover: got %v, want %v", err, redis.Nil)
+	}
+	if got, err := w.redis(1, 0).Get(w.ctx, "early").Result(); got != "1" || err != nil {
+		w.Errorf("early after the failover: got %q, %v, want 1", got, err)
+	}
+	w.mustSet(0, "after", "1")
+	hold := w.hold(testbed.Link{From: "c0", To: "n1", Conn: 1}, testbed.Upstream)
+	ctx, cancel := context.WithTimeout(w.ctx, hasty)
+	defer cancel()
+	if err := w.redis(0, 0).Set(ctx, "held", "1", 0).Err(); err == nil {
+		w.Error("SET on the new primary's first connection, held: got no error")
+	}
+	hold.liftAfter(1)
+	w.await("n1", "held", "1")
+	w.inSync(1)                                 // n2 follows n1
+	for _, name := range []string{"n0", "n1"} { // the old name is still known
+		w.cut(testbed.Link{From: "c0", To: name}, testbed.Both).liftAfter(0)
+	}
+}
+
+func stoppedReplication(s suite) {
+	s.run(replicated, func(w *world) {
+		stopped := w.stopReplication()
+		w.mustSet(0, "k", "1")
+		time.Sleep(hasty)
+		w.check("n1", "k", "")
+		w.check("n2", "k", "")
+		stopped.liftAfter(1)
+		w.inSync(2)
+		w.check("n1", "k", "1")
+	})
+}
+
+func scripts(s suite) {
+	commands := s.run(single, func(w *world) {
+		script := redis.NewScript("return 1")
+		run := func() { w.must(script.Run(w.ctx, w.redis(0, 0), nil).Err()) }
+		run()
+		run()
+		for _, want := range []int{1, 0} {
+			if got, err := w.FlushScripts(w.ctx, "n0"); got != want || err != nil {
+				w.Errorf("flush: got %d scripts, %v, want %d", got, err, want)
+			}
+		}
+		run()
+	})
+	var got []string
+	for _, c := range commands {
+		if c.N > 0 {
+			got = append(got, testbed.CommandName(c.Args))
+		}
+	}
+	if want := []string{"EVALSHA", "EVAL", "EVALSHA", "EVALSHA", "EVAL"}; !slices.Equal(got, want) {
+		s.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func postMortem(s suite) {
+	s.run(single, func(w *world) {
+		r := w.redis(0, 0)
+		w.must(r.Set(w.ctx, "b", "\xff", 0).Err())
+		w.must(r.HSet(w.ctx, "a", "write", "2", "read", "1").Err())
+		w.must(r.PExpire(w.ctx, "a", time.Hour).Err())
+		w.must(r.RPush(w.ctx, "c", "x").Err())
+		got, err := w.Keys(w.ctx, "n0")
+		w.must(err)
+		for i := range got {
+			if got[i].TTL > 0 {
+				got[i].TTL = got[i].TTL.Round(time.Minute)
+			}
+		}
+		want := []history.KeyState{
+			{Key: "a", Type: "hash", TTL: time.Hour, Value: "read=1 write=2"},
+			{Key: "b", Type: "string", TTL: -1, Value: "\xff"},
+			{Key: "c", Type: "list", TTL: -1},
+		}
+		if !slices.Equal(got, want) {
+			w.Errorf("got %+v, want %+v", got, want)
+		}
+	})
+}

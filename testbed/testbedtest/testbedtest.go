@@ -1,0 +1,31 @@
+// Package testbedtest tests whether a testbed keeps what package testbed
+// promises: the same tests for every testbed, on real and on virtual time.
+package testbedtest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Open makes the testbed under test, for one test.
+type Open func(testing.TB) testbed.Testbed
+
+// promise is a test of one thing that package testbed promises.
+type promise struct {
+	name string
+	test func(suite)
+	// needs is the capability that it is about; "" = every testbed has it.
+	needs testbed.Capability
+}
+
+// Run tests the testbed, each promise of what it is capable of in a subtest.
+func Run(t *testing.T, open Open) {
+	able := open(t).Capabilities()
+	for _, p := range slices.Concat(worlds, networks, nodes, clients, storms, clocks, memories, splits) {
+		if p.needs == "" || slices.Contains(able, p.needs) {
+			t.Run(p.name, func(t *testing.T) { p.test(suite{t, open}) })
+		}
+	}
+}
