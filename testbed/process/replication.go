@@ -49,15 +49,28 @@ func (e *env) replicate(ctx context.Context) error {
 		}
 	}
 	return e.nodes[0].ask(ctx, func(c *redis.Client) error {
-		got, err := c.Wait(ctx, testbed.Replicas, adminTimeout).Result()
-		if err == nil && got < testbed.Replicas {
-			err = fmt.Errorf("%d of %d replicas are in sync after %v", got, testbed.Replicas, adminTimeout)
-		}
-		if err != nil {
-			return fmt.Errorf("replication: %w", err)
-		}
-		return nil
+		conn := c.Conn()
+		defer conn.Close()
+		// A replica that has its first copy may get nothing more for up to a
+		// second: only a write after that tells whether it follows.
+		return errors.Join(replicated(ctx, conn), replicated(ctx, conn))
 	})
+}
+
+// replicated writes, leaves nothing, and waits until all replicas have followed.
+func replicated(ctx context.Context, c *redis.Conn) error {
+	err := errors.Join(c.Set(ctx, "sync", "", 0).Err(), c.Del(ctx, "sync").Err())
+	if err != nil {
+		return fmt.Errorf("replication: %w", err)
+	}
+	got, err := c.Wait(ctx, testbed.Replicas, adminTimeout).Result()
+	if err == nil && got < testbed.Replicas {
+		err = fmt.Errorf("%d of %d replicas are in sync after %v", got, testbed.Replicas, adminTimeout)
+	}
+	if err != nil {
+		return fmt.Errorf("replication: %w", err)
+	}
+	return nil
 }
 
 // demote tells a running node to follow another.
