@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"testing"
@@ -62,23 +61,6 @@ func TestCommandsTakeVirtualTime(t *testing.T) {
 	}
 }
 
-func TestAClientWithoutTimeoutsFacingALostReplyIsADeadlock(t *testing.T) {
-	_, err := trial(t, testbed.Setup{Seed: 1, CommandTimeout: -1, Limit: time.Minute}, func(ctx context.Context, env testbed.Env) error {
-		undo, err := env.(testbed.Network).Cut(ctx, testbed.Link{From: "c0", To: "n0"}, testbed.Downstream)
-		if err != nil {
-			return err
-		}
-		defer undo(ctx)
-		return env.Client(0).Locks().Nodes[0].Ping(context.Background()).Err()
-	})
-	var broken *testbed.Breakdown
-	if !errors.As(err, &broken) || broken.Kind != history.FDeadlock {
-		t.Errorf("got %v, want a %s", err, history.FDeadlock)
-	}
-}
-
-// BenchmarkCommands sends plain commands through go-redis, and BenchmarkScripts
-// EVALSHA of a release that compares and deletes: one client, one after another.
 func BenchmarkCommands(b *testing.B) {
 	benchmarkClient(b, func(ctx context.Context, c *redis.Client) error {
 		return c.Set(ctx, "k", "v", time.Second).Err()

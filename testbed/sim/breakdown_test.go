@@ -1,0 +1,113 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// body is what clients do in a trial.
+type body func(context.Context, testbed.Env) error
+
+// pings sends a command at a time until one fails.
+func pings(rest time.Duration) body {
+	return func(ctx context.Context, env testbed.Env) error {
+		for {
+			if err := env.Client(0).Locks().Nodes[0].Ping(ctx).Err(); err != nil {
+				return err
+			}
+			time.Sleep(rest)
+		}
+	}
+}
+
+// lostReply is a client without timeouts that waits for a reply that is lost.
+func lostReply(ctx context.Context, env testbed.Env) error {
+	undo, err := env.(testbed.Network).Cut(ctx, testbed.Link{From: "c0", To: "n0"}, testbed.Downstream)
+	if err != nil {
+		return err
+	}
+	defer undo(ctx)
+	return env.Client(0).Locks().Nodes[0].Ping(context.Background()).Err()
+}
+
+func TestCodeThatEndsATrialIsAFinding(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit time.Duration
+		body  body
+		kind  string // "" = none
+		says  string
+	}{
+		"a panic": {body: func(context.Context, testbed.Env) error { panic("boom") }, kind: history.FPanic, says: "boom"},
+		"commands without end": {
+			body: func(ctx context.Context, env testbed.Env) error {
+				env.(*world).budget = 1000
+				return pings(0)(ctx, env)
+			},
+			kind: history.FRunaway, says: "more than 1000 packets",
+		},
+		"no end in time":              {limit: time.Minute, body: pings(time.Second), kind: history.FRunaway, says: "not over after 1m0s"},
+		"a reply that does not come":  {limit: time.Minute, body: lostReply, kind: history.FDeadlock, says: "nothing was sent any more"},
+		"a wait for the end of time":  {limit: time.Minute, body: func(ctx context.Context, _ testbed.Env) error { <-ctx.Done(); return ctx.Err() }, kind: history.FDeadlock, says: "nothing was sent any more"},
+		"a wait for nobody":           {body: func(context.Context, testbed.Env) error { select {} }, kind: history.FDeadlock, says: "everything waits"},
+		"something that is left over": {body: func(context.Context, testbed.Env) error { go func() { select {} }(); return nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var details []string
+			for range 2 {
+				_, err := trial(t, testbed.Setup{Seed: 1, CommandTimeout: -1, Limit: c.limit}, c.body)
+				var broken *testbed.Breakdown
+				if errors.As(err, &broken) != (c.kind != "") || c.kind == "" && err != nil {
+					t.Fatalf("got %v, want %q", err, c.kind)
+				}
+				if c.kind == "" {
+					return
+				}
+				if broken.Kind != c.kind || !strings.Contains(broken.Detail, c.says) || strings.Contains(broken.Detail, "\n") {
+					t.Errorf("got %v, want %s: %s", broken, c.kind, c.says)
+				}
+				details = append(details, broken.Detail)
+			}
+			if details[0] != details[1] {
+				t.Errorf("the same trial twice: got %q and %q", details[0], details[1])
+			}
+		})
+	}
+}
+
+func TestATestbedGoesOnAfterABreakdown(t *testing.T) {
+	tb := New()
+	setup := testbed.Setup{Topology: testbed.Single, Clients: 1, Clock: tb.Clock(), Commands: func(history.Command) {}}
+	for _, body := range []body{
+		func(context.Context, testbed.Env) error { panic("boom") },
+		func(context.Context, testbed.Env) error { select {} },
+	} {
+		if err := tb.Run(t.Context(), setup, body); err == nil {
+			t.Error("got no breakdown")
+		}
+		err := tb.Run(t.Context(), setup, func(ctx context.Context, env testbed.Env) error {
+			return env.Client(0).Locks().Nodes[0].Set(ctx, "k", "v", 0).Err()
+		})
+		if err != nil {
+			t.Errorf("the next trial: %v", err)
+		}
+	}
+}
+
+func TestAnInterruptedTrialEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	tb := New()
+	setup := testbed.Setup{Topology: testbed.Single, Clients: 1, Clock: tb.Clock(), Commands: func(history.Command) {}}
+	err := tb.Run(ctx, setup, func(ctx context.Context, env testbed.Env) error {
+		cancel()
+		return pings(time.Second)(ctx, env)
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}
