@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,7 +24,9 @@ type task struct {
 	Keep   bool   `json:"keep,omitempty"`   // store it, whatever the outcome
 	Stream bool   `json:"stream,omitempty"` // store what happens as it happens
 	Probe  bool   `json:"probe,omitempty"`
-	Log    bool   `json:"log,omitempty"` // pass commands on as they happen
+	// Enough is what a violated trial may show and still not be stored.
+	Enough []string `json:"enough,omitempty"`
+	Log    bool     `json:"log,omitempty"` // pass commands on as they happen
 }
 
 // done is what became of a task.
@@ -134,7 +137,7 @@ func (d *done) judge(ctx context.Context, recipe locks.Recipe, e history.Evidenc
 
 // store keeps the trial's folder if there is something to see in it.
 func (d *done) store(t task, rec *tape, broken *testbed.Breakdown) error {
-	d.Kept = t.Keep || d.Trial.Violation() || d.Trial.Outcome == Unknown
+	d.Kept = t.Keep || d.Trial.Outcome == Unknown || d.Trial.Violation() && !slices.Contains(t.Enough, d.Trial.shows())
 	if !d.Kept {
 		if t.Stream {
 			return removeFolder(t.Folder)

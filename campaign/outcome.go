@@ -55,7 +55,7 @@ type Trial struct {
 	// Hash is history.Hash of history and commands.
 	Hash string `json:"hash,omitempty"`
 	// Dir is the trial's folder relative to the campaign's; empty if it was
-	// not kept.
+	// not kept: it held, or an earlier trial of its cell showed the same.
 	Dir string `json:"dir,omitempty"`
 	// Err says why the harness could not finish or judge the trial; then
 	// Outcome is unknown.

@@ -89,6 +89,7 @@ type run struct {
 	trials   []Trial
 	spoilt   []spoilt // in this round
 	sample   []Trial  // to be repeated
+	shown    shown
 	progress Progress
 	err      error // the first of storing, of the workers or of the sink
 }
@@ -186,7 +187,7 @@ func (r *run) failed() bool {
 // instead.
 func (r *run) trial(ctx context.Context, j job) {
 	d, err := r.workers.run(ctx, task{
-		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled, Probe: j.probe,
+		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled, Probe: j.probe, Enough: r.enough(j.spec),
 	}, nil)
 	if ctx.Err() != nil {
 		return
@@ -198,6 +199,17 @@ func (r *run) trial(ctx context.Context, j job) {
 		return
 	}
 	r.take(ctx, j, d)
+}
+
+// enough is what task.Enough says: nothing where a trial is not as it was when it
+// is run again.
+func (r *run) enough(s Spec) []string {
+	if !r.info.Deterministic {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.shown.enough(s)
 }
 
 // folder is where a trial is stored.
@@ -241,6 +253,7 @@ func (r *run) record(ctx context.Context, t Trial) {
 		}
 	}
 	r.trials = append(r.trials, t)
+	r.shown.add(t)
 	r.progress.Done++
 	if t.Violation() {
 		r.progress.Violations++

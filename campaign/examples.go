@@ -1,0 +1,50 @@
+package campaign
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// Where trials can be run again, the evidence of a violated trial is stored only
+// if it is the first of its cell to show just these flaws: the line in
+// trials.jsonl, with seed and hash, gives back that of the others. Of a trial
+// whose outcome is unknown it is always stored.
+
+// shown are the numbers of the trials whose evidence is stored, by what they show.
+type shown map[exhibit][]int
+
+// exhibit is something that a cell shows.
+type exhibit struct{ lock, fault, what string }
+
+// shows is what a violated trial shows: of two that show the same, one will do.
+func (t Trial) shows() string {
+	text, _ := json.Marshal(t.Flaws) // plain data
+	return string(t.Outcome) + string(text)
+}
+
+func (s *shown) add(t Trial) {
+	if t.Dir == "" || !t.Violation() {
+		return
+	}
+	if *s == nil {
+		*s = shown{}
+	}
+	e := exhibit{t.Spec.Lock, t.Spec.Fault, t.shows()}
+	(*s)[e] = append((*s)[e], t.Spec.Trial)
+}
+
+// enough lists what was shown before this trial. Only earlier trials count: which
+// of them stands for a cell must not depend on which came to its end first.
+func (s shown) enough(spec Spec) []string {
+	var all []string
+	for e, trials := range s {
+		if e.lock != spec.Lock || e.fault != spec.Fault {
+			continue
+		}
+		if slices.ContainsFunc(trials, func(k int) bool { return k < spec.Trial }) {
+			all = append(all, e.what)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
