@@ -1,0 +1,56 @@
+package campaign
+
+import (
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+)
+
+// BenchmarkCells runs, judges and stores one trial of every cell of the default
+// campaign, as a worker does: a profile of it shows where a campaign's time goes.
+func BenchmarkCells(b *testing.B) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	defer debug.SetGCPercent(debug.SetGCPercent(workerGC))
+	tb, c := sim.New(), DefaultConfig()
+	c.Locks, c.Trials = nil, 1
+	for _, r := range locks.All() {
+		if strings.HasPrefix(r.Document, "D") { // not one of these tests
+			c.Locks = append(c.Locks, r.ID)
+		}
+	}
+	p := newPlanner(c, tb)
+	cells, err := p.cells()
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir := b.TempDir()
+	do := func(jobs []job, err error) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, j := range jobs {
+			d, err := execute(b.Context(), tb, task{Spec: j.spec, Probe: j.probe, Folder: filepath.Join(dir, folderName(j.spec))}, new(sync.Mutex), nil)
+			if err != nil || d.Trial.Err != "" {
+				b.Fatal(err, d.Trial.Err)
+			}
+			if j.probe {
+				p.points[pair{j.spec.Lock, j.spec.Workload}] = d.Points
+			}
+		}
+	}
+	do(p.probes(cells))
+	jobs, err := p.jobs(cells)
+	before := spent(b)
+	for b.Loop() {
+		do(jobs, err)
+	}
+	trials := float64(b.N * len(jobs))
+	b.ReportMetric(trials/b.Elapsed().Seconds(), "trials/s")
+	b.ReportMetric(trials/(spent(b)-before).Seconds(), "trials/cpu-s")
+}
