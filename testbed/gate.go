@@ -55,8 +55,8 @@ type GateOptions struct {
 	// in a Hit has the index -1.
 	Ordered bool
 	// Stagger keeps apart in time what would go on at the gate at one instant, in
-	// an order that is luck: commands that are sent, goroutines that waited for
-	// their client to be resumed, those that waited for anything when the gate was
+	// an order that is luck: goroutines that waited for their client to be resumed,
+	// those that waited for anything when the gate was
 	// closed, and those that reach a point, before and after its function. Each of
 	// them first sleeps what Stagger returns for its client, node and connection;
 	// node is "" and conn 0 for a step. Values must be positive and more than 3 ns

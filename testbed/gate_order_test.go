@@ -165,21 +165,6 @@ func TestOrderedCommandsAreNumberedByWhoSentThem(t *testing.T) {
 	}
 }
 
-func TestEveryCommandHasAnInstantOfItsOwn(t *testing.T) {
-	c := inCrowd(t, func(c *crowd) {
-		c.all(func(i int, conn *Conn) {
-			if err := exchange(conn, "SET k v", "GET k"); err != nil {
-				t.Error(err)
-			}
-		})
-	})
-	for i, cmd := range c.log[1:] {
-		if before := c.log[i]; cmd.Sent <= before.Sent {
-			t.Errorf("got it sent at %v, after %v: %+v", cmd.Sent, before.Sent, cmd)
-		}
-	}
-}
-
 func TestCommandsArePassedOnWhenTheyAreNumbered(t *testing.T) {
 	newCrowd(t, true, func(c *crowd) {
 		c.conns[0].Observe() // does not end before the node says so
@@ -248,7 +233,7 @@ func TestAResumedClientGoesOnInAFixedOrder(t *testing.T) {
 		})
 		time.Sleep(time.Second)
 		resume()
-		time.Sleep(50) // some have gone on
+		time.Sleep(50 * time.Nanosecond) // some have gone on
 		pause()
 		time.Sleep(time.Second)
 		resume()

@@ -3,15 +3,10 @@ package process
 import (
 	"context"
 	"fmt"
-	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -55,22 +50,13 @@ func newEnv(ctx context.Context, s testbed.Setup, cancel context.CancelCauseFunc
 
 // client is one client process.
 type client struct {
-	id     int
-	gate   *testbed.Gate
-	locks  *locks.Client
-	links  []*link // in the order of locks.Nodes
-	cancel context.CancelFunc
-	skew   atomic.Int64 // nanoseconds by which its wall clock is ahead
+	*testbed.GatedClient
+	links []*link // in the order of locks.Client.Nodes
 }
 
 // connect makes client id with a link to every node that clients use.
 func (e *env) connect(id int) error {
-	ctx, cancel := context.WithCancel(e.ctx)
-	c := &client{id: id, gate: e.gate, cancel: cancel}
-	c.locks = &locks.Client{
-		ID: fmt.Sprintf("c%d", id), Dial: c.dial, Now: c.now, Context: ctx,
-		Rand: testbed.NewRandom(e.setup.Seed, id),
-	}
+	c := &client{GatedClient: testbed.NewGatedClient(e.ctx, e.gate, e.setup.Seed, id)}
 	e.clients = append(e.clients, c)
 	for _, n := range e.serving() {
 		l, err := newLink(e.proxies, e.gate, id, n)
@@ -78,39 +64,10 @@ func (e *env) connect(id int) error {
 			return err
 		}
 		c.links = append(c.links, l)
-		o := testbed.RedisOptions(l.proxy.Listen, e.setup.CommandTimeout)
-		o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }
-		c.locks.Addrs = append(c.locks.Addrs, l.proxy.Listen)
-		c.locks.Nodes = append(c.locks.Nodes, redis.NewClient(o))
+		c.Reach(testbed.RedisOptions(l.proxy.Listen, e.setup.CommandTimeout), l.dial)
 	}
 	return nil
 }
-
-// dial is locks.Client.Dial: it reaches the nodes by the addresses that the
-// client knows.
-func (c *client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	for i, known := range c.locks.Addrs {
-		if known == addr {
-			return c.links[i].dial(ctx)
-		}
-	}
-	return nil, fmt.Errorf("dial %s %s: c%d has no link to it", network, addr, c.id)
-}
-
-// now is the client's wall clock. It has no monotonic part that would betray the
-// skew.
-func (c *client) now() time.Time {
-	return time.Now().Round(0).Add(time.Duration(c.skew.Load()))
-}
-
-// Locks implements testbed.Client.
-func (c *client) Locks() *locks.Client { return c.locks }
-
-// Step implements testbed.Client.
-func (c *client) Step(ctx context.Context, name string) error { return c.gate.Step(ctx, c.id, name) }
-
-// Open implements testbed.Client.
-func (c *client) Open(op int) { c.gate.Open(c.id, op) }
 
 // Client implements testbed.Env.
 func (e *env) Client(i int) testbed.Client { return e.clients[i] }
@@ -128,7 +85,7 @@ func (e *env) PauseClient(client int) (testbed.Undo, error) { return e.gate.Paus
 func (e *env) CrashClient(client int) error { return e.gate.CrashClient(client) }
 
 // Skew implements testbed.Clocks.
-func (e *env) Skew(client int, offset time.Duration) { e.clients[client].skew.Store(int64(offset)) }
+func (e *env) Skew(client int, offset time.Duration) { e.clients[client].Skew(offset) }
 
 // serving returns the nodes that clients use now, in the order of
 // locks.Client.Nodes.

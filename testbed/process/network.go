@@ -180,7 +180,7 @@ func (e *env) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
 // known by the old primary's name.
 func (e *env) link(l testbed.Link) (*link, error) {
 	for _, c := range e.clients {
-		if c.locks.ID != l.From {
+		if c.Locks().ID != l.From {
 			continue
 		}
 		for _, formerly := range []bool{false, true} {

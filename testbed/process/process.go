@@ -128,7 +128,7 @@ func (e *env) setUp(ctx context.Context, temp string) (err error) {
 	}
 	warm, ctx := errgroup.WithContext(ctx)
 	for _, c := range e.clients {
-		for _, r := range c.locks.Nodes {
+		for _, r := range c.Locks().Nodes {
 			warm.Go(func() error { return warmUp(ctx, r) })
 		}
 	}
@@ -182,11 +182,11 @@ func warmUp(ctx context.Context, r *redis.Client) error {
 func (e *env) tearDown() error {
 	var errs []error
 	for _, c := range e.clients {
-		c.cancel()
+		c.End()
 	}
 	e.gate.Close()
 	for _, c := range e.clients {
-		for _, r := range c.locks.Nodes {
+		for _, r := range c.Locks().Nodes {
 			errs = append(errs, r.Close())
 		}
 	}

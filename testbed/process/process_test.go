@@ -54,7 +54,7 @@ func run(t *testing.T, s testbed.Setup, body func(context.Context, *env) error) 
 
 func TestABlockedCommandLetsOthersRun(t *testing.T) {
 	err := run(t, testbed.Setup{Topology: testbed.Single}, func(ctx context.Context, e *env) error {
-		blocked, other := e.clients[0].locks.Nodes[0], e.clients[1].locks.Nodes[0]
+		blocked, other := e.clients[0].Locks().Nodes[0], e.clients[1].Locks().Nodes[0]
 		popped := make(chan error, 1)
 		go func() { popped <- blocked.BLPop(ctx, time.Minute, "list").Err() }()
 		return errors.Join(other.Set(ctx, "k", 1, 0).Err(), other.RPush(ctx, "list", 1).Err(), <-popped)

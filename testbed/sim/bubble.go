@@ -11,9 +11,12 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// leaked is how synctest begins to say that the bubble's main function has
-// returned while other goroutines of it wait for ever.
-const leaked = "deadlock: main bubble goroutine has exited"
+// How synctest begins to say that all goroutines of a bubble wait for ever, and
+// that its main function has returned while others do.
+const (
+	blocked = "deadlock: all goroutines in bubble are blocked"
+	leaked  = "deadlock: main bubble goroutine has exited"
+)
 
 // bubble runs f in a bubble of testing/synctest: its clock moves on only when
 // all its goroutines wait for something in the bubble. A panic of f and a
@@ -30,16 +33,18 @@ func bubble(f func() error) (clean bool, err error) {
 		if p == nil {
 			return
 		}
-		text := fmt.Sprint(p)
-		if ended && strings.HasPrefix(text, leaked) {
+		clean = false
+		switch text := fmt.Sprint(p); {
+		case ended && strings.HasPrefix(text, leaked):
 			// The trial itself is over: what the code under test left behind
 			// can do nothing any more, and belongs to nobody.
-			clean = false
-			return
-		}
-		clean, err = false, &testbed.Breakdown{
-			Kind: history.FDeadlock, Stack: stacks(),
-			Detail: "everything waits, nobody for an instant: what they wait for will never come",
+		case !ended && strings.HasPrefix(text, blocked):
+			err = &testbed.Breakdown{
+				Kind: history.FDeadlock, Stack: stacks(),
+				Detail: "everything waits, nobody for an instant: what they wait for will never come",
+			}
+		default:
+			err = fmt.Errorf("sim testbed: the bubble broke: %s", text)
 		}
 	}()
 	var t testing.T

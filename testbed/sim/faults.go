@@ -88,7 +88,7 @@ func (w *world) find(l testbed.Link, d testbed.Direction) ([]*way, error) {
 // node.
 func (w *world) link(l testbed.Link) *link {
 	for _, c := range w.clients {
-		if c.locks.ID != l.From {
+		if c.Locks().ID != l.From {
 			continue
 		}
 		for _, found := range c.links {

@@ -255,6 +255,30 @@ var waits = []scenario{
 		},
 	},
 	{
+		name: "a WAIT whose time is over while the node is frozen is answered when it goes on", setup: testbed.Setup{Topology: testbed.Replicated},
+		body: func(w *world) {
+			c := w.node(0).Conn()
+			defer c.Close()
+			w.inSync()
+			undo := w.holdReplication()
+			w.seeOf(c, "SET", "k", "v")
+			answered := make(chan string, 1)
+			asked := time.Now()
+			go func() { answered <- w.reply(c, "WAIT", 2, 100) }()
+			time.Sleep(30 * time.Millisecond)
+			resume, err := w.Pause(w.ctx, "n0")
+			w.must(err)
+			time.Sleep(600 * time.Millisecond)
+			_, err = resume(w.ctx)
+			w.must(err)
+			got := <-answered
+			w.note("WAIT: %s, after the pause: %t", got, time.Since(asked) >= 600*time.Millisecond)
+			_, err = undo(w.ctx)
+			w.must(err)
+		},
+		want: []string{"SET k v: OK", "WAIT: 0, after the pause: true"},
+	},
+	{
 		name: "WAIT in a transaction does not wait", setup: testbed.Setup{Topology: testbed.Replicated},
 		body: func(w *world) {
 			c := w.node(0).Conn()

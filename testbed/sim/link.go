@@ -132,7 +132,7 @@ func (y *way) arrive(p *packet) {
 		return
 	}
 	if p.seq > f.expected { // what was held, and will arrive soon, comes first
-		y.world.schedule.add(&event{at: now() + tick, way: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
+		y.world.schedule.add(&event{at: align(now()+tick, y.id), way: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
 		return
 	}
 	f.expected = max(f.expected, p.seq+1)

@@ -52,7 +52,7 @@ func (w *world) replicate(replica, primary *server) {
 	replica.node.SetReadOnly(true)
 	st := &stream{primary: primary, replica: replica}
 	st.down = w.newWay(func(p *packet) { replica.copied(p) })
-	st.up = w.newWay(func(p *packet) { primary.acknowledged(st, p.offset) })
+	st.up = w.newWay(func(p *packet) { primary.acknowledged(p) })
 	// Whoever missed something on either way asks for it again.
 	st.down.resume, st.up.resume = st.send, st.send
 	w.streams = append(w.streams, st)
@@ -112,8 +112,13 @@ func (s *server) follow(p *packet) {
 }
 
 // acknowledged notes how far a replica is, and answers who waited for it.
-func (s *server) acknowledged(st *stream, offset uint64) {
-	st.acked = max(st.acked, offset)
+func (s *server) acknowledged(p *packet) {
+	if len(s.pauses) > 0 && !s.down {
+		s.backlog = append(s.backlog, p)
+		return
+	}
+	st := s.world.streamOf(p.way)
+	st.acked = max(st.acked, p.offset)
 	for _, w := range slices.Clone(s.waits) {
 		if s.replicas(w.offset) >= w.replicas {
 			s.answer(w)
@@ -137,6 +142,7 @@ type waiting struct {
 	request  *packet
 	replicas int
 	offset   uint64
+	over     bool // its time is, while the node was frozen
 }
 
 // wait is the command WAIT: it is answered when enough replicas have all that was
@@ -150,6 +156,7 @@ func (s *server) wait(p *packet, args []string) {
 	}
 	replicas, _ := strconv.Atoi(args[1])
 	patience, _ := strconv.Atoi(args[2])
+	patience = min(patience, maxWait)
 	w := &waiting{request: p, replicas: replicas, offset: p.conn.seen}
 	p.conn.waiting = w
 	s.waits = append(s.waits, w)
@@ -167,10 +174,17 @@ func (s *server) wait(p *packet, args []string) {
 	}
 }
 
+// maxWait is more milliseconds than any trial has.
+const maxWait = 1 << 40
+
 // answer ends a WAIT, and runs what its connection sent meanwhile.
 func (s *server) answer(w *waiting) {
 	c := w.request.conn
 	if c.waiting != w || s.down {
+		return
+	}
+	if len(s.pauses) > 0 { // it is answered when the node goes on
+		w.over = true
 		return
 	}
 	c.waiting = nil

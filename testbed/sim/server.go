@@ -2,12 +2,10 @@ package sim
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
@@ -165,6 +163,7 @@ func (s *server) hangUp(c *conn) {
 	}
 	c.ended = true
 	c.waiting, c.behind = nil, nil
+	s.waits = slices.DeleteFunc(s.waits, func(w *waiting) bool { return w.request.conn == c })
 	if c.session != nil {
 		c.session.Close()
 		s.conns = slices.DeleteFunc(s.conns, func(o *conn) bool { return o == c })
@@ -200,18 +199,18 @@ func (s *server) thaw(f *freeze) {
 	waiting := s.backlog
 	s.backlog = nil
 	for _, p := range waiting {
-		if p.kind == copying {
+		switch {
+		case p.kind == copying && p.copy != nil:
 			s.follow(p)
-		} else {
+		case p.kind == copying:
+			s.acknowledged(p)
+		default:
 			s.handle(p)
 		}
 	}
-}
-
-// keys lists what the node holds.
-func (s *server) keys() ([]history.KeyState, error) {
-	if s.down {
-		return nil, fmt.Errorf("node %s is down", s.name)
+	for _, w := range slices.Clone(s.waits) {
+		if w.over {
+			s.answer(w)
+		}
 	}
-	return s.node.Keys(s.wall()), nil
 }

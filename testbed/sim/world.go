@@ -5,13 +5,9 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
@@ -70,6 +66,11 @@ func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(
 	time.Sleep(aftermath)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for _, s := range w.servers {
+		if what := s.node.Lacking(); what != "" {
+			return fmt.Errorf("sim testbed: node %s: %s: try another testbed", s.name, what)
+		}
+	}
 	if w.broken != nil {
 		return w.broken
 	}
@@ -144,7 +145,7 @@ const warmConnections = 2
 
 func (w *world) warmUp() error {
 	for _, c := range w.clients {
-		for _, r := range c.locks.Nodes {
+		for _, r := range c.Locks().Nodes {
 			for range warmConnections {
 				conn := r.Conn()
 				defer conn.Close()
@@ -162,7 +163,7 @@ func (w *world) tearDown() {
 	w.cancel(nil)
 	w.gate.Close()
 	for _, c := range w.clients {
-		for _, r := range c.locks.Nodes {
+		for _, r := range c.Locks().Nodes {
 			r.Close() // what it would complain of has been closed with the gate
 		}
 	}
@@ -221,12 +222,8 @@ func (w *world) overdue() {
 
 // client is one client process.
 type client struct {
-	world  *world
-	id     int
-	locks  *locks.Client
-	links  []*link // in the order of locks.Nodes
-	cancel context.CancelFunc
-	skew   atomic.Int64 // nanoseconds by which its wall clock is ahead
+	*testbed.GatedClient
+	links []*link // in the order of locks.Client.Nodes
 }
 
 // clientBuffer is the size of the buffers of a client's connection. They are most
@@ -236,13 +233,7 @@ const clientBuffer = 2 << 10
 // newClient makes client id with a link to every node that clients use. Mu is
 // held.
 func (w *world) newClient(id int) *client {
-	c := &client{world: w, id: id}
-	var ctx context.Context
-	ctx, c.cancel = context.WithCancel(w.ctx)
-	c.locks = &locks.Client{
-		ID: fmt.Sprintf("c%d", id), Dial: c.dial, Now: c.now, Context: ctx,
-		Rand: testbed.NewRandom(w.setup.Seed, id),
-	}
+	c := &client{GatedClient: testbed.NewGatedClient(w.ctx, w.gate, w.setup.Seed, id)}
 	for i, s := range w.serving() {
 		l := w.newLink(id, s)
 		c.links = append(c.links, l)
@@ -251,42 +242,10 @@ func (w *world) newClient(id int) *client {
 			o.DialTimeout = timeout // nothing here is slow but what is meant to be
 		}
 		o.ReadBufferSize, o.WriteBufferSize = clientBuffer, clientBuffer
-		o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }
-		c.locks.Addrs = append(c.locks.Addrs, o.Addr)
-		r := redis.NewClient(o)
-		r.AddHook(turnstile{world: w, client: id, node: i})
-		c.locks.Nodes = append(c.locks.Nodes, r)
+		c.Reach(o, l.dial).AddHook(turnstile{world: w, client: id, node: i})
 	}
 	return c
 }
-
-// dial is locks.Client.Dial: it reaches the nodes by the addresses that the
-// client knows.
-func (c *client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	for i, known := range c.locks.Addrs {
-		if known == addr {
-			return c.links[i].dial(ctx)
-		}
-	}
-	return nil, fmt.Errorf("dial %s %s: c%d has no link to it", network, addr, c.id)
-}
-
-// now is the client's wall clock. It has no monotonic part that would betray the
-// skew.
-func (c *client) now() time.Time {
-	return time.Now().Round(0).Add(time.Duration(c.skew.Load()))
-}
-
-// Locks implements testbed.Client.
-func (c *client) Locks() *locks.Client { return c.locks }
-
-// Step implements testbed.Client.
-func (c *client) Step(ctx context.Context, name string) error {
-	return c.world.gate.Step(ctx, c.id, name)
-}
-
-// Open implements testbed.Client.
-func (c *client) Open(op int) { c.world.gate.Open(c.id, op) }
 
 // Client implements testbed.Env.
 func (w *world) Client(i int) testbed.Client { return w.clients[i] }
@@ -304,4 +263,4 @@ func (w *world) PauseClient(client int) (testbed.Undo, error) { return w.gate.Pa
 func (w *world) CrashClient(client int) error { return w.gate.CrashClient(client) }
 
 // Skew implements testbed.Clocks.
-func (w *world) Skew(client int, offset time.Duration) { w.clients[client].skew.Store(int64(offset)) }
+func (w *world) Skew(client int, offset time.Duration) { w.clients[client].Skew(offset) }

@@ -64,7 +64,7 @@ func (n *Node) callFromScript(args []string) (refusal string) {
 	case c.is(noScript):
 		return "ERR This Redis command is not allowed from script"
 	case c.run == nil && !c.is(typed):
-		return unsupported(c.name)
+		return n.unsupported(c.name)
 	case c.is(write) && n.lua.readOnly:
 		return "ERR Write commands are not allowed from read-only scripts."
 	case c.is(write) && n.readOnly:

@@ -38,7 +38,8 @@ type Node struct {
 	keys     keyspace
 	readOnly bool
 	writes   uint64
-	drew     bool // since miniredis's generator was seeded
+	drew     bool   // since miniredis's generator was seeded
+	lacking  string // see Lacking
 
 	sessions []*Session // open ones, by number
 	lastID   int
@@ -99,7 +100,7 @@ func (n *Node) Reset() {
 	}
 	n.now, n.nowMs = time.Time{}, 0
 	n.keys.clear()
-	n.readOnly, n.writes = false, 0
+	n.readOnly, n.writes, n.lacking = false, 0, ""
 	n.sessions, n.lastID = nil, 0
 	n.lua.random = seedOfRandom
 	n.forget()

@@ -71,7 +71,9 @@ func (n *Node) dispatch(args []string) {
 			n.store.Unlock()
 			n.writer.Reset((*replyWriter)(n))
 			n.out = n.out[:mark]
-			n.fail(fmt.Sprintf("ERR the simulated node failed at '%s': %v", args[0], p))
+			text := fmt.Sprintf("the simulated node failed at '%s': %v", args[0], p)
+			n.lacks(text)
+			n.fail("ERR " + text)
 		}
 	}()
 	n.peer.Resp3 = n.resp3

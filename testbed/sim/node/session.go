@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -108,7 +109,7 @@ func (s *Session) refusal(c, container *command, args []string) string {
 	case !c.fits(args):
 		return wrongNumber(c.name)
 	case c.run == nil && !c.is(typed):
-		return unsupported(c.name)
+		return s.node.unsupported(c.name)
 	case s.node.readOnly && c.is(write):
 		return readOnlyError
 	case !s.resp3 && s.subscriptions() > 0 && !c.is(whileSubscribed):
@@ -141,6 +142,17 @@ func wrongNumber(name string) string {
 	return "ERR wrong number of arguments for '" + name + "' command"
 }
 
-func unsupported(name string) string {
-	return "ERR the simulated node does not support the command '" + name + "'"
+// unsupported is the error of a command that Redis has and the node has not.
+func (n *Node) unsupported(name string) string {
+	text := "the simulated node does not support the command '" + name + "'"
+	n.lacks(text)
+	return "ERR " + text
 }
+
+// lacks notes that the node could not do what Redis does.
+func (n *Node) lacks(what string) { n.lacking = cmp.Or(n.lacking, what) }
+
+// Lacking says in a line what the node was asked since New or Reset and could not
+// do as Redis does: the first such thing, "" if there was none. Whatever was
+// seen of it since says nothing about Redis.
+func (n *Node) Lacking() string { return n.lacking }

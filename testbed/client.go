@@ -1,0 +1,85 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// GatedClient is a client process behind a gate, with a wall clock that can be
+// wrong. It implements Client and is safe for concurrent use once all its nodes
+// are reached.
+type GatedClient struct {
+	gate  *Gate
+	id    int
+	locks *locks.Client
+	dials []func(context.Context) (net.Conn, error) // in the order of locks.Nodes
+	end   context.CancelFunc
+	skew  atomic.Int64 // nanoseconds by which its wall clock is ahead
+}
+
+var _ Client = (*GatedClient)(nil)
+
+// NewGatedClient returns client id of the trial with that seed. It lives until
+// ctx ends, or End is called.
+func NewGatedClient(ctx context.Context, g *Gate, trial uint64, id int) *GatedClient {
+	c := &GatedClient{gate: g, id: id}
+	ctx, c.end = context.WithCancel(ctx)
+	c.locks = &locks.Client{
+		ID: fmt.Sprintf("c%d", id), Dial: c.dial, Now: c.now, Context: ctx, Rand: NewRandom(trial, id),
+	}
+	return c
+}
+
+// Reach gives the client a node, the next in the order of locks.Client.Nodes:
+// o.Addr is its address and dial makes connections to it, through the gate. The
+// rest of o is for the go-redis client that is returned, and has to be closed by
+// the caller.
+func (c *GatedClient) Reach(o *redis.Options, dial func(context.Context) (net.Conn, error)) *redis.Client {
+	o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }
+	r := redis.NewClient(o)
+	c.dials = append(c.dials, dial)
+	c.locks.Addrs = append(c.locks.Addrs, o.Addr)
+	c.locks.Nodes = append(c.locks.Nodes, r)
+	return r
+}
+
+// End ends the context on which the client's watchdogs run.
+func (c *GatedClient) End() { c.end() }
+
+// Skew sets by how much the client's wall clock is ahead (behind, if negative).
+func (c *GatedClient) Skew(offset time.Duration) { c.skew.Store(int64(offset)) }
+
+// dial is locks.Client.Dial: it reaches the nodes by the addresses that the
+// client knows.
+func (c *GatedClient) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	for i, known := range c.locks.Addrs {
+		if known == addr {
+			return c.dials[i](ctx)
+		}
+	}
+	return nil, fmt.Errorf("dial %s %s: c%d has no link to it", network, addr, c.id)
+}
+
+// now is the client's wall clock. It has no monotonic part that would betray the
+// skew.
+func (c *GatedClient) now() time.Time {
+	return time.Now().Round(0).Add(time.Duration(c.skew.Load()))
+}
+
+// Locks implements Client.
+func (c *GatedClient) Locks() *locks.Client { return c.locks }
+
+// Step implements Client.
+func (c *GatedClient) Step(ctx context.Context, name string) error {
+	return c.gate.Step(ctx, c.id, name)
+}
+
+// Open implements Client.
+func (c *GatedClient) Open(op int) { c.gate.Open(c.id, op) }
