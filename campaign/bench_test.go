@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed/sim"
@@ -48,28 +49,37 @@ func BenchmarkTrial(b *testing.B) {
 	}
 }
 
-// BenchmarkShortTrial runs trials that are as short as makes sense: two clients
-// take turns at a set-nx-px lock with a TTL of 100 ms for 250 ms of virtual time,
-// in which client-pause strikes once, and then for as long as liveness needs; on
-// one core.
+// BenchmarkShortTrial runs trials that are as short as their fault allows: two
+// clients take turns at a set-nx-px lock with a TTL of 100 ms, one fault strikes
+// once, and when it is healed each gets in once more; on one core, with and
+// without the verdicts.
 func BenchmarkShortTrial(b *testing.B) {
-	b.Run("run", func(b *testing.B) { benchmarkShort(b, func(Spec, history.Evidence) error { return nil }) })
-	b.Run("run and judge", func(b *testing.B) {
-		recipe, _ := locks.ByID("set-nx-px")
-		benchmarkShort(b, func(s Spec, e history.Evidence) error {
-			_, err := judge(b.Context(), Trial{Spec: s}, recipe.Flaws, e)
-			return err
+	for _, bench := range []struct {
+		fault    string
+		duration time.Duration // of virtual time, that faults have
+	}{
+		{"lost-reply", 100 * time.Millisecond},
+		{"client-pause", 250 * time.Millisecond}, // which must outlast the TTL
+	} {
+		b.Run(bench.fault+"/run", func(b *testing.B) {
+			benchmarkShort(b, bench.fault, bench.duration, func(history.Evidence) error { return nil })
 		})
-	})
+		b.Run(bench.fault+"/run and judge", func(b *testing.B) {
+			benchmarkShort(b, bench.fault, bench.duration, func(e history.Evidence) error {
+				_, err := checker.Judge(b.Context(), e)
+				return err
+			})
+		})
+	}
 }
 
-func benchmarkShort(b *testing.B, then func(Spec, history.Evidence) error) {
+func benchmarkShort(b *testing.B, fault string, duration time.Duration, then func(history.Evidence) error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // as in a worker, with its
 	defer debug.SetGCPercent(debug.SetGCPercent(workerGC))
 	tb := sim.New()
 	c := DefaultConfig()
-	c.Clients, c.TTL, c.Duration = 2, 100*time.Millisecond, 250*time.Millisecond
-	next := trialsOf(b, tb, c, "set-nx-px", "client-pause")
+	c.Clients, c.TTL, c.Duration = 2, 100*time.Millisecond, duration
+	next := trialsOf(b, tb, c, "set-nx-px", fault)
 	virtual, commands, hits, before := time.Duration(0), 0, 0, spent(b)
 	for b.Loop() {
 		s := next()
@@ -77,7 +87,7 @@ func benchmarkShort(b *testing.B, then func(Spec, history.Evidence) error) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := then(s, e); err != nil {
+		if err := then(e); err != nil {
 			b.Fatal(err)
 		}
 		virtual += e.Ops[len(e.Ops)-1].Time
