@@ -8,22 +8,86 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// autopsy makes a trial of what a dead worker left in the task's folder: its
-// history ends with how it died.
-func autopsy(ctx context.Context, t task, how *death) (done, error) {
+// death is how a worker died.
+type death struct {
+	stderr string
+	cut    bool   // the middle of it is lost
+	how    string // "exit status 2", "signal: killed"
+	exited bool   // by itself, with a status
+	killed string // why by us, "" if by somebody else
+	limit  time.Duration
+}
+
+// words say it in one line.
+func (d *death) words() string {
+	switch d.killed {
+	case tooLong:
+		return fmt.Sprintf("%s within %v of processor time", d.killed, d.limit)
+	case tooSlow:
+		return fmt.Sprintf("%s when the machine should have been done with it (limit %v)", d.killed, d.limit)
+	case standstill:
+		if name := waiting(d.stderr); name != "" {
+			return d.killed + ": " + name + " waits, not for time but for a lock whose owner waits for time"
+		}
+		return d.killed + ", and its process does nothing"
+	}
+	text, _ := panicked(d.stderr)
+	switch {
+	case text != "":
+		return "the trial's process died: " + text
+	case d.cut:
+		return "the trial's process died: " + d.how + "; it wrote so much that why is lost"
+	}
+	return "the trial's process died: " + d.how
+}
+
+// says is what the death says of the trial, be it a finding or not.
+func (d *death) says() string {
+	b, err := d.breakdown()
+	if err != nil {
+		return err.Error()
+	}
+	return b.Detail
+}
+
+// agreed is what the code under test did to end its process, if that was the same
+// both times that the trial was run, or else why nobody knows. The history is the
+// second's.
+func agreed(first, second *death) (*testbed.Breakdown, error) {
+	a, failure := first.breakdown()
+	b, again := second.breakdown()
+	switch {
+	case failure == nil && again == nil && a.Kind == b.Kind:
+		if a.Kind == history.FRunaway {
+			return a, nil // which was waited for longer
+		}
+		return b, nil
+	case failure != nil && again != nil && failure.Error() == again.Error():
+		return nil, again
+	}
+	return nil, fmt.Errorf("%s; when it was run again: %s", first.says(), second.says())
+}
+
+// autopsy makes a trial of what the worker that died second left in the task's
+// folder: its history ends with how it died.
+func autopsy(ctx context.Context, t task, first, second *death) (done, error) {
 	d := done{Trial: Trial{Spec: t.Spec, Probe: t.Probe}, Died: true}
-	broken, failure := how.breakdown()
-	e, err := left(t, broken)
+	recipe, err := t.Spec.recipe()
 	if err != nil {
 		return d, err
 	}
-	recipe, _ := locks.ByID(t.Spec.Lock)
+	broken, failure := agreed(first, second)
+	e, err := left(t, recipe, broken)
+	if err != nil {
+		return d, err
+	}
 	rec := newTape(t.Folder, storedSpec{Spec: t.Spec, Claims: e.Claims})
 	rec.copy(e.Ops)
 	if d.Trial.Hash, err = rec.close(e); err != nil {
@@ -37,12 +101,11 @@ func autopsy(ctx context.Context, t task, how *death) (done, error) {
 		d.Trial.Virtual = e.Ops[n-1].Time
 	}
 	t.Stream = false
-	return d, d.store(t, rec, &testbed.Breakdown{Stack: how.stderr})
+	return d, d.store(t, rec, second.stderr)
 }
 
 // left is the evidence in the task's folder, with the end of its history.
-func left(t task, broken *testbed.Breakdown) (history.Evidence, error) {
-	recipe, _ := locks.ByID(t.Spec.Lock)
+func left(t task, recipe locks.Recipe, broken *testbed.Breakdown) (history.Evidence, error) {
 	e := history.Evidence{Claims: t.Spec.claims(recipe)}
 	if _, err := os.Stat(filepath.Join(t.Folder, HistoryFile)); err == nil {
 		r, err := LoadRecord(t.Folder)
@@ -65,16 +128,16 @@ func left(t task, broken *testbed.Breakdown) (history.Evidence, error) {
 // breakdown is what the code under test did, or else why the harness failed.
 func (d *death) breakdown() (*testbed.Breakdown, error) {
 	switch d.killed {
-	case standstill: // which real time would not have done
-		return nil, errors.New(d.words() + waiting(d.stderr))
+	case standstill, tooSlow: // the one would not have been in real time, the other is the machine's
+		return nil, errors.New(d.words())
 	case tooLong:
 		return &testbed.Breakdown{Kind: history.FRunaway, Detail: d.words()}, nil
 	}
 	text, at := panicked(d.stderr)
 	switch {
-	case text != "" && harness(at):
+	case text != "" && harness(at), text == "" && d.cut:
 		return nil, errors.New(d.words())
-	case strings.Contains(text, "deadlock"):
+	case strings.HasPrefix(text, asleep):
 		return &testbed.Breakdown{Kind: history.FDeadlock, Detail: text}, nil
 	case text != "":
 		return &testbed.Breakdown{Kind: history.FPanic, Detail: text}, nil
@@ -92,7 +155,7 @@ func waiting(stderr string) string {
 	}
 	for _, c := range call.FindAllStringSubmatch(m[1], -1) {
 		if name := c[1]; !strings.HasPrefix(name, "runtime.") && !strings.HasPrefix(name, "sync.") && !strings.HasPrefix(name, "internal/") {
-			return " (in " + name + ")"
+			return name
 		}
 	}
 	return ""
@@ -100,7 +163,8 @@ func waiting(stderr string) string {
 
 var (
 	// locked is a goroutine that waits for a mutex, in a dump.
-	locked = regexp.MustCompile(`(?ms)^goroutine \d+ [^\n]*\[sync\.[^\n(]*, [^\n]*synctest bubble[^\n]*\n(.*?)(?:\n\n|\z)`)
+	locked      = regexp.MustCompile(`(?ms)^goroutine \d+ [^\n]*\[sync\.[^\n(]*, [^\n]*synctest bubble[^\n]*\n(.*?)(?:\n\n|\z)`)
+	complaining = regexp.MustCompile(`(?m)^(?:panic|fatal error): `)
 	// complaint is the Go runtime's last word, up to the first goroutine.
 	complaint = regexp.MustCompile(`(?ms)^((?:panic|fatal error): .*?)\n(?:\[signal[^\n]*\n)?\n?^(goroutine \d+ [^\n]*\[[^\n]*\n.*?)(?:\n\n|\z)`)
 	// call is a function and its place, in a stack.
@@ -109,13 +173,21 @@ var (
 	asides = regexp.MustCompile(` \[recovered(, repanicked)?\]`)
 )
 
+// asleep is the Go runtime's word for a deadlock.
+const asleep = "fatal error: all goroutines are asleep"
+
 // panicLimit is how much of a panic's text is worth reading.
 const panicLimit = 300
 
 // panicked finds in a dead Go process's stderr what it died of, in one line that
 // is the same for the same panic, and the topmost function below the runtime's.
 func panicked(stderr string) (text, at string) {
-	m := complaint.FindStringSubmatch(stderr)
+	// The last one: what was printed before, it lived through.
+	starts := complaining.FindAllStringIndex(stderr, -1)
+	if len(starts) == 0 {
+		return "", ""
+	}
+	m := complaint.FindStringSubmatch(stderr[starts[len(starts)-1][0]:])
 	if m == nil {
 		return "", ""
 	}

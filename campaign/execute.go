@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,8 +79,11 @@ func (w *inProcess) close() error { return nil }
 func execute(ctx context.Context, tb testbed.Testbed, t task, judging sync.Locker, log func(history.Command)) (done, error) {
 	started := time.Now()
 	t.Stream = t.Stream || realTime(tb) // what took so long must survive a kill
-	recipe, _ := locks.ByID(t.Spec.Lock)
 	d := done{Trial: Trial{Spec: t.Spec, Probe: t.Probe}}
+	recipe, err := t.Spec.recipe()
+	if err != nil {
+		return d, err
+	}
 	rec := newTape(t.Folder, storedSpec{Spec: t.Spec, Claims: t.Spec.claims(recipe)})
 	if t.Stream {
 		if err := rec.stream(); err != nil {
@@ -116,7 +120,11 @@ func execute(ctx context.Context, tb testbed.Testbed, t task, judging sync.Locke
 	if len(t.Spec.Plan) == 0 {
 		d.Acquires = acquireTimes(e)
 	}
-	return d, d.store(t, rec, broken)
+	stack := ""
+	if broken != nil {
+		stack = broken.Stack
+	}
+	return d, d.store(t, rec, stack)
 }
 
 // judge fills in what the evidence, and the error of the run, say of the trial.
@@ -135,8 +143,9 @@ func (d *done) judge(ctx context.Context, recipe locks.Recipe, e history.Evidenc
 	d.Stalled = stalled && err == nil && t.Outcome == Unknown
 }
 
-// store keeps the trial's folder if there is something to see in it.
-func (d *done) store(t task, rec *tape, broken *testbed.Breakdown) error {
+// store keeps the trial's folder if there is something to see in it, with the
+// goroutines of a trial that broke down.
+func (d *done) store(t task, rec *tape, goroutines string) error {
 	d.Kept = t.Keep || d.Trial.Outcome == Unknown || d.Trial.Violation() && !slices.Contains(t.Enough, d.Trial.shows())
 	if !d.Kept {
 		if t.Stream {
@@ -147,12 +156,18 @@ func (d *done) store(t task, rec *tape, broken *testbed.Breakdown) error {
 	if err := rec.save(); err != nil {
 		return err
 	}
-	if broken != nil && broken.Stack != "" {
-		if err := os.WriteFile(filepath.Join(t.Folder, GoroutinesFile), []byte(broken.Stack), 0o666); err != nil {
-			return err
+	return d.explain(t.Folder, goroutines)
+}
+
+// explain writes the verdict, and the goroutines if there are any, beside the
+// history.
+func (d *done) explain(folder, goroutines string) error {
+	if goroutines != "" {
+		if err := os.WriteFile(filepath.Join(folder, GoroutinesFile), []byte(goroutines), 0o666); err != nil {
+			return fmt.Errorf("write %s: %w", GoroutinesFile, err)
 		}
 	}
-	return writeJSON(filepath.Join(t.Folder, VerdictFile), verdictOf(d.Trial))
+	return writeJSON(filepath.Join(folder, VerdictFile), verdictOf(d.Trial))
 }
 
 // acquireTimes are the lengths of a history's successful acquires.

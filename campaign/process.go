@@ -21,9 +21,14 @@ var errDied = errors.New("worker died")
 
 // Why a worker is killed.
 const (
-	tooLong    = "the trial did not come to an end"
-	standstill = "the trial's clock stands still: somebody waits, not for time but for a lock whose owner waits for time"
+	tooLong    = "the trial did not come to an end" // with all the processor time that it needs
+	tooSlow    = "the trial was not over"           // with little of it, or nobody knows how much
+	standstill = "the trial's clock stands still"
 )
+
+// slowness is how many times longer than its limit a trial may take on a machine
+// that gives it little processor time.
+const slowness = 10
 
 const (
 	// dumping is how long a process may take to show its goroutines and end.
@@ -32,8 +37,9 @@ const (
 	leaving = 2 * time.Second
 	// idleFor is how long one at work may do nothing.
 	idleFor = 3 * time.Second
-	// stderrLimit is how much of a worker's complaints is kept.
-	stderrLimit = 1 << 20
+	// stderrLimit is how much is kept of how a worker's complaints begin, and of
+	// how they end.
+	stderrLimit = 512 << 10
 )
 
 // process is a worker that runs. It is used by one goroutine at a time.
@@ -41,7 +47,7 @@ type process struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
-	stderr head
+	stderr ends
 	killed string // why we did, "" if we did not
 }
 
@@ -54,7 +60,7 @@ func startProcess(ctx context.Context, argv []string) (*process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	w := &process{cmd: exec.Command(argv[0], argv[1:]...), stderr: head{limit: stderrLimit}}
+	w := &process{cmd: exec.Command(argv[0], argv[1:]...), stderr: ends{limit: stderrLimit}}
 	// One thread each: there is one process per core.
 	w.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprint("GOGC=", workerGC), "GOTRACEBACK=all")
 	w.cmd.Stderr = &w.stderr
@@ -114,8 +120,8 @@ func (w *process) do(ctx context.Context, t task, limit time.Duration, log func(
 }
 
 // watch kills the process if ctx ends, and if it does not come to an end within
-// the limit, or no longer does anything at all; in these cases the process is
-// first asked to show its goroutines.
+// the limit of processor time, or no longer does anything at all; in these cases
+// the process is first asked to show its goroutines.
 func (w *process) watch(ctx context.Context, limit time.Duration) (off func()) {
 	stop := context.AfterFunc(ctx, func() { w.signal(syscall.SIGKILL) })
 	over, gone := make(chan struct{}), make(chan struct{})
@@ -140,9 +146,11 @@ func (w *process) watch(ctx context.Context, limit time.Duration) (off func()) {
 
 // hangs says why the process must be killed; "" if it is over before.
 func (w *process) hangs(limit time.Duration, over <-chan struct{}) (why string) {
+	every := min(limit, idleFor)
 	started := time.Now()
-	used, _ := cpuTime(w.cmd.Process.Pid)
-	tick := time.NewTicker(min(limit, idleFor))
+	before, known := cpuTime(w.cmd.Process.Pid)
+	used := before
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
@@ -151,10 +159,13 @@ func (w *process) hangs(limit time.Duration, over <-chan struct{}) (why string) 
 		case <-tick.C:
 		}
 		now, ok := cpuTime(w.cmd.Process.Pid)
-		switch {
-		case time.Since(started) >= limit:
+		known = known && ok
+		switch took := time.Since(started); {
+		case known && now-before >= limit:
 			return tooLong
-		case ok && now-used < idleFor/100:
+		case took >= slowness*limit, !known && took >= limit:
+			return tooSlow
+		case known && now-used < every/100:
 			return standstill
 		}
 		used = now
@@ -173,7 +184,8 @@ func (w *process) end() *death {
 	defer timer.Stop()
 	err := w.cmd.Wait()
 	child.Ended()
-	d := &death{stderr: w.stderr.text.String(), how: "exit status 0", killed: w.killed}
+	d := &death{how: "exit status 0", killed: w.killed}
+	d.stderr, d.cut = w.stderr.text()
 	if s := w.cmd.ProcessState; s != nil {
 		d.how, d.exited = s.String(), s.Exited()
 	} else if err != nil {

@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// trialLimit is how long a trial may take in a worker, on the machine's clock. A
-// usual one takes some milliseconds.
+// trialLimit is how much processor time a trial may take in a worker. A usual
+// one takes some milliseconds.
 const trialLimit = time.Minute
 
 // processes are workers each of which is a process of its own. One that dies is
@@ -42,24 +41,32 @@ func (p *processes) run(ctx context.Context, t task, log func(history.Command)) 
 	}
 	defer func() { p.idle <- w }()
 	d, death, err := p.attempt(ctx, &w, t, p.limit, log)
-	if death == nil {
+	if death == nil || err != nil {
 		return d, err
 	}
-	first := death
-	if !t.Stream {
-		t.Stream = true
-		// What never ends need not be waited for as long a second time.
-		if d, death, err = p.attempt(ctx, &w, t, p.limit/6, nil); err != nil {
-			return d, err
-		}
+	if t.Stream {
+		return autopsy(ctx, t, death, death)
 	}
-	if death == nil {
-		d.Trial.Err = fmt.Sprintf("%s; when it was run again it did not", first.words())
-		d.Trial.Outcome, d.Died = Unknown, true
-		return d, nil
+	again := t
+	again.Stream, again.Keep = true, true
+	// What never ends need not be waited for as long a second time.
+	d, second, err := p.attempt(ctx, &w, again, p.limit/6, nil)
+	switch {
+	case err != nil:
+		return d, err
+	case second == nil:
+		return d, d.survived(again, death)
 	}
-	death.limit = p.limit
-	return autopsy(ctx, t, death)
+	t.Stream = true
+	return autopsy(ctx, t, death, second)
+}
+
+// survived is a trial whose process died once, and not when it was run again:
+// its folder shows that death.
+func (d *done) survived(t task, death *death) error {
+	d.Trial.Err = death.says() + "; when it was run again it did not"
+	d.Trial.Outcome, d.Died, d.Stalled = Unknown, true, false
+	return d.explain(t.Folder, death.stderr)
 }
 
 // attempt runs a task in the process *w, which it starts if need be and sets to
@@ -75,6 +82,7 @@ func (p *processes) attempt(ctx context.Context, w **process, t task, limit time
 	d, err := (*w).do(ctx, t, limit, log)
 	if errors.Is(err, errDied) {
 		death := (*w).end()
+		death.limit = limit
 		*w = nil
 		return d, death, ctx.Err()
 	}
@@ -101,43 +109,44 @@ func (p *processes) renew() error {
 
 func (p *processes) close() error { return p.renew() }
 
-// death is how a worker died.
-type death struct {
-	stderr string
-	how    string // "exit status 2", "signal: killed"
-	exited bool   // by itself, with a status
-	killed string // why by us, "" if by somebody else
-	limit  time.Duration
-}
-
-// words say it in one line.
-func (d *death) words() string {
-	switch d.killed {
-	case tooLong:
-		return fmt.Sprintf("%s within %v of the machine's time", d.killed, d.limit)
-	case standstill:
-		return d.killed
-	}
-	if text, _ := panicked(d.stderr); text != "" {
-		return "the trial's process died: " + text
-	}
-	return "the trial's process died: " + d.how
-}
-
-// head is a writer that keeps the beginning of what is written since it was reset.
-type head struct {
-	text  strings.Builder
-	limit int
-	reset atomic.Bool
+// ends is a writer that keeps how what is written since it was reset begins, and
+// how it ends.
+type ends struct {
+	limit      int // of each
+	head, tail []byte
+	lost       int64
+	reset      atomic.Bool
 }
 
 // Write implements io.Writer. It never fails.
-func (h *head) Write(p []byte) (int, error) {
-	if h.reset.Swap(false) {
-		h.text.Reset()
+func (e *ends) Write(p []byte) (int, error) {
+	if e.reset.Swap(false) {
+		e.head, e.tail, e.lost = e.head[:0], e.tail[:0], 0
 	}
-	if room := h.limit - h.text.Len(); room > 0 {
-		h.text.Write(p[:min(room, len(p))])
+	n := min(e.limit-len(e.head), len(p))
+	e.head = append(e.head, p[:n]...)
+	e.tail = append(e.tail, p[n:]...)
+	if len(e.tail) > 2*e.limit { // not each time
+		e.trim()
 	}
 	return len(p), nil
+}
+
+// trim leaves the end of the tail.
+func (e *ends) trim() {
+	if surplus := len(e.tail) - e.limit; surplus > 0 {
+		e.lost += int64(surplus)
+		e.tail = append(e.tail[:0], e.tail[surplus:]...)
+	}
+}
+
+// text is what was kept; cut says that there was more. Nobody may write any more.
+func (e *ends) text() (text string, cut bool) {
+	if e.reset.Load() {
+		return "", false
+	}
+	if e.trim(); e.lost == 0 {
+		return string(e.head) + string(e.tail), false
+	}
+	return fmt.Sprintf("%s\n… %d bytes are left out here …\n%s", e.head, e.lost, e.tail), true
 }

@@ -98,8 +98,12 @@ type Replay struct {
 }
 
 // Run runs the trial and judges it. What the recipe did wrong is in the trial's
-// verdicts; the error is the harness's, also beside a trial.
+// verdicts; the error is the harness's, also beside a trial, or an InputError if
+// the spec names a lock or a workload that there is not.
 func (r Replay) Run(ctx context.Context) (t Trial, e history.Evidence, err error) {
+	if _, err := r.Spec.recipe(); err != nil {
+		return t, e, err
+	}
 	folder := r.Dir
 	if folder == "" {
 		if folder, err = os.MkdirTemp("", "lockstorm-replay-"); err != nil {

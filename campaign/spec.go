@@ -37,6 +37,19 @@ type Spec struct {
 	Logs string `json:"-"`
 }
 
+// recipe is the one of that name. The error is an InputError if the spec, which
+// may come from a file, names something that there is not.
+func (s Spec) recipe() (locks.Recipe, error) {
+	recipe, ok := locks.ByID(s.Lock)
+	if !ok {
+		return recipe, Inputf("unknown lock %q", s.Lock)
+	}
+	if _, ok := workloads.ByName(s.Workload); !ok {
+		return recipe, Inputf("unknown workload %q", s.Workload)
+	}
+	return recipe, nil
+}
+
 // claims is what the recipe promises in this trial.
 func (s Spec) claims(r locks.Recipe) history.Claims {
 	nodes := 1

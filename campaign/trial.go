@@ -106,14 +106,11 @@ type trial struct {
 
 // newTrial looks up what s names.
 func newTrial(s Spec, rec *history.Recorder) (*trial, error) {
-	recipe, ok := locks.ByID(s.Lock)
-	if !ok {
-		return nil, Inputf("unknown lock %q", s.Lock)
+	recipe, err := s.recipe()
+	if err != nil {
+		return nil, err
 	}
-	w, ok := workloads.ByName(s.Workload)
-	if !ok {
-		return nil, Inputf("unknown workload %q", s.Workload)
-	}
+	w, _ := workloads.ByName(s.Workload)
 	claims := s.claims(recipe)
 	return &trial{spec: s, rec: rec, recipe: recipe, workload: w, claims: claims}, nil
 }

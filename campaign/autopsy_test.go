@@ -1,0 +1,136 @@
+package campaign
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// dumped is what a Go process writes that died of that in this function.
+func dumped(text, function string) string {
+	return text + "\n\ngoroutine 7 [running]:\n" + function + "(0x1)\n\t/x/x.go:12 +0x1d\n\ngoroutine 8 [select]:\n"
+}
+
+const (
+	aRecipe = "github.com/lockstorm/lockstorm/locks.(*x).TryLock"
+	ofOurs  = "github.com/lockstorm/lockstorm/testbed/sim.(*world).x"
+)
+
+func TestOnlyWhatATrialDoesTwiceIsAFinding(t *testing.T) {
+	deaths := map[string]*death{
+		"panic":      {stderr: dumped("panic: boom", aRecipe), exited: true},
+		"other":      {stderr: dumped("panic: bang", aRecipe), exited: true},
+		"deadlock":   {stderr: dumped("fatal error: all goroutines are asleep - deadlock!", "main.main"), exited: true},
+		"suspected":  {stderr: dumped("panic: deadlock suspected", aRecipe), exited: true},
+		"harness":    {stderr: dumped("panic: boom", ofOurs), exited: true},
+		"runaway":    {killed: tooLong, limit: time.Minute},
+		"again":      {killed: tooLong, limit: 10 * time.Second},
+		"slow":       {killed: tooSlow, limit: time.Minute},
+		"standstill": {killed: standstill},
+		"lost":       {stderr: "log\n", cut: true, how: "exit status 2", exited: true},
+		"exit":       {how: "exit status 3", exited: true},
+		"killed":     {how: "signal: killed"},
+		"logged":     {stderr: dumped("panic: caught", aRecipe) + dumped("panic: boom", ofOurs), exited: true},
+	}
+	tests := []struct{ first, second, kind, says string }{
+		{"panic", "panic", history.FPanic, "panic: boom (in " + aRecipe},
+		{"panic", "other", history.FPanic, "panic: bang (in " + aRecipe},
+		{"suspected", "suspected", history.FPanic, "panic: deadlock suspected"},
+		{"deadlock", "deadlock", history.FDeadlock, "fatal error: all goroutines are asleep"},
+		{"runaway", "again", history.FRunaway, "the trial did not come to an end within 1m0s of processor time"},
+		{"exit", "exit", history.FPanic, "the code under test ended its process: exit status 3"},
+		{"harness", "again", "", "died: panic: boom (in " + ofOurs + ", x.go:12); when it was run again: the trial did not come to an end within 10s"},
+		{"harness", "panic", "", "when it was run again: panic: boom"},
+		{"panic", "again", "", "panic: boom"},
+		{"slow", "slow", "", "the trial was not over"},
+		{"slow", "again", "", "when it was run again: the trial did not"},
+		{"standstill", "standstill", "", standstill + ", and its process does nothing"},
+		{"lost", "lost", "", "exit status 2; it wrote so much that why is lost"},
+		{"killed", "killed", "", "the trial's process died: signal: killed"},
+		{"logged", "logged", "", "panic: boom (in " + ofOurs},
+	}
+	for _, test := range tests {
+		b, err := agreed(deaths[test.first], deaths[test.second])
+		kind, says := "", fmt.Sprint(err)
+		if b != nil {
+			kind, says = b.Kind, b.Detail
+		}
+		if (b != nil) != (err == nil) || kind != test.kind || !strings.Contains(says, test.says) {
+			t.Errorf("%s, then %s: %q, %s; want %q, %q", test.first, test.second, kind, says, test.kind, test.says)
+		}
+	}
+}
+
+func TestHowComplaintsBeginAndEndIsKept(t *testing.T) {
+	e := ends{limit: 8}
+	for _, test := range []struct {
+		written []string
+		want    string
+		cut     bool
+	}{
+		{nil, "", false},
+		{[]string{"begin"}, "begin", false},
+		{[]string{"begin--", "--the end"}, "begin----the end", false},
+		{[]string{"begin---", "---", strings.Repeat("middle", 10), "-the", " end"}, "begin---\n… 63 bytes are left out here …\n-the end", true},
+		{[]string{"another"}, "another", false},
+	} {
+		e.reset.Store(true)
+		for _, s := range test.written {
+			if n, err := e.Write([]byte(s)); n != len(s) || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		if text, cut := e.text(); text != test.want || cut != test.cut {
+			t.Errorf("%q: %q, %v; want %q, %v", test.written, text, cut, test.want, test.cut)
+		}
+	}
+}
+
+// once ends its process the first time that it is called in a directory.
+func once(dir string) {
+	if err := os.Mkdir(dir, 0o777); err == nil {
+		panic("once")
+	}
+}
+
+func TestATrialThatDiedOnceShowsHow(t *testing.T) {
+	t.Setenv("LOCKSTORM_TEST_ONCE", filepath.Join(t.TempDir(), "once"))
+	p := fork(t, 1)
+	task := killerTask(t, "test-kills-once")
+	d, err := p.run(t.Context(), task, nil)
+	if err != nil || d.Trial.Outcome != Unknown || !d.Died || !d.Kept || !strings.Contains(d.Trial.Err, "panic: once") {
+		t.Fatalf("trial is %+v, %v", d.Trial, err)
+	}
+	stack, err := os.ReadFile(filepath.Join(task.Folder, GoroutinesFile))
+	if err != nil || !strings.Contains(string(stack), "panic: once") {
+		t.Errorf("goroutines are %q, %v", stack, err)
+	}
+	var v verdictFile
+	if err := readJSON(filepath.Join(task.Folder, VerdictFile), &v); err != nil || v.Outcome != Unknown || v.Err != d.Trial.Err {
+		t.Errorf("verdict is %+v, %v", v, err)
+	}
+}
+
+func TestASpecOfWhatThereIsNotIsTheUsersError(t *testing.T) {
+	unknown := soundSpec()
+	unknown.Lock = "none-such"
+	lazy := soundSpec()
+	lazy.Workload = "none-such"
+	for name, s := range map[string]Spec{"lock": unknown, "workload": lazy} {
+		_, _, err := Replay{Testbed: &fakeBed{}, Spec: s}.Run(t.Context())
+		var input *InputError
+		if !errors.As(err, &input) || !strings.Contains(err.Error(), "unknown "+name+` "none-such"`) {
+			t.Errorf("got %v", err)
+		}
+		if _, err := execute(t.Context(), &fakeBed{}, task{Spec: s}, new(sync.Mutex), nil); !errors.As(err, &input) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
