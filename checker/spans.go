@@ -24,7 +24,7 @@ const forever = time.Duration(1<<63 - 1)
 
 // diary is what one owner did with one lock in one mode.
 type diary struct {
-	acquires, releases, extends []history.Pair
+	acquires, releases, extends []*history.Pair
 	// matched[i] is when the release of acquires[i] was invoked; forever if it
 	// was not.
 	matched []time.Duration
@@ -50,7 +50,8 @@ func spans(f *caseFile) (map[string][]span, error) {
 		mode  history.Mode
 	}
 	diaries := map[seat]*diary{}
-	for _, p := range pairs.all {
+	for i := range pairs.all {
+		p := &pairs.all[i]
 		if p.Invoke.Process == history.Nemesis {
 			continue
 		}
@@ -118,7 +119,7 @@ func fatesOf(e history.Evidence) map[int]fate {
 }
 
 // note writes down what happened before the client's crash.
-func (d *diary) note(p history.Pair, f fate) {
+func (d *diary) note(p *history.Pair, f fate) {
 	counts := &p.Invoke
 	if p.Invoke.F != history.FRelease {
 		counts = p.Complete // an acquire or extension counts when it is known how it ended
@@ -140,8 +141,8 @@ func (d *diary) note(p history.Pair, f fate) {
 // one, preferring the release's own token; none if the token is that of an
 // acquire of unknown outcome only.
 func (d *diary) match() {
-	slices.SortFunc(d.acquires, func(a, b history.Pair) int { return cmp.Compare(a.Complete.Index, b.Complete.Index) })
-	slices.SortFunc(d.extends, func(a, b history.Pair) int { return cmp.Compare(a.Complete.Index, b.Complete.Index) })
+	slices.SortFunc(d.acquires, func(a, b *history.Pair) int { return cmp.Compare(a.Complete.Index, b.Complete.Index) })
+	slices.SortFunc(d.extends, func(a, b *history.Pair) int { return cmp.Compare(a.Complete.Index, b.Complete.Index) })
 	d.matched = make([]time.Duration, len(d.acquires))
 	var owed []int // indices of ok acquires that wait for a release, latest last
 	unsure := map[string]bool{}
@@ -156,7 +157,7 @@ func (d *diary) match() {
 				unsure[tokenOf(d.acquires[next])] = true
 			}
 		}
-		token := tokenOf(history.Pair{Invoke: r.Invoke})
+		token := tokenOf(&history.Pair{Invoke: r.Invoke})
 		best := -1
 		for k, i := range owed {
 			if token != "" && tokenOf(d.acquires[i]) == token {
@@ -178,7 +179,7 @@ func (d *diary) match() {
 
 // claimed is when the client's clock reaches the deadline that came with the
 // acquire p, or with an extension that came in time.
-func (d *diary) claimed(p history.Pair, f fate) time.Duration {
+func (d *diary) claimed(p *history.Pair, f fate) time.Duration {
 	due := deadlineOf(p)
 	if due == 0 {
 		return forever
@@ -202,7 +203,7 @@ func (d *diary) claimed(p history.Pair, f fate) time.Duration {
 }
 
 // cutoff is when the client crashed or was told that it lost what it acquired with p.
-func (f fate) cutoff(p history.Pair, lock string, mode history.Mode) time.Duration {
+func (f fate) cutoff(p *history.Pair, lock string, mode history.Mode) time.Duration {
 	end := forever
 	if f.crash != nil {
 		end = f.crash.Time
@@ -241,7 +242,7 @@ func (f fate) reaches(due, since time.Duration) time.Duration {
 	}
 }
 
-func deadlineOf(p history.Pair) time.Duration {
+func deadlineOf(p *history.Pair) time.Duration {
 	l := p.Complete.Lease
 	if l == nil {
 		l = p.Invoke.Lease
@@ -252,7 +253,7 @@ func deadlineOf(p history.Pair) time.Duration {
 	return l.Deadline
 }
 
-func tokenOf(p history.Pair) string {
+func tokenOf(p *history.Pair) string {
 	if p.Complete != nil && p.Complete.Lease != nil {
 		return p.Complete.Lease.Token
 	}
