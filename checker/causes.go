@@ -110,6 +110,9 @@ func (w *wire) party(f Finding, client int) []*life {
 	}
 	byNode := map[string]*life{}
 	for _, l := range w.byOp[last] {
+		if l.came > f.To {
+			continue // what came back to a node later has no part in this
+		}
 		if old := byNode[l.node]; old == nil || old.seq <= l.seq { // of copies the latest
 			byNode[l.node] = l
 		}
@@ -253,6 +256,8 @@ func (w *wire) overwritten(first, over *life) reason {
 			over.client, seconds(over.at.lo), first.client)
 	case w.Claims.ClientClock:
 		return w.takenOver(first, over.cmd)
+	case first.copied:
+		return w.lostBy(first, &ending{event: -1}) // nobody saw it there since
 	}
 	return because(Race, cmds, "c%d's %s at %s overwrote %s, which c%d had set at %s",
 		over.client, w.name(over.cmd), seconds(over.at.lo), first.key, first.client, seconds(first.at.lo))

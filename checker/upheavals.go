@@ -165,7 +165,7 @@ func (w *wire) haunt(k *keyState, at when, s *sight) bool {
 		if last.ttl && last.expiry.hi < at.lo || !slices.ContainsFunc(lives, shows) {
 			continue
 		}
-		back := w.copy(lives, k.ghosts.node)
+		back := w.copy(lives, k.ghosts.node, at.lo)
 		for _, l := range back {
 			l.end, l.over = nil, nil
 		}
@@ -188,7 +188,7 @@ func (w *wire) inherit(from, to *node, op history.Op) {
 		k := from.keys[key]
 		w.lapse(k, when{op.Time, op.Time}, nil)
 		twin := &keyState{ttl: k.ttl, expiry: k.expiry, fair: k.fair, moved: k.moved, jumped: k.jumped, opaque: k.opaque, ghosts: &ghosts{to.name, k.past}}
-		twin.carriers, twin.shadows = w.copy(k.carriers, to.name), w.copy(k.shadows, to.name)
+		twin.carriers, twin.shadows = w.copy(k.carriers, to.name, op.Time), w.copy(k.shadows, to.name, op.Time)
 		if by := to.ahead - from.ahead; by != 0 {
 			w.shift(twin, by, op.Time)
 		}
@@ -200,11 +200,11 @@ func (w *wire) inherit(from, to *node, op history.Op) {
 	}
 }
 
-func (w *wire) copy(lives []*life, node string) []*life {
+func (w *wire) copy(lives []*life, node string, at time.Duration) []*life {
 	var copies []*life
 	for _, l := range lives {
 		c := *l
-		c.node, c.copied = node, true
+		c.node, c.copied, c.came = node, true, at
 		c.terms = slices.Clone(l.terms)
 		w.bear(&c)
 		copies = append(copies, &c)

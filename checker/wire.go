@@ -35,6 +35,8 @@ type life struct {
 	// copied: it came to this node by replication or over a restart, so that
 	// an older state may stand there instead.
 	copied bool
+	// came is when a copy came to this node, at the earliest.
+	came time.Duration
 	// over is whose claim took its place in the key, overSeq when.
 	over    *life
 	overSeq int
