@@ -24,6 +24,7 @@ type turnstile struct {
 type turn struct {
 	turnstile
 	commands []redis.Cmder
+	since    time.Duration
 	next     chan struct{} // closed when it may go on
 }
 
@@ -62,7 +63,7 @@ func (t turnstile) pass(cmds ...redis.Cmder) {
 		w.mu.Unlock()
 		return
 	}
-	mine := &turn{turnstile: t, commands: cmds, next: make(chan struct{})}
+	mine := &turn{turnstile: t, commands: cmds, since: now(), next: make(chan struct{})}
 	w.turns.waiting = append(w.turns.waiting, mine)
 	if len(w.turns.waiting) == 1 {
 		w.callNext()
@@ -79,15 +80,17 @@ func (w *world) callNext() {
 	w.turns.called++
 	place := placesOfWay + time.Duration(mix(w.setup.Seed, w.turns.called)%uint64(turnPlaces))
 	w.schedule.add(&event{at: alignTo(now()+tick, place), do: func() {
-		all := w.turns.waiting
-		first := 0
-		for i := range all[1:] {
-			if all[i+1].compare(all[first]) < 0 {
-				first = i + 1
+		all, first, instant := w.turns.waiting, -1, now()
+		for i, t := range all {
+			// Who comes at this very instant may have come already or not.
+			if t.since < instant && (first < 0 || t.compare(all[first]) < 0) {
+				first = i
 			}
 		}
-		close(all[first].next)
-		w.turns.waiting = slices.Delete(all, first, first+1)
+		if first >= 0 {
+			close(all[first].next)
+			w.turns.waiting = slices.Delete(all, first, first+1)
+		}
 		if len(w.turns.waiting) > 0 {
 			w.callNext()
 		}
