@@ -1,14 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,6 +18,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/workloads"
 )
 
 // replayFlags are those of lockstorm replay.
@@ -42,11 +41,13 @@ testbed with virtual time it is the same trial, byte for byte, on any machine;
 the hash of its history and commands says so. On real Redis no two histories
 are alike: the plan is the same, what comes of it may differ.
 
-With a folder, its verdict.json holds the hash to compare with; else --hash.
+With a folder, its verdict.json holds the hash to compare with, also with that
+of the files stored beside it; else --hash.
 
 Exit codes: 0 the trial ran, and came out as stored if that is known, violated
-or not (lockstorm check judges); 254 bad usage or configuration, 255 the history
-differs on a testbed with virtual time, or the harness failed.`,
+or not (lockstorm check judges); 2 the stored files are not what the run judged:
+they were cut short or changed since; 254 bad usage or configuration, 255 the
+history differs on a testbed with virtual time, or the harness failed.`,
 		Example: `  lockstorm replay store/latest/trials/set-nx-ex/delay/mutex-0
   lockstorm replay --lock set-nx-px --fault client-pause --seed 1 --trial 0
   lockstorm replay --lock redlock --fault chaos --seed 7 --trial 3 --verbose`,
@@ -62,12 +63,12 @@ differs on a testbed with virtual time, or the harness failed.`,
 	flags.SortFlags = false
 	flags.StringVar(&f.lock, "lock", "", "the recipe (lockstorm list locks)")
 	flags.StringVar(&f.fault, "fault", "none", "the fault (lockstorm list faults)")
-	flags.StringVar(&f.workload, "workload", "mutex", "what clients do (lockstorm list workloads)")
+	flags.StringVar(&f.workload, "workload", "", "what clients do (lockstorm list workloads; default the first that suits the recipe)")
 	flags.Uint64Var(&f.Seed, "seed", f.Seed, "seed of the campaign")
 	flags.IntVar(&f.trial, "trial", 0, "number of the trial in its cell, from 0")
 	flags.StringVar(&f.Testbed, "testbed", f.Testbed, "where Redis comes from (lockstorm list testbeds; with DIR default the one that the trial ran on)")
 	trialFlags(flags, &f.Config)
-	flags.StringVar(&f.hash, "hash", "", "the hash to compare with, or its first digits")
+	flags.StringVar(&f.hash, "hash", "", fmt.Sprintf("the hash to compare with, or its first digits, at least %d", fewestDigits))
 	flags.StringVar(&f.out, "out", "", "directory to write the trial to: history, commands, verdict, timeline, story")
 	flags.BoolVar(&f.verbose, "verbose", false, "print every command when it is known how it ended")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
@@ -77,8 +78,14 @@ differs on a testbed with virtual time, or the harness failed.`,
 // besideFolder are the flags that do not say what the trial is.
 var besideFolder = []string{"testbed", "hash", "out", "verbose", "json"}
 
-// check returns an InputError if the flags do not name one trial.
+// fewestDigits of a hash tell histories apart.
+const fewestDigits = 8
+
+// check returns an InputError if the flags do not name one trial, or no hash.
 func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
+	if strings.Trim(f.hash, "0123456789abcdefABCDEF") != "" || flags.Changed("hash") && (len(f.hash) < fewestDigits || len(f.hash) > 2*sha256.Size) {
+		return campaign.Inputf("--hash %q: expected %d to %d hexadecimal digits", f.hash, fewestDigits, 2*sha256.Size)
+	}
 	if len(args) == 0 {
 		switch {
 		case f.lock == "":
@@ -97,6 +104,31 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	return surplus
 }
 
+// suitable is the first workload that can put the recipe on trial, as run would
+// take it; the first of all for a recipe that there is not.
+func (f replayFlags) suitable() string {
+	all := workloads.All()
+	if r, ok := locks.ByID(f.lock); ok {
+		claims := r.Claims(f.TTL, max(1, f.Nodes))
+		if i := slices.IndexFunc(all, func(w workloads.Workload) bool { return w.Suits(claims) }); i >= 0 {
+			return all[i].Name
+		}
+	}
+	return all[0].Name
+}
+
+// before is the stored trial, if a folder is given.
+func (f replayFlags) before(args []string) (stored, error) {
+	if len(args) == 0 {
+		return stored{}, nil
+	}
+	s, err := readStored(args[0])
+	if err == nil && sameDirectory(args[0], f.out) {
+		err = campaign.Inputf("--out %s: that is the trial that is replayed; expected another directory", f.out)
+	}
+	return s, err
+}
+
 // replayed is what --json prints.
 type replayed struct {
 	Spec     campaign.Spec     `json:"spec"`
@@ -112,27 +144,22 @@ type replayed struct {
 	// Same whether it did.
 	Expected string `json:"expected"`
 	Same     bool   `json:"same"`
-	Dir      string `json:"dir,omitempty"`
+	// Differs says in what the stored files are not what the run judged, "" if
+	// they are or if there are none.
+	Differs string `json:"storedFilesDiffer,omitempty"`
+	Dir     string `json:"dir,omitempty"`
 }
 
 func (a *app) replay(cmd *cobra.Command, f replayFlags, args []string) error {
 	ctx := cmd.Context()
-	var before stored
-	if len(args) > 0 {
-		var err error
-		if before, err = readStored(args[0]); err != nil {
-			return err
-		}
-		if sameDirectory(args[0], f.out) {
-			return campaign.Inputf("--out %s: that is the trial that is replayed; expected another directory", f.out)
-		}
-		if !cmd.Flags().Changed("testbed") {
-			f.Testbed = before.spec.Testbed
-		}
+	before, err := f.before(args)
+	if err != nil {
+		return err
 	}
-	if f.hash == "" {
-		f.hash = before.hash
+	if len(args) > 0 && !cmd.Flags().Changed("testbed") {
+		f.Testbed = before.spec.Testbed
 	}
+	hash := cmp.Or(strings.ToLower(f.hash), before.hash)
 	choice, err := a.choice(f.Testbed)
 	if err != nil {
 		return err
@@ -145,7 +172,8 @@ func (a *app) replay(cmd *cobra.Command, f replayFlags, args []string) error {
 	r := campaign.Replay{Testbed: tb, Spec: before.spec, Dir: f.out}
 	comparable := choice.Virtual && (len(args) == 0 || before.spec.Testbed == choice.Name)
 	if len(args) == 0 {
-		if r.Spec, err = campaign.PlanTrial(ctx, tb, f.Config, f.lock, f.fault, f.workload, f.trial); err != nil {
+		workload := cmp.Or(f.workload, f.suitable())
+		if r.Spec, err = campaign.PlanTrial(ctx, tb, f.Config, f.lock, f.fault, workload, f.trial); err != nil {
 			return err
 		}
 	}
@@ -167,50 +195,38 @@ func (a *app) replay(cmd *cobra.Command, f replayFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	return a.showReplay(f, trial, evidence, comparable)
-}
-
-// showReplay prints what came of it; comparable says whether a history with that
-// hash was to be expected.
-func (a *app) showReplay(f replayFlags, t campaign.Trial, e history.Evidence, comparable bool) error {
-	same := f.hash != "" && strings.HasPrefix(t.Hash, f.hash)
-	var err error
-	if f.json {
-		err = printJSON(a.stdout, replayed{
-			Spec: t.Spec, Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits,
-			Ops: t.Ops, Commands: t.Commands, Hash: t.Hash, Expected: f.hash, Same: same, Dir: f.out,
-		})
-	} else {
-		fmt.Fprintf(a.stdout, "%s under %s, %s, trial %d, seed %d, on testbed %s (%s): %d operations, %d commands\n",
-			t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Trial, t.Spec.Seed, t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands)
-		fmt.Fprintf(a.stdout, "hash %s\n%s\n\n", t.Hash, comparison(f.hash, same, comparable))
-		a.verdicts(t.Verdicts)
-		fmt.Fprintln(a.stdout)
-		err = reports.Tell(a.stdout, t, e, terminalWidth(a.stdout))
-		if f.out != "" {
-			fmt.Fprintf(a.stdout, "\nwritten to %s\n", f.out)
-		}
+	x := comparison{expected: hash, got: trial.Hash, stored: f.hash == "", comparable: comparable, differs: before.differs}
+	if len(args) == 0 {
+		x.campaignSeed = f.Seed
 	}
-	if err != nil {
+	if err := a.showReplay(f, trial, evidence, x); err != nil {
 		return err
 	}
-	if comparable && f.hash != "" && !same {
-		return fmt.Errorf("the history differs: expected hash %s, got %s", f.hash, t.Hash)
-	}
-	return nil
+	return x.verdict(a.stderr, args)
 }
 
-// comparison says how a history compares with the one that had the expected hash.
-func comparison(expected string, same, comparable bool) string {
-	switch {
-	case expected == "":
-		return "no history to compare with (--hash)"
-	case same:
-		return "same history as stored"
-	case comparable:
-		return "DIFFERENT history: stored was " + expected
+// showReplay prints what came of it.
+func (a *app) showReplay(f replayFlags, t campaign.Trial, e history.Evidence, x comparison) error {
+	if f.json {
+		r := replayed{
+			Spec: t.Spec, Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits,
+			Ops: t.Ops, Commands: t.Commands, Hash: t.Hash, Expected: x.expected, Same: x.same(), Dir: f.out,
+		}
+		if x.differs != nil {
+			r.Differs = x.differs.Error()
+		}
+		return printJSON(a.stdout, r)
 	}
-	return "another history than the stored one, by nature: only on one and the same testbed with virtual time are they alike"
+	fmt.Fprintf(a.stdout, "%s under %s, %s, trial %d, %s, on testbed %s (%s): %d operations, %d commands\n",
+		t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Trial, x.seeds(t.Spec), t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands)
+	fmt.Fprintf(a.stdout, "hash %s\n%s\n\n", t.Hash, x.words())
+	a.verdicts(t.Verdicts)
+	fmt.Fprintln(a.stdout)
+	err := reports.Tell(a.stdout, t, e, terminalWidth(a.stdout))
+	if f.out != "" {
+		fmt.Fprintf(a.stdout, "\nwritten to %s\n", f.out)
+	}
+	return err
 }
 
 // notes is where what is beside the result goes.
@@ -219,50 +235,4 @@ func (a *app) notes(asJSON bool) io.Writer {
 		return a.stderr
 	}
 	return a.stdout
-}
-
-// stored is what defines a stored trial, and the hash that it had; "" if it was
-// not judged.
-type stored struct {
-	spec campaign.Spec
-	hash string
-}
-
-// readStored reads it from a trial's folder, or from beside its history.
-func readStored(path string) (s stored, err error) {
-	if info, err := os.Stat(path); err == nil && !info.IsDir() {
-		path = filepath.Dir(path)
-	}
-	err = readFile(filepath.Join(path, campaign.SpecFile), &s.spec)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return s, campaign.Inputf("%s: expected the folder of a stored trial, with %s in it", path, campaign.SpecFile)
-	case err != nil:
-		return s, err
-	}
-	var verdict struct{ Hash string }
-	if err := readFile(filepath.Join(path, campaign.VerdictFile), &verdict); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s, err
-	}
-	s.hash = verdict.Hash
-	return s, nil
-}
-
-// readFile decodes a JSON file; the InputError names it.
-func readFile(path string, v any) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return &campaign.InputError{Err: err}
-	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return campaign.Inputf("%s: %w", path, err)
-	}
-	return nil
-}
-
-// sameDirectory says whether two paths are one directory.
-func sameDirectory(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && os.SameFile(x, y)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,8 @@ func TestReplayGivesTheStoredHistoryAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	i := slices.Index(command, "--workload")
+	withoutWorkload := slices.Delete(slices.Clone(command), i, i+2)
 	tests := []struct {
 		name  string
 		args  []string
@@ -46,11 +49,14 @@ func TestReplayGivesTheStoredHistoryAgain(t *testing.T) {
 		wrong string // on stderr
 	}{
 		{"a folder", []string{"replay", dir}, 0, "same history as stored", ""},
-		{"the command of the report", command, 0, "same history as stored", ""},
-		{"by its hash", append(slices.Clone(printed), "--hash", stored.hash), 0, "same history as stored", ""},
-		{"by the first digits", append(slices.Clone(printed), "--hash", stored.hash[:12]), 0, "same history as stored", ""},
+		{"the command of the report", command, 0, "same history as expected", ""},
+		{"by its hash", append(slices.Clone(printed), "--hash", stored.hash), 0, "same history as expected", ""},
+		{"by the first digits", append(slices.Clone(printed), "--hash", strings.ToUpper(stored.hash[:12])), 0, "same history as expected", ""},
 		{"without a hash", printed, 0, "no history to compare with", ""},
-		{"another seed", append(slices.Clone(printed), "--seed", "77", "--hash", stored.hash), 255, "DIFFERENT history", "the history differs: expected hash " + stored.hash},
+		{"without a workload", withoutWorkload, 0, "same history as expected", ""},
+		{"the seeds of a folder", []string{"replay", dir}, 0, fmt.Sprintf("trial 0, trial seed %d,", stored.spec.Seed), ""},
+		{"the seeds of a command", printed, 0, fmt.Sprintf(" (trial seed %d),", stored.spec.Seed), ""},
+		{"another seed", append(slices.Clone(printed), "--seed", "77", "--hash", stored.hash), 255, "DIFFERENT history: expected was ", "the history differs: expected hash " + stored.hash},
 		{"every command", []string{"replay", dir, "--verbose"}, 0, "c0 → n0  EXISTS", ""},
 	}
 	for _, test := range tests {
@@ -60,6 +66,46 @@ func TestReplayGivesTheStoredHistoryAgain(t *testing.T) {
 				t.Errorf("%q: exit code %d, want %d and %q; stdout\n%s\nstderr\n%s", test.args, code, test.code, test.want, stdout, stderr)
 			}
 		})
+	}
+}
+
+func TestReplaySaysWhenTheStoredFilesAreNotWhatWasJudged(t *testing.T) {
+	store, _ := simulated(t)
+	dir := filepath.Join(store, campaign.Latest, "trials", "exists-set", "client-pause", "mutex-0")
+	path := filepath.Join(dir, campaign.HistoryFile)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(whole), "\n")
+	for name, text := range map[string]string{
+		"whole lines are missing": strings.Join(lines[:20], ""),
+		"cut within a line":       string(whole[:len(whole)/2]),
+		"empty":                   "",
+		"malformed":               "[]\n" + string(whole),
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		code, stdout, stderr := lockstorm(t, "replay", dir)
+		if code != campaign.ExitUnknown || !strings.Contains(stdout, "same history as the run judged, but the stored files are not") || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, dir) {
+			t.Errorf("%s: exit code %d; stdout\n%s\nstderr\n%s", name, code, stdout, stderr)
+		}
+	}
+	code, stdout, _ := lockstorm(t, "replay", dir, "--json")
+	var r replayed
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != campaign.ExitUnknown || !r.Same || r.Differs == "" {
+		t.Errorf("exit code %d, %v, got %+v", code, err, r)
+	}
+}
+
+func TestReplayTakesAWorkloadThatSuits(t *testing.T) {
+	for lock, want := range map[string]string{"rw-hash": "read-write", "set-nx-px": "mutex"} {
+		code, stdout, stderr := lockstorm(t, "replay", "--lock", lock, "--json")
+		var r replayed
+		if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || r.Spec.Workload != want {
+			t.Errorf("%s: exit code %d, %v, workload %q, want %q; stderr %s", lock, code, err, r.Spec.Workload, want, stderr)
+		}
 	}
 }
 

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/lockstorm/lockstorm/campaign"
+)
+
+// stored is what a stored trial's folder says of it.
+type stored struct {
+	spec campaign.Spec
+	// hash is that of the history that was judged; "" if none was.
+	hash string
+	// differs says in what the files beside are not that history: they were cut
+	// short or changed since. Nil if they are, or if nothing tells.
+	differs error
+}
+
+// readStored reads it from a trial's folder, or from beside its history.
+func readStored(path string) (s stored, err error) {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		path = filepath.Dir(path)
+	}
+	err = readFile(filepath.Join(path, campaign.SpecFile), &s.spec)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, campaign.Inputf("%s: expected the folder of a stored trial, with %s in it", path, campaign.SpecFile)
+	case err != nil:
+		return s, err
+	}
+	var verdict struct{ Hash string }
+	err = readFile(filepath.Join(path, campaign.VerdictFile), &verdict)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, nil
+	case err != nil:
+		return s, err
+	}
+	s.hash = verdict.Hash
+	record, err := campaign.LoadJudged(path)
+	if s.differs = record.Differs; err != nil {
+		s.differs = err // they cannot be read, which the judge could
+	}
+	return s, nil
+}
+
+// readFile decodes a JSON file; the InputError names it.
+func readFile(path string, v any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return &campaign.InputError{Err: err}
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return campaign.Inputf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// sameDirectory says whether two paths are one directory.
+func sameDirectory(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
