@@ -17,7 +17,7 @@ import (
 )
 
 // flagError makes one line of what pflag says, with the nearest flag's name if
-// there is no such flag.
+// there is no such flag, and what was expected where a value is of another kind.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
@@ -25,7 +25,22 @@ func flagError(cmd *cobra.Command, err error) error {
 		return campaign.Inputf("%s: unknown flag %q: did you mean --%s?", cmd.CommandPath(), name,
 			campaign.Nearest(strings.TrimLeft(name, "-"), flagNames(cmd.Flags())))
 	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		if kind := kinds[invalid.GetFlag().Value.Type()]; kind != "" {
+			return campaign.Inputf("--%s %q: expected %s", invalid.GetFlag().Name, invalid.GetValue(), kind)
+		}
+	}
 	return campaign.Inputf("%s: %w", cmd.CommandPath(), err)
+}
+
+// kinds says in words what flags of a type take.
+var kinds = map[string]string{
+	"uint64":   fmt.Sprintf("a whole number from 0 to %d", uint64(campaign.MaxSeed)),
+	"int":      "a whole number",
+	"float64":  "a number",
+	"duration": "a duration, as 500ms or 2s",
+	"bool":     "true or false",
 }
 
 func flagNames(flags *pflag.FlagSet) []string {

@@ -126,7 +126,7 @@ func (a *app) defaults(of func(testbedChoice) string) string {
 	for _, c := range a.testbeds {
 		words = append(words, c.Name+" "+of(c))
 	}
-	return "default by testbed: " + strings.Join(words, ", ")
+	return "0 is the default, by testbed: " + strings.Join(words, ", ")
 }
 
 func trialsOf(c testbedChoice) string { return strconv.Itoa(c.Defaults.Trials) }
