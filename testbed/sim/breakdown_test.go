@@ -44,13 +44,6 @@ func TestCodeThatEndsATrialIsAFinding(t *testing.T) {
 		says  string
 	}{
 		"a panic": {body: func(context.Context, testbed.Env) error { panic("boom") }, kind: history.FPanic, says: "boom"},
-		"commands without end": {
-			body: func(ctx context.Context, env testbed.Env) error {
-				env.(*world).budget = 1000
-				return pings(0)(ctx, env)
-			},
-			kind: history.FRunaway, says: "more than 1000 packets",
-		},
 		"no end in time":              {limit: time.Minute, body: pings(time.Second), kind: history.FRunaway, says: "not over after 1m0s"},
 		"a reply that does not come":  {limit: time.Minute, body: lostReply, kind: history.FDeadlock, says: "nothing was sent any more"},
 		"a wait for the end of time":  {limit: time.Minute, body: func(ctx context.Context, _ testbed.Env) error { <-ctx.Done(); return ctx.Err() }, kind: history.FDeadlock, says: "nothing was sent any more"},
@@ -77,6 +70,17 @@ func TestCodeThatEndsATrialIsAFinding(t *testing.T) {
 				t.Errorf("the same trial twice: got %q and %q", details[0], details[1])
 			}
 		})
+	}
+}
+
+func TestMoreThanATrialMayCostAccusesNobody(t *testing.T) {
+	_, err := trial(t, testbed.Setup{Seed: 1}, func(ctx context.Context, env testbed.Env) error {
+		env.(*world).budget = 1000
+		return pings(0)(ctx, env)
+	})
+	var broken *testbed.Breakdown
+	if err == nil || errors.As(err, &broken) || !strings.Contains(err.Error(), "after 1000 packets") {
+		t.Errorf("got %v, want an error that tells of 1000 packets and is no finding", err)
 	}
 }
 

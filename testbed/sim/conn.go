@@ -2,11 +2,13 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
@@ -71,9 +73,21 @@ func (c *conn) Write(p []byte) (int, error) {
 	case c.err != nil:
 		return 0, errPipe
 	}
+	args, err := testbed.Message(p).Args()
+	if err != nil {
+		return 0, fmt.Errorf("write past the gate: %w", err)
+	}
 	c.sent++
-	c.link.up.send(&packet{conn: c, kind: message, data: slices.Clone(p), number: c.sent}, &c.up)
+	c.link.up.send(&packet{conn: c, kind: message, args: words(args), number: c.sent, matters: testbed.Counts(args)}, &c.up)
 	return len(p), nil
+}
+
+func words(args []history.Bytes) []string {
+	text := make([]string, len(args))
+	for i, a := range args {
+		text[i] = string(a)
+	}
+	return text
 }
 
 // Close implements net.Conn. What was sent arrives all the same.

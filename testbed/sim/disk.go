@@ -25,14 +25,15 @@ type disk struct {
 type write struct {
 	at    time.Duration
 	after node.Snapshot
+	asked bool // by a client
 }
 
-// wrote notes that a command has changed the data.
-func (d *disk) wrote(s *server) {
+// wrote notes that the data have changed.
+func (d *disk) wrote(s *server, asked bool) {
 	switch d.durability {
 	case testbed.EverySec:
 		d.sync(now())
-		d.pending = append(d.pending, write{at: now(), after: s.node.Snapshot(s.wall())})
+		d.pending = append(d.pending, write{at: now(), after: s.node.Snapshot(s.wall()), asked: asked})
 	case testbed.Always:
 		d.durable = s.node.Snapshot(s.wall())
 	}
@@ -52,7 +53,13 @@ func (d *disk) die(s *server) {
 	switch d.durability {
 	case testbed.EverySec:
 		d.sync(now())
-		d.lost = fmt.Sprintf("%d writes of the last second", len(d.pending))
+		writes := 0
+		for _, w := range d.pending {
+			if w.asked {
+				writes++
+			}
+		}
+		d.lost = fmt.Sprintf("%d writes of the last second", writes)
 		d.pending = nil
 	case testbed.Always:
 		d.lost = "no acknowledged write"

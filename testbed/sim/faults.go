@@ -34,8 +34,9 @@ func (w *world) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (te
 	return w.shut(l, d, false)
 }
 
-// shut blocks a link in a direction. Hits counts packets, of both ways if both
-// are shut.
+// shut blocks a link in a direction. Hits counts the recipe's commands and
+// replies that were stopped, of both ways if both are shut; then also attempts to
+// connect, since nothing else may be left to try.
 func (w *world) shut(l testbed.Link, d testbed.Direction, drop bool) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -43,10 +44,14 @@ func (w *world) shut(l testbed.Link, d testbed.Direction, drop bool) (testbed.Un
 	if err != nil {
 		return nil, err
 	}
+	to, err := w.server(l.To)
+	if err != nil {
+		return nil, err
+	}
 	var blocks []*block
 	var lifts []func()
 	for _, y := range ways {
-		b := &block{drop: drop, conn: l.Conn}
+		b := &block{drop: drop, conn: l.Conn, server: to, dials: d == testbed.Both}
 		blocks = append(blocks, b)
 		lifts = append(lifts, y.block(b))
 	}

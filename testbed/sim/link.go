@@ -19,10 +19,14 @@ type packet struct {
 	conn   *conn // nil on a replication link
 	seq    uint64
 	kind   kind
-	data   testbed.Message // of a request or a reply
+	args   []string        // of a request
 	number int             // of a request on its connection, from 1
-	copy   *state          // what a primary sends its replica
-	offset uint64          // what a replica acknowledges
+	data   testbed.Message // of a reply
+	// matters says that a fault which stops the packet has hit something: a
+	// recipe's own command or its reply, or a client's write for a replica.
+	matters bool
+	copy    *state // what a primary sends its replica
+	offset  uint64 // what a replica acknowledges
 }
 
 type kind int
@@ -34,10 +38,6 @@ const (
 	refusal             // an end says that there is no such connection
 	copying             // replication: data, or its acknowledgement
 )
-
-// counted says whether a packet counts as evidence that a fault bit: the closing
-// of a connection disturbs nobody.
-func (p *packet) counted() bool { return p.kind == opening || p.kind == message || p.kind == copying }
 
 // way is one direction of a link.
 type way struct {
@@ -51,7 +51,9 @@ type way struct {
 // block is a fault in force on a way.
 type block struct {
 	drop    bool
-	conn    int // only this connection; 0 = all
+	conn    int     // only this connection; 0 = all
+	server  *server // to this node, if conn is given: each counts its own
+	dials   bool    // who cannot connect is hit too
 	held    []*packet
 	dropped bool
 	lost    []*conn // whose data was dropped, in the order of their first
@@ -84,6 +86,7 @@ type flow struct {
 	sent     uint64        // packets, ever
 	expected uint64        // the packet that arrives next
 	last     time.Duration // when the last one sent is to arrive
+	severed  bool          // something was lost, and nothing arrives after it
 }
 
 // mix hashes numbers as splitmix64 does: every bit of the result depends on
@@ -113,11 +116,14 @@ func (p *packet) flow() *flow {
 // arrive takes a packet through the faults in force to the end of its way.
 func (y *way) arrive(p *packet) {
 	f := p.flow()
+	if f.severed {
+		return
+	}
 	for _, b := range y.blocks {
-		if b.conn != 0 && (p.conn == nil || p.conn.number != b.conn) {
+		if !b.stops(p) {
 			continue
 		}
-		if p.counted() {
+		if p.matters || b.dials && p.kind == opening {
 			b.hits++
 		}
 		if !b.drop {
@@ -125,6 +131,7 @@ func (y *way) arrive(p *packet) {
 			return
 		}
 		f.expected = max(f.expected, p.seq+1)
+		f.severed = p.conn != nil
 		b.dropped = true
 		if p.conn != nil && !slices.Contains(b.lost, p.conn) {
 			b.lost = append(b.lost, p.conn)
@@ -137,6 +144,11 @@ func (y *way) arrive(p *packet) {
 	}
 	f.expected = max(f.expected, p.seq+1)
 	y.deliver(p)
+}
+
+// stops says whether the block is in the packet's way.
+func (b *block) stops(p *packet) bool {
+	return b.conn == 0 || p.conn != nil && p.conn.number == b.conn && p.conn.server == b.server
 }
 
 // block puts a fault in force; the returned function ends it. What was held

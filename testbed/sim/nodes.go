@@ -59,12 +59,15 @@ func (w *world) Kill(_ context.Context, node string) error {
 
 // Restart implements testbed.Nodes. A replica, and a primary that another has
 // replaced, comes back as a replica of the present primary and takes its data.
-func (w *world) Restart(_ context.Context, node string) (lost string, err error) {
+func (w *world) Restart(ctx context.Context, node string) (lost string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, err := w.server(node)
 	if err != nil {
 		return "", err
+	}
+	if err := w.sleep(ctx, s.startUp()); err != nil {
+		return "", fmt.Errorf("restart node %s: %w", node, err)
 	}
 	if !s.down {
 		return "", fmt.Errorf("restart: node %s is not down", node)
@@ -74,12 +77,39 @@ func (w *world) Restart(_ context.Context, node string) (lost string, err error)
 	case w.primary == nil:
 	case s == w.primary: // its replicas take what it has now
 		for _, st := range s.streams {
-			st.send()
+			st.send(false)
 		}
 	default:
 		w.replicate(s, w.primary)
 	}
 	return lost, nil
+}
+
+// Times that a process takes to start: from least, up to spread more.
+const (
+	startLeast  = 5 * time.Millisecond
+	startSpread = 45 * time.Millisecond
+)
+
+// startUp is how long the process will take to start, in which nobody can
+// connect.
+func (s *server) startUp() time.Duration {
+	h := mix(s.world.setup.Seed, uint64(s.index), uint64(s.executed))
+	return startLeast + time.Duration(h%uint64(startSpread)).Truncate(tick)
+}
+
+// sleep lets go of mu for a while.
+func (w *world) sleep(ctx context.Context, d time.Duration) error {
+	w.mu.Unlock()
+	defer w.mu.Lock()
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // StopReplication implements testbed.Nodes: what the primary executes from now
@@ -171,9 +201,9 @@ func (w *world) Split(_ context.Context, node string, clients []int) (testbed.Un
 			l.retarget(s)
 		}
 	}
-	since := old.written
+	since := old.asked
 	return w.once(func() int {
-		writes := int(old.written - since)
+		writes := int(old.asked - since)
 		for _, c := range w.clients {
 			for _, l := range c.links {
 				l.retarget(w.primary)
@@ -235,14 +265,8 @@ func (w *world) SkewNode(_ context.Context, node string, offset time.Duration) (
 		}
 	}
 	s.skew = offset
-	if !s.down {
-		// What has expired now is gone even if nobody looks before the clock is
-		// set right: Redis deletes it within a tenth of a second.
-		before := s.node.Writes()
-		s.node.Keys(s.wall())
-		if s.node.Writes() != before && s.primary == nil {
-			s.wrote()
-		}
+	if !s.down && len(s.pauses) == 0 {
+		s.expireLater()
 	}
 	return keys, nil
 }
@@ -257,7 +281,7 @@ func (w *world) Evict(_ context.Context, node string) ([]history.KeyState, error
 	}
 	keys := s.node.Evict(s.wall())
 	if len(keys) > 0 {
-		s.wrote()
+		s.wrote(true) // what waits on the way to a replica has been hit, like a client's write
 	}
 	return keys, nil
 }

@@ -11,7 +11,8 @@ import (
 // replication is a server's part in it.
 type replication struct {
 	primary *server   // that it follows; nil for a primary
-	written uint64    // by clients of a primary, and its predecessors
+	written uint64    // times that a primary's data changed, or its predecessors'
+	asked   uint64    // of these, because a client asked for it
 	streams []*stream // to its replicas
 	waits   []*waiting
 }
@@ -23,6 +24,7 @@ type stream struct {
 	toReplica        flow
 	toPrimary        flow
 	acked            uint64
+	heard            bool // the replica has acknowledged something
 	gone             bool
 }
 
@@ -54,10 +56,11 @@ func (w *world) replicate(replica, primary *server) {
 	st.down = w.newWay(func(p *packet) { replica.copied(p) })
 	st.up = w.newWay(func(p *packet) { primary.acknowledged(p) })
 	// Whoever missed something on either way asks for it again.
-	st.down.resume, st.up.resume = st.send, st.send
+	resume := func() { st.send(false) }
+	st.down.resume, st.up.resume = resume, resume
 	w.streams = append(w.streams, st)
 	primary.streams = append(primary.streams, st)
-	st.send()
+	st.send(false)
 }
 
 // leave ends a replica's following.
@@ -73,20 +76,63 @@ func (s *server) leave() {
 }
 
 // send gives the replica the data as they are now.
-func (st *stream) send() {
+func (st *stream) send(asked bool) {
 	p := st.primary
 	st.down.send(&packet{
-		kind: copying, copy: &state{stream: st, data: p.node.Snapshot(p.wall())}, offset: p.written,
+		kind: copying, copy: &state{stream: st, data: p.node.Snapshot(p.wall())}, offset: p.written, matters: asked,
 	}, &st.toReplica)
 }
 
-// wrote says that a command, or something else, has changed the data.
-func (s *server) wrote() {
+// wrote says that the data have changed: because a client asked for it, or by
+// themselves.
+func (s *server) wrote(asked bool) {
 	s.written++
-	s.disk.wrote(s)
-	for _, st := range s.streams {
-		st.send()
+	if asked {
+		s.asked++
 	}
+	s.disk.wrote(s, asked)
+	for _, st := range s.streams {
+		st.send(asked)
+	}
+	s.expireLater()
+}
+
+// expire deletes what has expired, and tells everybody whom it concerns.
+func (s *server) expire() {
+	before := s.node.Writes()
+	pushes := s.node.Expire(s.wall())
+	if s.node.Writes() != before && s.primary == nil {
+		s.wrote(false)
+	}
+	for _, p := range pushes {
+		s.push(p)
+	}
+	s.expireLater()
+}
+
+// activeExpiry is how long, at most, a primary keeps an expired key for which
+// nobody asks: Redis looks for such keys ten times a second.
+const activeExpiry = 100 * time.Millisecond
+
+// expireLater sees that the next key to expire is deleted soon after.
+func (s *server) expireLater() {
+	next := s.node.NextExpiry()
+	if next.IsZero() || s.primary != nil {
+		return
+	}
+	due := next.Sub(epoch) - s.skew
+	late := time.Duration(mix(s.world.setup.Seed, uint64(s.index), uint64(due)) % uint64(activeExpiry))
+	at := align(max(due, now())+time.Millisecond+late, 0)
+	if s.expiring > now() && s.expiring <= at {
+		return
+	}
+	s.expiring = at
+	s.world.schedule.add(&event{at: at, conn: s.index, do: func() {
+		if s.expiring == at && !s.down && len(s.pauses) == 0 {
+			s.expiring = 0
+			s.expire()
+		}
+	}})
 }
 
 // copied takes what the primary sent.
@@ -107,7 +153,7 @@ func (s *server) follow(p *packet) {
 		return
 	}
 	s.node.Load(s.wall(), p.copy.data)
-	s.disk.wrote(s)
+	s.disk.wrote(s, true)
 	st.up.send(&packet{kind: copying, offset: p.offset}, &st.toPrimary)
 }
 
@@ -118,7 +164,7 @@ func (s *server) acknowledged(p *packet) {
 		return
 	}
 	st := s.world.streamOf(p.way)
-	st.acked = max(st.acked, p.offset)
+	st.acked, st.heard = max(st.acked, p.offset), true
 	for _, w := range slices.Clone(s.waits) {
 		if s.replicas(w.offset) >= w.replicas {
 			s.answer(w)
@@ -130,7 +176,7 @@ func (s *server) acknowledged(p *packet) {
 func (s *server) replicas(offset uint64) int {
 	n := 0
 	for _, st := range s.streams {
-		if st.acked >= offset {
+		if st.heard && !st.replica.down && st.acked >= offset {
 			n++
 		}
 	}
@@ -148,14 +194,14 @@ type waiting struct {
 // wait is the command WAIT: it is answered when enough replicas have all that was
 // written when the connection's last command ran, or when its time is over
 // (https://redis.io/commands/wait). The node itself knows what is wrong with it.
-func (s *server) wait(p *packet, args []string) {
-	reply, _ := p.conn.session.Exec(s.wall(), args)
+func (s *server) wait(p *packet) {
+	reply, _ := p.conn.session.Exec(s.wall(), p.args)
 	if reply[0] == '-' {
 		s.reply(p, reply)
 		return
 	}
-	replicas, _ := strconv.Atoi(args[1])
-	patience, _ := strconv.Atoi(args[2])
+	replicas, _ := strconv.Atoi(p.args[1])
+	patience, _ := strconv.Atoi(p.args[2])
 	patience = min(patience, maxWait)
 	w := &waiting{request: p, replicas: replicas, offset: p.conn.seen}
 	p.conn.waiting = w

@@ -24,6 +24,7 @@ type server struct {
 	executed int
 	conns    []*conn // with a session, in the order of connecting
 	disk     disk
+	expiring time.Duration // when it next deletes what has expired; 0 = nothing to
 	replication
 }
 
@@ -84,27 +85,21 @@ func (s *server) handle(p *packet) {
 // execute runs one command. Nothing else in the world happens meanwhile.
 func (s *server) execute(p *packet) {
 	c := p.conn
-	args, err := p.data.Args()
-	if err != nil {
-		return // the gate lets only commands through
-	}
 	s.executed++
 	c.gc.Arrived(p.number, s.name, s.executed)
-	words := make([]string, len(args))
-	for i, a := range args {
-		words[i] = string(a)
-	}
-	if strings.EqualFold(words[0], "WAIT") && !c.session.Queueing() {
-		s.wait(p, words)
+	name := strings.ToUpper(p.args[0])
+	if name == "WAIT" && !c.session.Queueing() {
+		s.wait(p)
 		return
 	}
+	s.expire() // apart from what the command does
 	before := s.node.Writes()
-	reply, pushes := c.session.Exec(s.wall(), words)
+	reply, pushes := c.session.Exec(s.wall(), p.args)
 	if s.node.Writes() != before {
-		s.wrote()
+		s.wrote(true)
 	}
 	c.seen = s.written
-	if strings.HasSuffix(strings.ToUpper(words[0]), "SUBSCRIBE") {
+	if strings.HasSuffix(name, "SUBSCRIBE") {
 		s.replies(p, reply)
 	} else {
 		s.reply(p, reply)
@@ -112,7 +107,7 @@ func (s *server) execute(p *packet) {
 	for _, push := range pushes {
 		s.push(push)
 	}
-	if strings.EqualFold(words[0], "QUIT") {
+	if name == "QUIT" {
 		s.drop(c)
 	}
 }
@@ -126,7 +121,7 @@ func (s *server) drop(c *conn) {
 // reply answers a request.
 func (s *server) reply(p *packet, data testbed.Message) {
 	p.conn.gc.Served(p.number, data)
-	p.conn.link.down.send(&packet{conn: p.conn, kind: message, data: data}, &p.conn.down)
+	p.conn.link.down.send(&packet{conn: p.conn, kind: message, data: data, matters: p.matters}, &p.conn.down)
 }
 
 // replies answers a request with a message for each of its arguments.
@@ -153,7 +148,7 @@ func (s *server) push(p node.Push) {
 		return
 	}
 	c := s.conns[i]
-	c.link.down.send(&packet{conn: c, kind: message, data: p.Message}, &c.down)
+	c.link.down.send(&packet{conn: c, kind: message, data: p.Message, matters: true}, &c.down)
 }
 
 // hangUp ends the node's end of a connection.
@@ -186,7 +181,9 @@ func (s *server) start() (lost string) {
 	s.down = false
 	s.pauses = nil
 	s.node.Restarted()
-	return s.disk.load(s)
+	lost = s.disk.load(s)
+	s.expire()
+	return lost
 }
 
 // thaw ends a pause: what came meanwhile runs now, in order, by this time's
@@ -198,6 +195,7 @@ func (s *server) thaw(f *freeze) {
 	}
 	waiting := s.backlog
 	s.backlog = nil
+	s.expire()
 	for _, p := range waiting {
 		switch {
 		case p.kind == copying && p.copy != nil:

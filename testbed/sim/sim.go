@@ -59,8 +59,9 @@ func (*Testbed) Clock() func() time.Duration { return now }
 func (*Testbed) RealTime() bool { return false }
 
 // Run implements testbed.Testbed. The body's context ends when ctx does, seen
-// from time to time, and when the code under test has used up the trial's budget
-// of time or of events: then the error is a *testbed.Breakdown.
+// from time to time, and when the trial has used up its time: then the error is a
+// *testbed.Breakdown. It ends too when more happened than a trial may cost, or
+// when a node was asked for what it cannot do; these are the testbed's own errors.
 func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
 	s, err := s.Complete()
 	if err != nil {

@@ -25,7 +25,7 @@ type world struct {
 	events   int
 	budget   int
 	busy     time.Duration // when the last packet arrived
-	broken   *testbed.Breakdown
+	broken   error         // why the trial was ended, if the world ended it
 	ways     int
 	servers  []*server
 	streams  []*stream
@@ -47,7 +47,7 @@ var (
 
 // live is a trial from beginning to end, in its bubble.
 func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(context.Context, testbed.Env) error) error {
-	w := &world{setup: s, outer: outer, schedule: newSchedule(), budget: eventsPerClient * (s.Clients + 1)}
+	w := &world{setup: s, outer: outer, schedule: newSchedule(), budget: eventsPerClient * (s.Clients + 1) * int(1+s.Limit/usualLimit)}
 	w.ctx, w.cancel = context.WithCancelCause(context.WithoutCancel(outer))
 	defer w.cancel(nil)
 	w.gate = testbed.NewGate(testbed.GateOptions{
@@ -186,38 +186,41 @@ func (w *world) tearDown() {
 	w.gate.Flush()
 }
 
-// eventsPerClient is the budget of what may happen in a trial: some hundred
-// times what one of usual length needs.
-const eventsPerClient = 100_000
+// eventsPerClient is the budget of what may happen in a trial of usual length:
+// hundreds of times what it needs.
+const (
+	eventsPerClient = 300_000
+	usualLimit      = time.Minute
+)
 
-// abandon ends the trial's context. Mu is held.
+// abandon ends the trial for that reason, unless it has been ended already. Mu is
+// held.
 func (w *world) abandon(why error) {
+	if w.broken != nil {
+		return
+	}
+	w.broken = why
 	w.cancel(why)
 	go w.gate.Close() // waits for goroutines that wait for mu
 }
 
-// exhausted ends a trial that has used up its budget of events.
+// exhausted ends a trial that has used up its budget of events. That is too much
+// for us, and proves nothing of the code under test.
 func (w *world) exhausted() {
-	if w.broken == nil {
-		w.broken = &testbed.Breakdown{Kind: history.FRunaway,
-			Detail: fmt.Sprintf("more than %d packets by %v: the clients send without end", w.budget, now())}
-		w.abandon(w.broken)
-	}
+	w.abandon(fmt.Errorf("sim testbed: ended at %v after %d packets: more than a trial may cost", now(), w.budget))
 }
 
 // overdue ends a trial that has used up its time.
 func (w *world) overdue() {
-	if w.broken != nil {
-		return
+	b := &testbed.Breakdown{
+		Kind: history.FRunaway, Stack: stacks(),
+		Detail: fmt.Sprintf("not over after %v: a client does not come to its end", w.setup.Limit),
 	}
-	w.broken = &testbed.Breakdown{Kind: history.FRunaway,
-		Detail: fmt.Sprintf("not over after %v", w.setup.Limit)}
 	if quiet := now() - w.busy; quiet > w.setup.Limit/4 {
-		w.broken.Kind = history.FDeadlock
-		w.broken.Detail = fmt.Sprintf("nothing was sent any more for %v, and a client still waits", quiet)
+		b.Kind = history.FDeadlock
+		b.Detail = fmt.Sprintf("nothing was sent any more for %v, and a client still waits", quiet)
 	}
-	w.broken.Stack = stacks()
-	w.abandon(w.broken)
+	w.abandon(b)
 }
 
 // client is one client process.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 )
 
 // keyspace is what the node knows of keys beside miniredis, which holds their
@@ -56,6 +57,25 @@ func (n *Node) expire() {
 		}
 	}
 	n.keys.earliest = earliest
+}
+
+// Expire deletes what has expired by now, as Redis does by itself soon after,
+// and returns what sessions are told of it. A replica keeps it out of sight.
+func (n *Node) Expire(now time.Time) []Push {
+	n.tick(now)
+	if len(n.tracking.bcast) > 0 {
+		n.broadcast()
+	}
+	return n.takePushes()
+}
+
+// NextExpiry is an instant of the node's wall clock until which no key expires;
+// the zero time if no key has a life.
+func (n *Node) NextExpiry() time.Time {
+	if n.keys.earliest == math.MaxInt64 {
+		return time.Time{}
+	}
+	return time.UnixMilli(n.keys.earliest)
 }
 
 // hide takes an expired key out of a replica's sight.
