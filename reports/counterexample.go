@@ -34,7 +34,7 @@ func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, 
 	for _, v := range t.Verdicts {
 		verdictRows(&b, v)
 	}
-	b.WriteString("\n## What happened\n\n| seconds | who | what |\n|---:|---|---|\n")
+	b.WriteString("\n## What happened\n\n" + ordered + "\n\n| seconds | who | what |\n|---:|---|---|\n")
 	entries, more := relevant(e, f)
 	for _, x := range entries {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", stamp(x.At), x.Who, markdownCell(x.What))
@@ -98,8 +98,13 @@ type entry struct {
 	What string
 }
 
+// ordered says in the heading of a list of entries how they are ordered.
+const ordered = "By time: operations at the client, commands when their node ran them, or when they were sent if they never arrived."
+
 // relevant lists what the clients concerned, their commands and the nemesis
-// did around the finding, and how many entries were left out for brevity.
+// did around the finding, and how many entries were left out for brevity, in the
+// order that ordered tells: by when they were sent, commands that race would
+// seem to have run in another order than they did.
 // Attempts that were refused are left out unless the finding names them.
 func relevant(e history.Evidence, f focus) (entries []entry, more int) {
 	refused := map[int]bool{}
@@ -125,12 +130,16 @@ func relevant(e history.Evidence, f focus) (entries []entry, more int) {
 			entries = append(entries, entry{op.Time, "c" + strconv.Itoa(op.Client), opWords(op)})
 		}
 	}
-	for _, c := range e.Commands {
+	for _, c := range slices.SortedStableFunc(slices.Values(e.Commands), func(a, b history.Command) int { return cmp.Compare(a.Exec, b.Exec) }) {
 		named := slices.Contains(f.Finding.Commands, c.Index)
 		if !named && (c.N == 0 && c.Phase != "" || refused[c.Op] || !mine(c.Client) || c.Sent > to || max(c.Sent, c.Served) < from) {
 			continue
 		}
-		entries = append(entries, entry{c.Sent, fmt.Sprintf("c%d → %s", c.Client, c.Node), commandWords(c, e.Claims.Scripts)})
+		at, late := ranAt(c), ""
+		if at-c.Sent > lateness {
+			late = "sent at " + instant(c.Sent)
+		}
+		entries = append(entries, entry{at, fmt.Sprintf("c%d → %s", c.Client, c.Node), commandWords(c, e.Claims.Scripts, late)})
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.At, b.At) })
 	if len(entries) > longestList {
@@ -219,8 +228,16 @@ func numbers(values []int64) string {
 	return strings.Join(all, ", ")
 }
 
-// commandWords writes a command with its reply, and when it ran if that was late.
-func commandWords(c history.Command, scripts []history.Script) string {
+// ranAt is when a command ran; when it arrived or was sent if it was not seen to
+// run.
+func ranAt(c history.Command) time.Duration { return cmp.Or(c.Served, c.Arrived, c.Sent) }
+
+// lateness is how long after it was sent a command is late.
+const lateness = 20 * time.Millisecond
+
+// commandWords writes a command with its reply. late is empty, or says of a
+// command that was late when it ran or when it was sent.
+func commandWords(c history.Command, scripts []history.Script, late string) string {
 	words := make([]string, 0, len(c.Args))
 	name := scriptName(c, scripts)
 	for i, a := range c.Args {
@@ -243,8 +260,8 @@ func commandWords(c history.Command, scripts []history.Script) string {
 	default:
 		text += ", it was not seen to arrive"
 	}
-	if c.Ran() && c.Served-c.Sent > 20*time.Millisecond {
-		text += ", **ran at " + instant(c.Served) + "**"
+	if late != "" {
+		text += ", **" + late + "**"
 	}
 	if c.Ran() && c.Replied == 0 {
 		text += ", the answer never reached the client"

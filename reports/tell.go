@@ -41,7 +41,7 @@ func (g glossary) tell(t campaign.Trial, e history.Evidence, width int) string {
 	if width <= 0 || width > proseWidth {
 		width = proseWidth
 	}
-	for _, paragraph := range []string{story(t, e, f), g.declaredWords(t, f.Finding)} {
+	for _, paragraph := range []string{story(t, e, f), g.declaredWords(t, f.Finding), ordered} {
 		b.WriteString("\n")
 		for _, line := range strings.Split(text.WrapSoft(plain(paragraph), width), "\n") {
 			b.WriteString(strings.TrimRight(line, " ") + "\n")
@@ -64,5 +64,9 @@ func plain(s string) string { return strings.NewReplacer("**", "", "`", "").Repl
 // CommandLine is a command in one line: when it was sent, by whom and where to,
 // what it was, and what became of it.
 func CommandLine(c history.Command) string {
-	return fmt.Sprintf("%11s  %-8s %s", stamp(c.Sent), fmt.Sprintf("c%d → %s", c.Client, c.Node), plain(commandWords(c, nil)))
+	late := ""
+	if c.Ran() && c.Served-c.Sent > lateness {
+		late = "ran at " + instant(c.Served)
+	}
+	return fmt.Sprintf("%11s  %-8s %s", stamp(c.Sent), fmt.Sprintf("c%d → %s", c.Client, c.Node), plain(commandWords(c, nil, late)))
 }
