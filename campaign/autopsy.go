@@ -30,6 +30,8 @@ func (d *death) words() string {
 	switch d.killed {
 	case tooLong:
 		return fmt.Sprintf("%s within %v of processor time", d.killed, d.limit)
+	case garbled:
+		return d.killed
 	case tooSlow:
 		return fmt.Sprintf("%s when the machine should have been done with it (limit %v)", d.killed, d.limit)
 	case standstill:
@@ -128,7 +130,7 @@ func left(t task, recipe locks.Recipe, broken *testbed.Breakdown) (history.Evide
 // breakdown is what the code under test did, or else why the harness failed.
 func (d *death) breakdown() (*testbed.Breakdown, error) {
 	switch d.killed {
-	case standstill, tooSlow: // the one would not have been in real time, the other is the machine's
+	case standstill, tooSlow, garbled: // the first would not have been in real time
 		return nil, errors.New(d.words())
 	case tooLong:
 		return &testbed.Breakdown{Kind: history.FRunaway, Detail: d.words()}, nil

@@ -102,7 +102,7 @@ func once(dir string) {
 
 func TestATrialThatDiedOnceShowsHow(t *testing.T) {
 	t.Setenv("LOCKSTORM_TEST_ONCE", filepath.Join(t.TempDir(), "once"))
-	p := fork(t, 1)
+	p := forked(t, 1)
 	task := killerTask(t, "test-kills-once")
 	d, err := p.run(t.Context(), task, nil)
 	if err != nil || d.Trial.Outcome != Unknown || !d.Died || !d.Kept || !strings.Contains(d.Trial.Err, "panic: once") {

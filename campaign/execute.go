@@ -50,8 +50,9 @@ type workers interface {
 	run(ctx context.Context, t task, log func(history.Command)) (done, error)
 	// renew makes the tasks that follow run in other processes than those before,
 	// where that can be.
-	renew() error
-	close() error
+	renew()
+	// close ends them; no task may be under way.
+	close()
 }
 
 // inProcess are workers in this process.
@@ -71,8 +72,8 @@ func (w *inProcess) run(ctx context.Context, t task, log func(history.Command)) 
 	return execute(ctx, enter, t, &w.judging, log)
 }
 
-func (w *inProcess) renew() error { return nil }
-func (w *inProcess) close() error { return nil }
+func (w *inProcess) renew() {}
+func (w *inProcess) close() {}
 
 // execute runs a task, judges what happened, and stores it if there is something
 // to see in it, or if it was asked for.

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 		return
 	}
-	if err := ServeWorker(context.Background(), sim.New(), os.Stdin, os.Stdout); err != nil {
+	if err := ServeWorker(context.Background(), sim.New()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -24,6 +23,7 @@ const (
 	tooLong    = "the trial did not come to an end" // with all the processor time that it needs
 	tooSlow    = "the trial was not over"           // with little of it, or nobody knows how much
 	standstill = "the trial's clock stands still"
+	garbled    = "the trial's process does not answer as a worker"
 )
 
 // slowness is how many times longer than its limit a trial may take on a machine
@@ -33,6 +33,8 @@ const slowness = 10
 const (
 	// dumping is how long a process may take to show its goroutines and end.
 	dumping = 3 * time.Second
+	// parting is how long the answers of one that ended may take to arrive.
+	parting = time.Second
 	// leaving is how long one may take to end when there is nothing more to do.
 	leaving = 2 * time.Second
 	// idleFor is how long one at work may do nothing.
@@ -44,11 +46,15 @@ const (
 
 // process is a worker that runs. It is used by one goroutine at a time.
 type process struct {
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	out    *bufio.Reader
-	stderr ends
-	killed string // why we did, "" if we did not
+	cmd     *exec.Cmd
+	tasks   *os.File // what it is to do, one line each
+	answers *os.File
+	lines   *bufio.Scanner // of answers
+	stderr  ends           // with what it writes to stdout
+	killed  string         // why we did, "" if we did not
+	garbled bool           // it answered what is no answer
+	last    bool           // it ends itself: its next task is somebody else's
+	exited  chan struct{}  // closed when it has ended
 }
 
 // workerGC is a worker's GOGC. What a trial leaves is garbage, and little lives
@@ -60,79 +66,116 @@ func startProcess(ctx context.Context, argv []string) (*process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	w := &process{cmd: exec.Command(argv[0], argv[1:]...), stderr: ends{limit: stderrLimit}}
-	// One thread each: there is one process per core.
-	w.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprint("GOGC=", workerGC), "GOTRACEBACK=all")
-	w.cmd.Stderr = &w.stderr
-	w.cmd.WaitDelay = time.Second // what the code under test started may hold our pipes open
-	in, err := w.cmd.StdinPipe()
+	w, err := fork(argv)
 	if err != nil {
 		return nil, fmt.Errorf("start a worker: %w", err)
 	}
-	out, err := w.cmd.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("start a worker: %w", err)
-	}
-	w.in, w.out = in, bufio.NewReaderSize(out, 64<<10)
-	if err := child.Start(w.cmd); err != nil {
-		return nil, fmt.Errorf("start a worker: %w", err)
-	}
-	defer w.watch(ctx, time.Minute)()
-	a, err := readAnswer(w.out)
+	off := w.watch(ctx, time.Minute, false)
+	a, err := readAnswer(w.lines)
+	off()
 	if err == nil && !a.Ready {
 		err = errors.New("it does not speak as one")
 	}
-	if err == nil {
+	if err == nil && w.killed == "" && ctx.Err() == nil {
 		return w, nil
 	}
 	d := w.end()
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case d.killed != "":
+		err = errors.New("it is not ready after a minute")
 	}
 	return nil, fmt.Errorf("start a worker: %s: %w: %s %s", argv[0], err, d.how, firstLine(d.stderr))
 }
 
-// do runs one task. The error is errDied, ctx's, or why the campaign cannot go on.
+// fork starts the process. What it is to do and what it answers go over two pipes
+// of their own, which the code under test does not know: for it, stdin is empty,
+// and stdout is stderr.
+func fork(argv []string) (*process, error) {
+	w := &process{cmd: exec.Command(argv[0], argv[1:]...), stderr: ends{limit: stderrLimit}, exited: make(chan struct{})}
+	// One thread each: there is one process per core.
+	w.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprint("GOGC=", workerGC), "GOTRACEBACK=all")
+	w.cmd.Stdout, w.cmd.Stderr = &w.stderr, &w.stderr
+	w.cmd.WaitDelay = time.Second // what the code under test started may hold stderr open
+	tasks, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer tasks.Close()
+	out, answers, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	defer answers.Close()
+	w.tasks, w.answers, w.lines = in, out, newLines(out)
+	w.cmd.ExtraFiles = []*os.File{tasks, answers} // tasksFile and answersFile
+	if err := child.Start(w.cmd); err != nil {
+		return nil, errors.Join(err, in.Close(), out.Close())
+	}
+	go func() {
+		defer close(w.exited)
+		_ = child.Wait(w.cmd) // ProcessState tells
+		// Whoever has its pipes now is not the one that we talk to.
+		w.unblock(time.Now().Add(parting))
+	}()
+	return w, nil
+}
+
+// unblock lets nobody wait for the process any longer than until then.
+func (w *process) unblock(then time.Time) {
+	_ = w.tasks.SetWriteDeadline(then)
+	_ = w.answers.SetReadDeadline(then)
+}
+
+// do runs one task. The error is errDied, or why the campaign cannot go on.
 func (w *process) do(ctx context.Context, t task, limit time.Duration, log func(history.Command)) (done, error) {
 	line, err := json.Marshal(t)
 	if err != nil {
 		return done{}, fmt.Errorf("encode a trial: %w", err)
 	}
 	w.stderr.reset.Store(true)
-	defer w.watch(ctx, limit)()
-	if _, err := w.in.Write(append(line, '\n')); err != nil {
+	defer w.watch(ctx, limit, true)()
+	if _, err := w.tasks.Write(append(line, '\n')); err != nil {
 		return done{}, errDied
 	}
 	for {
-		a, err := readAnswer(w.out)
+		a, err := readAnswer(w.lines)
 		switch {
-		case a.Err != "":
-			return done{}, err
+		case errors.Is(err, errGarbled):
+			w.garbled = true
+			return done{}, errDied
 		case err != nil:
 			return done{}, errDied
+		case a.Err != "":
+			return done{}, errors.New(a.Err)
 		case a.Command != nil && log != nil:
 			log(*a.Command)
 		case a.Done != nil:
-			a.Done.Trial.Spec = t.Spec
+			a.Done.Trial.Spec, w.last = t.Spec, a.Last
 			return *a.Done, nil
 		}
 	}
 }
 
 // watch kills the process if ctx ends, and if it does not come to an end within
-// the limit of processor time, or no longer does anything at all; in these cases
-// the process is first asked to show its goroutines.
-func (w *process) watch(ctx context.Context, limit time.Duration) (off func()) {
-	stop := context.AfterFunc(ctx, func() { w.signal(syscall.SIGKILL) })
+// the limit of processor time, or, at work, no longer does anything at all; in
+// these cases the process is first asked to show its goroutines.
+func (w *process) watch(ctx context.Context, limit time.Duration, work bool) (off func()) {
+	stop := context.AfterFunc(ctx, func() {
+		w.signal(syscall.SIGKILL)
+		w.unblock(time.Now())
+	})
 	over, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(gone)
-		if w.killed = w.hangs(limit, over); w.killed == "" {
+		if w.killed = w.hangs(limit, work, over); w.killed == "" {
 			return
 		}
 		w.signal(syscall.SIGQUIT)
 		select {
 		case <-over:
+		case <-w.exited:
 		case <-time.After(dumping):
 			w.signal(syscall.SIGKILL)
 		}
@@ -145,7 +188,7 @@ func (w *process) watch(ctx context.Context, limit time.Duration) (off func()) {
 }
 
 // hangs says why the process must be killed; "" if it is over before.
-func (w *process) hangs(limit time.Duration, over <-chan struct{}) (why string) {
+func (w *process) hangs(limit time.Duration, work bool, over <-chan struct{}) (why string) {
 	every := min(limit, idleFor)
 	started := time.Now()
 	before, known := cpuTime(w.cmd.Process.Pid)
@@ -156,6 +199,8 @@ func (w *process) hangs(limit time.Duration, over <-chan struct{}) (why string) 
 		select {
 		case <-over:
 			return ""
+		case <-w.exited:
+			return ""
 		case <-tick.C:
 		}
 		now, ok := cpuTime(w.cmd.Process.Pid)
@@ -165,7 +210,7 @@ func (w *process) hangs(limit time.Duration, over <-chan struct{}) (why string) 
 			return tooLong
 		case took >= slowness*limit, !known && took >= limit:
 			return tooSlow
-		case known && now-used < every/100:
+		case work && known && now-used < every/100:
 			return standstill
 		}
 		used = now
@@ -174,32 +219,41 @@ func (w *process) hangs(limit time.Duration, over <-chan struct{}) (why string) 
 
 // signal reaches the process and what it has started.
 func (w *process) signal(s syscall.Signal) {
-	_ = syscall.Kill(-w.cmd.Process.Pid, s) // it may have ended
+	select {
+	case <-w.exited: // its number may be another's
+	default:
+		child.Signal(w.cmd, s)
+	}
 }
 
-// end waits for a process that died, or kills it, and says how it died.
+// end waits for a process that died, kills one that did not, and says how it died.
 func (w *process) end() *death {
-	_ = w.in.Close()
-	timer := time.AfterFunc(dumping, func() { w.signal(syscall.SIGKILL) })
-	defer timer.Stop()
-	err := w.cmd.Wait()
-	child.Ended()
-	d := &death{how: "exit status 0", killed: w.killed}
-	d.stderr, d.cut = w.stderr.text()
+	w.leave()
+	d := &death{how: "nobody knows how", killed: w.killed}
+	if w.garbled {
+		d.killed = garbled
+	}
 	if s := w.cmd.ProcessState; s != nil {
 		d.how, d.exited = s.String(), s.Exited()
-	} else if err != nil {
-		d.how = err.Error()
 	}
+	d.stderr, d.cut = w.stderr.text()
 	return d
 }
 
+// leave returns when the process has ended: by itself if it has nothing to do, or
+// else killed.
+func (w *process) leave() {
+	select {
+	case <-w.exited:
+	case <-time.After(leaving):
+		w.signal(syscall.SIGKILL)
+		<-w.exited
+	}
+	_, _ = w.tasks.Close(), w.answers.Close()
+}
+
 // stop ends a process that has nothing to do.
-func (w *process) stop() error {
-	_ = w.in.Close()
-	timer := time.AfterFunc(leaving, func() { w.signal(syscall.SIGKILL) })
-	defer timer.Stop()
-	_, _ = io.Copy(io.Discard, w.out) // until it has gone
-	w.end()
-	return nil
+func (w *process) stop() {
+	_ = w.tasks.Close()
+	w.leave()
 }

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ func (d *done) survived(t task, death *death) error {
 }
 
 // attempt runs a task in the process *w, which it starts if need be and sets to
-// nil if it died.
+// nil if it is there no more. The error is ctx's if that ended.
 func (p *processes) attempt(ctx context.Context, w **process, t task, limit time.Duration, log func(history.Command)) (done, *death, error) {
 	if *w == nil {
 		started, err := startProcess(ctx, p.argv)
@@ -80,34 +81,35 @@ func (p *processes) attempt(ctx context.Context, w **process, t task, limit time
 		*w = started
 	}
 	d, err := (*w).do(ctx, t, limit, log)
-	if errors.Is(err, errDied) {
+	switch {
+	case errors.Is(err, errDied):
 		death := (*w).end()
 		death.limit = limit
 		*w = nil
 		return d, death, ctx.Err()
-	}
-	if (*w).killed != "" { // at the last moment
+	case (*w).killed != "" || ctx.Err() != nil: // at the last moment
 		(*w).end()
 		*w = nil
+	case (*w).last:
+		(*w).stop()
+		*w = nil
 	}
-	return d, nil, err
+	return d, nil, cmp.Or(ctx.Err(), err)
 }
 
 // renew ends the processes: others will be started.
-func (p *processes) renew() error {
-	var errs []error
+func (p *processes) renew() {
 	for range cap(p.idle) {
 		if w := <-p.idle; w != nil {
-			errs = append(errs, w.stop())
+			w.stop()
 		}
 	}
 	for range cap(p.idle) {
 		p.idle <- nil
 	}
-	return errors.Join(errs...)
 }
 
-func (p *processes) close() error { return p.renew() }
+func (p *processes) close() { p.renew() }
 
 // ends is a writer that keeps how what is written since it was reset begins, and
 // how it ends.

@@ -113,7 +113,7 @@ func (r Replay) Run(ctx context.Context) (t Trial, e history.Evidence, err error
 	}
 	w := newWorkers(r.Testbed, r.Worker, 1)
 	d, err := w.run(ctx, task{Spec: r.Spec, Folder: folder, Keep: true, Log: r.Log != nil}, r.Log)
-	if err = errors.Join(err, w.close()); err != nil {
+	if w.close(); err != nil {
 		return t, e, err
 	}
 	t = d.Trial

@@ -63,7 +63,8 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	}}
 	r.workers = newWorkers(c.Testbed, c.Worker, c.Config.Parallel)
 	err = r.all(ctx, cells)
-	return r.result, errors.Join(err, r.workers.close(), st.close())
+	r.workers.close()
+	return r.result, errors.Join(err, st.close())
 }
 
 // newWorkers are processes of that command line, or this process if there is none.

@@ -42,10 +42,7 @@ func (r *run) repeat(ctx context.Context) {
 	if len(r.sample) == 0 || ctx.Err() != nil || r.failed() {
 		return
 	}
-	if err := r.workers.renew(); err != nil {
-		r.fail(err)
-		return
-	}
+	r.workers.renew()
 	each(ctx, r.sample, r.Config.Parallel, func(t Trial) {
 		same, err := r.compare(ctx, t)
 		if ctx.Err() != nil {

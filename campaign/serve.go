@@ -2,76 +2,106 @@ package campaign
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"runtime"
 	"sync"
+	"syscall"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// answerMark begins a line of a worker's answers. Lines without it were written
-// by code under test that takes stdout for its own.
-const answerMark = "lockstorm:"
+// The file descriptors over which a worker talks to its campaign.
+const (
+	tasksFile   = 3
+	answersFile = 4
+)
 
-// answer is one line of a worker: exactly one field is set.
+// lineLimit is how long a task or an answer may be: a trial's verdicts are some
+// kilobytes.
+const lineLimit = 64 << 20
+
+// answer is one line of a worker: exactly one of the first four is set.
 type answer struct {
 	Ready   bool             `json:"ready,omitempty"` // the first of all
 	Command *history.Command `json:"command,omitempty"`
 	Done    *done            `json:"done,omitempty"`
 	Err     string           `json:"error,omitempty"` // why the campaign cannot go on
+	// Last: the worker ends now, because the trial left something behind in it.
+	Last bool `json:"last,omitempty"`
 }
 
-// ServeWorker is the life of a worker process: it runs the trials that it reads
-// from in on tb, one after another, and answers each with a line on out, until
-// in or ctx ends. The processes that it talks to are those of Campaign.Worker.
-func ServeWorker(ctx context.Context, tb testbed.Testbed, in io.Reader, out io.Writer) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	s := &server{bed: tb, out: out}
-	tasks := make(chan task)
-	var reading error
+// ServeWorker is the life of a worker process, which Campaign.Worker starts: it
+// runs the trials that the campaign asks for on tb, one after another. It returns
+// nil when the campaign has no more, when ctx ends, or after a trial that left
+// goroutines behind; an InputError if no campaign started this process; and else
+// an error if what the campaign says is no trial or it does not listen. A process
+// calls it once.
+func ServeWorker(ctx context.Context, tb testbed.Testbed) error {
+	// What the code under test starts shall not inherit the pipes.
+	syscall.CloseOnExec(tasksFile)
+	syscall.CloseOnExec(answersFile)
+	_ = syscall.SetNonblock(tasksFile, true) // so that reading can be ended
+	in, out := os.NewFile(tasksFile, "tasks"), os.NewFile(answersFile, "answers")
+	for _, f := range []*os.File{in, out} {
+		if info, err := f.Stat(); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+			return Inputf("a worker is started by a campaign, not by hand")
+		}
+		defer f.Close()
+	}
+	return serve(ctx, tb, in, out)
+}
+
+// tasks is where a worker reads from.
+type tasks interface {
+	io.Reader
+	SetReadDeadline(time.Time) error
+}
+
+// serve is ServeWorker over these files. When it returns nobody reads from in.
+func serve(outer context.Context, tb testbed.Testbed, in tasks, out io.Writer) error {
+	ctx, cancel := context.WithCancel(outer)
+	queue, reading := make(chan task), make(chan error, 1)
 	go func() {
 		defer cancel() // nobody waits for the trial under way any more
-		defer close(tasks)
-		reading = readTasks(ctx, in, tasks)
+		reading <- readTasks(ctx, in, queue)
 	}()
-	if err := s.answer(answer{Ready: true}); err != nil {
-		return err
+	s := &server{bed: tb, out: out}
+	err := s.all(ctx, queue)
+	ended := outer.Err() != nil
+	cancel()
+	_ = in.SetReadDeadline(time.Unix(1, 0))
+	if rerr := <-reading; err == nil && !ended && !errors.Is(rerr, os.ErrDeadlineExceeded) {
+		err = rerr
 	}
-	for t := range tasks {
-		if err := s.serve(ctx, t); err != nil {
-			return err
-		}
-	}
-	return reading
+	return err
 }
 
 // readTasks passes on what it reads, until the end.
-func readTasks(ctx context.Context, in io.Reader, tasks chan<- task) error {
-	lines := bufio.NewReader(in)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err == io.EOF && len(bytes.TrimSpace(line)) == 0 {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("worker: read a trial: %w", err)
-		}
+func readTasks(ctx context.Context, in io.Reader, queue chan<- task) error {
+	lines := newLines(in)
+	for lines.Scan() {
 		var t task
-		if err := json.Unmarshal(line, &t); err != nil {
+		if err := json.Unmarshal(lines.Bytes(), &t); err != nil {
 			return fmt.Errorf("worker: expected a trial as a line of JSON: %w", err)
 		}
 		select {
-		case tasks <- t:
+		case queue <- t:
 		case <-ctx.Done():
 			return nil
 		}
 	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("worker: read a trial: %w", err)
+	}
+	return nil
 }
 
 // server answers.
@@ -83,52 +113,96 @@ type server struct {
 	failure error // of answering
 }
 
-// serve runs one trial. Its error is why no answer can be given.
-func (s *server) serve(ctx context.Context, t task) error {
+// all runs trials until ctx ends or one leaves something behind.
+func (s *server) all(ctx context.Context, queue <-chan task) error {
+	if err := s.answer(answer{Ready: true}); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case t := <-queue:
+			if last, err := s.serve(ctx, t); last || err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// serve runs one trial; last says that it left something behind. The error is why
+// no answer can be given.
+func (s *server) serve(ctx context.Context, t task) (last bool, err error) {
 	var log func(history.Command)
 	if t.Log {
 		log = func(c history.Command) { _ = s.answer(answer{Command: &c}) } // the next answer tells
 	}
+	before := runtime.NumGoroutine()
 	d, err := execute(ctx, s.bed, t, new(sync.Mutex), log)
 	switch {
 	case ctx.Err() != nil:
-		return nil
+		return true, nil
 	case err != nil:
-		return s.answer(answer{Err: err.Error()})
+		return false, s.answer(answer{Err: err.Error()})
 	}
 	d.Trial.Spec = Spec{} // which the other side has
-	return s.answer(answer{Done: &d})
+	last = remain(before)
+	return last, s.answer(answer{Done: &d, Last: last})
 }
 
-// answer writes one line, in one piece, on a line of its own.
+// remain says whether there are still more goroutines than before, when those
+// that are about to end had time for it.
+func remain(before int) bool {
+	for range 10 {
+		if runtime.NumGoroutine() <= before {
+			return false
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return true
+}
+
+// answer writes one line.
 func (s *server) answer(a answer) error {
 	line, err := json.Marshal(a)
+	if err != nil { // of a trial: it can be said
+		line, err = json.Marshal(answer{Err: fmt.Sprintf("worker: encode an answer: %v", err)})
+	}
 	if err != nil {
 		return fmt.Errorf("worker: encode an answer: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failure == nil {
-		_, s.failure = s.out.Write(append(append([]byte("\n"+answerMark), line...), '\n'))
+		_, s.failure = s.out.Write(append(line, '\n'))
 	}
 	return s.failure
 }
 
-// readAnswer returns a worker's next answer.
-func readAnswer(lines *bufio.Reader) (answer, error) {
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			return answer{}, err
-		}
-		text, ok := bytes.CutPrefix(line, []byte(answerMark))
-		var a answer
-		if !ok || json.Unmarshal(text, &a) != nil {
-			continue
-		}
-		if a.Err != "" {
-			return a, errors.New(a.Err)
-		}
-		return a, nil
-	}
+// newLines reads lines of either side.
+func newLines(r io.Reader) *bufio.Scanner {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 64<<10), lineLimit)
+	return lines
 }
+
+// readAnswer returns a worker's next answer; io.EOF if there is none.
+func readAnswer(lines *bufio.Scanner) (answer, error) {
+	if !lines.Scan() {
+		switch err := lines.Err(); {
+		case errors.Is(err, bufio.ErrTooLong):
+			return answer{}, fmt.Errorf("%w: %w", errGarbled, err)
+		case err != nil:
+			return answer{}, fmt.Errorf("read a worker's answer: %w", err)
+		}
+		return answer{}, io.EOF
+	}
+	var a answer
+	if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+		return answer{}, fmt.Errorf("%w: %w", errGarbled, err)
+	}
+	return a, nil
+}
+
+// errGarbled says that a worker's answer is none.
+var errGarbled = errors.New("expected a worker's answer as a line of JSON")

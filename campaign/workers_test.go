@@ -43,7 +43,10 @@ var killers = map[string]func(){
 		}
 		go func() { panic("at last") }()
 	},
-	"test-kills-once": func() { go once(os.Getenv("LOCKSTORM_TEST_ONCE")) },
+	"test-kills-orphan": orphan,
+	"test-kills-leave":  func() { go func() { select {} }() },
+	"test-kills-answer": func() { _, _ = os.NewFile(answersFile, "answers").WriteString("{\n") },
+	"test-kills-once":   func() { go once(os.Getenv("LOCKSTORM_TEST_ONCE")) },
 	"test-kills-clock": func() {
 		var mu sync.Mutex
 		go func() {
@@ -92,16 +95,12 @@ func (k *killer) TryLock(ctx context.Context) (locks.Lease, error) {
 
 func (k *killer) Unlock(context.Context, locks.Lease) error { return locks.ErrNotHeld }
 
-// fork returns workers that are this test program.
-func fork(t *testing.T, n int) *processes {
+// forked returns workers that are this test program.
+func forked(t *testing.T, n int) *processes {
 	t.Helper()
 	t.Setenv(asWorker, "1")
 	p := newProcesses([]string{os.Args[0]}, n)
-	t.Cleanup(func() {
-		if err := p.close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(p.close)
 	return p
 }
 
@@ -121,7 +120,7 @@ func TestATrialThatEndsItsWorkerIsAVerdict(t *testing.T) {
 		"test-kills-hang":  {history.FRunaway, "the trial did not come to an end within 3s of processor time"},
 		"test-kills-flood": {history.FPanic, "panic: at last (in github.com/"},
 	}
-	p := fork(t, 1)
+	p := forked(t, 1)
 	p.limit = 3 * time.Second
 	for _, lock := range slices.Sorted(maps.Keys(tests)) {
 		t.Run(lock, func(t *testing.T) {
@@ -155,7 +154,7 @@ func TestATrialWhoseClockStandsStillIsNoVerdict(t *testing.T) {
 	if _, ok := cpuTime(os.Getpid()); !ok {
 		t.Skip("nobody knows what a process does on this system")
 	}
-	p := fork(t, 1)
+	p := forked(t, 1)
 	d, err := p.run(t.Context(), killerTask(t, "test-kills-clock"), nil)
 	if want := standstill + ": github.com/lockstorm/lockstorm/campaign."; err != nil || !strings.HasPrefix(d.Trial.Err, want) || d.Trial.Outcome != Unknown {
 		t.Errorf("trial is %+v, %v; want %q…", d.Trial, err, want)
@@ -163,14 +162,14 @@ func TestATrialWhoseClockStandsStillIsNoVerdict(t *testing.T) {
 }
 
 func TestWhatARecipePrintsDoesNotDisturbItsWorker(t *testing.T) {
-	p := fork(t, 1)
+	p := forked(t, 1)
 	if d, err := p.run(t.Context(), killerTask(t, "test-kills-talk"), nil); err != nil || d.Died || d.Trial.Err != "" {
 		t.Errorf("died %v, %v, %s", d.Died, err, d.Trial.Err)
 	}
 }
 
 func TestAnInterruptLeavesNoWorkerBehind(t *testing.T) {
-	p := fork(t, 1)
+	p := forked(t, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, err := p.run(ctx, killerTask(t, "set-nx-px"), nil); err != nil {
 		t.Fatal(err)
@@ -193,9 +192,7 @@ func TestAWorkerThatIsNoneIsAnError(t *testing.T) {
 		if _, err := p.run(t.Context(), killerTask(t, "set-nx-px"), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", argv, err, want)
 		}
-		if err := p.close(); err != nil {
-			t.Error(err)
-		}
+		p.close()
 	}
 }
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-
 	"github.com/spf13/cobra"
 
 	"github.com/lockstorm/lockstorm/campaign"
@@ -12,12 +10,12 @@ import (
 const workerName = "worker"
 
 // workerCommand is not for people: it runs the trials that another lockstorm
-// asks for on its stdin.
+// asks for.
 func (a *app) workerCommand() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use:    workerName,
-		Short:  "Run trials for another lockstorm, from stdin to stdout",
+		Short:  "Run trials for another lockstorm, which starts this",
 		Hidden: true,
 		Args:   expectArgs(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -29,7 +27,7 @@ func (a *app) workerCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = campaign.ServeWorker(cmd.Context(), tb, os.Stdin, a.stdout)
+			err = campaign.ServeWorker(cmd.Context(), tb)
 			if derr := done(); err == nil {
 				err = derr
 			}

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"runtime"
 	"sync"
+	"syscall"
 )
 
 // A parent-death signal is sent when the *thread* that forked dies, not the
@@ -24,8 +25,9 @@ type request struct {
 
 // Start starts cmd in a process group of its own, so that a terminal's Ctrl-C
 // does not end it before the program has; on Linux the kernel kills it when this
-// process ends, however it ends. If Start succeeds, the caller calls Ended once
-// the child has ended.
+// process ends, however it ends. If Start succeeds, the caller calls Wait, or
+// cmd.Wait and then Ended; the error is cmd.Start's. Start sets cmd.SysProcAttr.
+// The functions of this package may be called at the same time.
 func Start(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = attributes()
 	spawner.Lock()
@@ -45,6 +47,17 @@ func Start(cmd *exec.Cmd) error {
 	}
 	return err
 }
+
+// Wait returns when a started child has ended, and kills whatever is left then in
+// its process group. It stands for cmd.Wait, whose error it returns, and Ended.
+func Wait(cmd *exec.Cmd) error {
+	defer Ended()
+	return wait(cmd)
+}
+
+// Signal reaches a started child and everything in its process group; that nobody
+// is there is no error.
+func Signal(cmd *exec.Cmd, s syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, s) }
 
 // Ended lets the spawning thread go once no child depends on it.
 func Ended() {
