@@ -47,3 +47,20 @@ func TestReadmeTellsTheRegistries(t *testing.T) {
 		}
 	}
 }
+
+// TestReadmeCallsTheProgramAsPrintedCommandsDo wants one form of its name, and how
+// to get there before the first use.
+func TestReadmeCallsTheProgramAsPrintedCommandsDo(t *testing.T) {
+	data, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	if strings.Contains(text, "bin/lockstorm") {
+		t.Error("README.md says bin/lockstorm; printed commands say lockstorm")
+	}
+	path, use := strings.Index(text, "go install ./cmd/lockstorm"), strings.Index(text, "    $ lockstorm ")
+	if path < 0 || use < path {
+		t.Errorf("README.md says how to have lockstorm on the PATH at %d, and uses it at %d", path, use)
+	}
+}
