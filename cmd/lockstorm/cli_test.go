@@ -126,6 +126,26 @@ func TestListsShowEveryRegistry(t *testing.T) {
 	}
 }
 
+func TestListSaysWhichTestbedIsNotHere(t *testing.T) {
+	_, stdout, _ := lockstorm(t, "list", "testbeds", "--json")
+	var rows []map[string]string
+	if err := json.Unmarshal([]byte(stdout), &rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		absent := row["name"] == "absent"
+		if absent != (row["error"] == "no redis-server on PATH") || absent != (row["topologies"] == "") {
+			t.Errorf("got %q", row)
+		}
+	}
+	here, absent := []string{"sim", "a simulation", "single", "partition", ""}, []string{"absent", "a testbed", "", "", "no redis-server"}
+	for want, rows := range map[bool][][]string{false: {here}, true: {here, absent}} {
+		if table := listings[len(listings)-1].table(rows, 80); strings.Contains(table, "error") != want || strings.Contains(table, "no redis-server") != want {
+			t.Errorf("the table has a column of errors: %t, want %t:\n%s", !want, want, table)
+		}
+	}
+}
+
 func TestListsAreAsWideAsTheTerminal(t *testing.T) {
 	for _, l := range listings {
 		rows := l.rows(&app{testbeds: testbeds})
@@ -153,6 +173,33 @@ func TestConfigFileSetsFlagsAndFlagsWin(t *testing.T) {
 	for name, want := range map[string]string{"locks": "getset,setnx", "ttl": "7s", "trials": "9", "expect": "true", "seed": "9007199254740990"} {
 		if got := cmd.Flags().Lookup(name).Value.String(); got != want {
 			t.Errorf("--%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestExpectSaysWhenEverythingWasFound(t *testing.T) {
+	const line = "as expected: every declared flaw that was looked for was found, and no other"
+	cells := []campaign.Cell{{Lock: "a", Fault: "none", Verdict: campaign.Holds}}
+	surprise := []campaign.Surprise{{Lock: "a", Fault: "none", Oracle: "exclusion", Cause: "race"}}
+	tests := []struct {
+		name   string
+		expect bool
+		matrix campaign.Matrix
+		want   bool
+	}{
+		{"all of it", true, campaign.Matrix{Cells: cells}, true},
+		{"nobody asked", false, campaign.Matrix{Cells: cells}, false},
+		{"one was missed", true, campaign.Matrix{Cells: cells, Missed: surprise}, false},
+		{"another was found", true, campaign.Matrix{Cells: cells, Unexpected: surprise}, false},
+		{"interrupted", true, campaign.Matrix{Cells: cells, Interrupted: true}, false},
+		{"undecided", true, campaign.Matrix{Cells: []campaign.Cell{{Verdict: campaign.Unknown}}}, false},
+	}
+	for _, test := range tests {
+		var out bytes.Buffer
+		a := app{stderr: &out}
+		a.surprises(&out, campaign.Stored{Info: campaign.Info{Config: campaign.Config{Expect: test.expect}}, Matrix: test.matrix})
+		if strings.Contains(out.String(), line) != test.want {
+			t.Errorf("%s: said %q", test.name, out.String())
 		}
 	}
 }

@@ -64,7 +64,7 @@ var listings = []listing{
 		}
 		return rows
 	}},
-	{"testbeds", []string{"name", "what", "topologies", "disturbs"}, func(a *app) (rows [][]string) {
+	{"testbeds", []string{"name", "what", "topologies", "disturbs", "error"}, func(a *app) (rows [][]string) {
 		for _, t := range a.testbeds {
 			rows = append(rows, t.row())
 		}
@@ -115,10 +115,26 @@ func (a *app) list(l listing, asJSON bool) error {
 	return nil
 }
 
-// table renders rows for a terminal of that width; 0 is unlimited.
+// told are the columns in which a row has something.
+func told(columns []string, rows [][]string) (names []string, cells [][]string) {
+	cells = make([][]string, len(rows))
+	for j, c := range columns {
+		if slices.ContainsFunc(rows, func(row []string) bool { return row[j] != "" }) {
+			names = append(names, c)
+			for i, row := range rows {
+				cells[i] = append(cells[i], row[j])
+			}
+		}
+	}
+	return names, cells
+}
+
+// table renders rows for a terminal of that width; 0 is unlimited. Columns without
+// anything in them are left out.
 func (l listing) table(rows [][]string, width int) string {
-	t := plainTable(l.columns...)
-	t.SetColumnConfigs(fitted(l.columns, rows, width))
+	columns, rows := told(l.columns, rows)
+	t := plainTable(columns...)
+	t.SetColumnConfigs(fitted(columns, rows, width))
 	for _, row := range rows {
 		var cells table.Row
 		for _, c := range row {

@@ -159,7 +159,8 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, expect, asJSON boo
 	return nil
 }
 
-// surprises lists what differs from what recipes declare, and what failed.
+// surprises lists what differs from what recipes declare, and what failed. With
+// --expect it says so if nothing does.
 func (a *app) surprises(w io.Writer, s campaign.Stored) {
 	for _, u := range s.Matrix.Unexpected {
 		fmt.Fprintf(w, "not declared: %s under %s: %s violated (%s)%s\n", u.Lock, u.Fault, u.Oracle, u.Cause, at(s.Dir, u.Dir))
@@ -174,6 +175,9 @@ func (a *app) surprises(w io.Writer, s campaign.Stored) {
 				}
 			}
 			fmt.Fprintf(w, "declared but not found: %s: %s (%s), looked for under %s%s\n", m.Lock, m.Oracle, m.Cause, m.Fault, hint)
+		}
+		if s.Matrix.ExitCode(true) == campaign.ExitExpected && !s.Matrix.Interrupted {
+			fmt.Fprintln(w, "as expected: every declared flaw that was looked for was found, and no other")
 		}
 	}
 	for _, t := range s.Matrix.Failed {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -83,9 +82,9 @@ func (c testbedChoice) row() []string {
 	tb, done, err := c.open()
 	if err == nil {
 		defer func() { _ = done() }() // nothing was run
-		return []string{c.Name, c.Doc, join(tb.Topologies()), join(tb.Capabilities())}
+		return []string{c.Name, c.Doc, join(tb.Topologies()), join(tb.Capabilities()), ""}
 	}
-	return []string{c.Name, c.Doc, "not here: " + oneLine(errors.Unwrap(err)), ""}
+	return []string{c.Name, c.Doc, "", "", strings.TrimPrefix(oneLine(err), "--testbed "+c.Name+": ")}
 }
 
 func join[T ~string](values []T) string {
