@@ -38,8 +38,8 @@ func (r *run) again(ctx context.Context, n int) []job {
 	var jobs []job
 	for _, s := range r.spoilt {
 		if len(jobs) < n && ctx.Err() == nil && !r.decided(s.job.spec) {
-			if err := removeFolder(r.folder(s.job.spec)); err != nil && r.err == nil {
-				r.err = err
+			if err := removeFolder(r.folder(s.job.spec)); err != nil {
+				r.fail(err)
 			}
 			s.job.again++
 			jobs = append(jobs, s.job)

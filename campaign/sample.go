@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 )
 
 // leastSample is how many trials are repeated at least, if there are as many, and
@@ -36,43 +37,64 @@ func (s *sampling) mark(jobs []job) []job {
 	return jobs
 }
 
+// errDiffers says that a trial, run again, did something else.
+var errDiffers = errors.New("is not deterministic")
+
 // repeat runs the sampled trials again, in other processes, and compares. A
-// difference is the harness's failure: both trials are kept.
+// difference is the harness's failure: both trials are kept. Of the others only
+// what the campaign refers to stays, however it ends.
 func (r *run) repeat(ctx context.Context) {
-	if len(r.sample) == 0 || ctx.Err() != nil || r.failed() {
-		return
+	var mu sync.Mutex
+	differ := map[string]bool{}
+	if len(r.sample) > 0 && ctx.Err() == nil && !r.failed() {
+		r.workers.renew()
+		each(ctx, r.sample, r.Config.Parallel, func(t Trial) {
+			err := r.compare(ctx, t)
+			mu.Lock()
+			differ[folderName(t.Spec)] = errors.Is(err, errDiffers)
+			mu.Unlock()
+			r.repeated(ctx, err)
+		})
 	}
-	r.workers.renew()
-	each(ctx, r.sample, r.Config.Parallel, func(t Trial) {
-		same, err := r.compare(ctx, t)
-		if ctx.Err() != nil {
-			return
+	for _, t := range r.sample {
+		if t.Dir != "" || differ[folderName(t.Spec)] {
+			continue
 		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if err != nil {
+		if err := removeFolder(r.folder(t.Spec)); err != nil {
+			r.mu.Lock()
 			r.fail(err)
+			r.mu.Unlock()
 		}
-		if same {
-			r.result.Repeated++
-		}
-	})
+	}
 }
 
-// compare runs a trial again beside its folder.
-func (r *run) compare(ctx context.Context, t Trial) (same bool, err error) {
+// repeated counts a trial that was run again.
+func (r *run) repeated(ctx context.Context, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err == nil:
+		r.result.Repeated++
+	case ctx.Err() == nil || errors.Is(err, errDiffers):
+		r.fail(err)
+	}
+}
+
+// compare runs a trial again beside its folder. The error is nil if it did the
+// same, or errDiffers; then both folders are there. Of one that failed the second
+// is.
+func (r *run) compare(ctx context.Context, t Trial) error {
 	first := r.folder(t.Spec)
 	second := first + "-again"
 	d, err := r.workers.run(ctx, task{Spec: t.Spec, Folder: second, Keep: true, Probe: t.Probe}, nil)
 	switch {
 	case err != nil:
-		return false, err
+	case d.Trial.Err != "":
+		return fmt.Errorf("trial %d of %s under %s (%s) failed when it was run again, see %s: %s",
+			t.Spec.Trial, t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, second, d.Trial.Err)
 	case d.Trial.Hash != t.Hash:
-		return false, fmt.Errorf("trial %d of %s under %s (%s) is not deterministic: run again it differs: compare %s and %s",
-			t.Spec.Trial, t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, first, filepath.Base(second))
+		return fmt.Errorf("trial %d of %s under %s (%s) %w: run again it differs: compare %s and %s",
+			t.Spec.Trial, t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, errDiffers, first, filepath.Base(second))
 	}
-	if err = removeFolder(second); t.Dir == "" {
-		err = errors.Join(err, removeFolder(first))
-	}
-	return true, err
+	return errors.Join(err, removeFolder(second))
 }

@@ -48,7 +48,10 @@ func (s *session) onTrialClock(wall time.Time) time.Duration {
 // ended wraps what ends a client's life, to tell it from what a lock said.
 type ended struct{ err error }
 
+// Error is the text of the wrapped error.
 func (e ended) Error() string { return e.err.Error() }
+
+// Unwrap returns it.
 func (e ended) Unwrap() error { return e.err }
 
 // attempts is a lock whose every attempt is recorded as an operation of its own.

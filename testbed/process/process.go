@@ -90,6 +90,7 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 // deadNode is the cause of a context's end when a node died unasked.
 type deadNode struct{ error }
 
+// Unwrap returns the testbed's error.
 func (d deadNode) Unwrap() error { return d.error }
 
 func death(ctx context.Context) error {
