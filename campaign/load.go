@@ -1,8 +1,6 @@
 package campaign
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,26 +101,14 @@ func Load(dir string) (Stored, error) {
 
 // readTrials decodes trials.jsonl; a last line that was cut short is left out.
 func readTrials(r io.Reader, name string) (trials []Trial, truncated error, err error) {
-	in := bufio.NewReader(r)
-	for n := 1; ; n++ {
-		line, rerr := in.ReadBytes('\n')
-		if rerr != nil && rerr != io.EOF {
-			return nil, nil, Inputf("%s:%d: %w", name, n, rerr)
-		}
-		if len(bytes.TrimSpace(line)) > 0 {
-			var t Trial
-			switch err := json.Unmarshal(line, &t); {
-			case err != nil && rerr == io.EOF:
-				return trials, fmt.Errorf("%s:%d: the last line is cut short; the %d trials before it are used", name, n, len(trials)), nil
-			case err != nil:
-				return nil, nil, Inputf("%s:%d: expected one trial as a JSON object per line: %w", name, n, err)
-			}
-			trials = append(trials, t)
-		}
-		if rerr == io.EOF {
-			return trials, nil, nil
-		}
+	truncated, err = history.ReadLines(r, name, func(t Trial) error {
+		trials = append(trials, t)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, &InputError{err}
 	}
+	return trials, truncated, nil
 }
 
 // Record is one stored history with all that there is to judge it by.

@@ -65,7 +65,7 @@ func TestErrorsOfLoadingNameFileAndLine(t *testing.T) {
 	}{
 		{"no campaign", func(t *testing.T) error { _, err := Load(t.TempDir()); return err }, "expected the directory of a stored campaign"},
 		{"broken campaign.json", campaign(CampaignFile, `{`), CampaignFile + ": unexpected end"},
-		{"broken trials.jsonl", campaign(TrialsFile, "{}\n{]\n{}\n"), TrialsFile + ":2: expected one trial"},
+		{"broken trials.jsonl", campaign(TrialsFile, "{}\n{]\n{}\n"), TrialsFile + ":2: expected one JSON object"},
 		{"no history", func(t *testing.T) error { _, err := LoadRecord(filepath.Join(t.TempDir(), "x")); return err }, "expected a history file"},
 		{"broken history", record(HistoryFile, acquired+"[]\n{}\n"), HistoryFile + ":3: "},
 		{"impossible history", record(HistoryFile, acquired+`{"index":2,"time":3,"process":0,"client":0,"type":"ok","f":"acquire"}`+"\n"), HistoryFile},

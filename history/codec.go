@@ -20,7 +20,7 @@ import (
 // writing it) is left out and reported as truncated, which is not an error.
 func ReadOps(r io.Reader, name string) (ops []Op, truncated error, err error) {
 	last := -1
-	truncated, err = readLines(r, name, func(line entry) error {
+	truncated, err = ReadLines(r, name, func(line entry) error {
 		op, err := line.op()
 		switch {
 		case err != nil:
@@ -82,7 +82,7 @@ func (e entry) op() (Op, error) {
 // ReadCommands reads a command log from JSON Lines, as ReadOps does, and
 // returns it in order of Index.
 func ReadCommands(r io.Reader, name string) (cmds []Command, truncated error, err error) {
-	truncated, err = readLines(r, name, func(c Command) error {
+	truncated, err = ReadLines(r, name, func(c Command) error {
 		if len(c.Args) == 0 {
 			return errors.New("args is missing")
 		}
@@ -102,8 +102,10 @@ func SortCommands(cmds []Command) {
 	slices.SortStableFunc(cmds, func(a, b Command) int { return a.Index - b.Index })
 }
 
-// readLines decodes each line into a T and hands it to add.
-func readLines[T any](r io.Reader, name string, add func(T) error) (truncated error, err error) {
+// ReadLines reads JSON Lines, which come from a file of that name, and hands each
+// to add. Errors, add's too, start with "name:line: ". A last line that was cut
+// short is left out and reported as truncated, which is not an error.
+func ReadLines[T any](r io.Reader, name string, add func(T) error) (truncated error, err error) {
 	in := bufio.NewReader(r)
 	for n := 1; ; n++ {
 		line, rerr := in.ReadBytes('\n')
