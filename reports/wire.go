@@ -153,9 +153,11 @@ type keyLog struct {
 	// clients as a second primary, "" if there is none.
 	offsets map[string]time.Duration
 	split   string
-	events  []keyEvent
-	spans   []keySpan
-	end     time.Duration
+	// upheaval is when the nemesis last did something to a node.
+	upheaval time.Duration
+	events   []keyEvent
+	spans    []keySpan
+	end      time.Duration
 }
 
 // names lists the keys that live now, sorted.
@@ -182,6 +184,9 @@ func (l *keyLog) expire(now time.Duration) {
 // nemesis applies what an event of the nemesis did to keys.
 func (l *keyLog) nemesis(op history.Op) {
 	on := func(n keyName) bool { return n.node == op.Node }
+	if op.Node != "" && op.F != history.FKeys {
+		l.upheaval = op.Time
+	}
 	switch op.F {
 	case history.FNodeUp:
 		if op.Error != "" {
@@ -287,6 +292,11 @@ func (l *keyLog) vacate(n keyName, c history.Command) {
 	if s == nil || s.owner == c.Client {
 		return
 	}
+	if x, ok := l.remover(n, s, c.Served); ok {
+		l.event(n, x.At, x.Client, keyDeleted, 0, x.Command)
+		l.close(n, x.At, keyDeleted)
+		return
+	}
 	why, at := keyGone, ranFrom(c)
 	if s.deadline > 0 && s.earliest <= c.Served {
 		why, at = keyExpired, min(max(s.earliest, ranFrom(c)), s.deadline, c.Served)
@@ -337,11 +347,8 @@ func (l *keyLog) apply(c history.Command, f effect) {
 		}
 	case history.EffectDelete:
 		l.event(n, c.Served, c.Client, keyDeleted, 0, c.Index)
-		if f.field && s != nil {
-			delete(s.fields, c.Client)
-			if len(s.fields) > 0 {
-				break
-			}
+		if f.field && s != nil && l.leave(n, c) {
+			break
 		}
 		l.close(n, c.Served, keyDeleted)
 	}

@@ -115,6 +115,73 @@ func TestKeyLifeFollowsCommands(t *testing.T) {
 	}
 }
 
+func TestKeyLifeKnowsWhoLeftAHash(t *testing.T) {
+	script := func(name string, effects ...history.Effect) history.Script {
+		sum := sha1.Sum([]byte(name))
+		return history.Script{Name: name, SHA1: hex.EncodeToString(sum[:]), Effects: map[string][]history.Effect{"1": effects}}
+	}
+	enter := script("enter", history.Effect{Kind: history.EffectSet, Field: true})
+	leave := script("leave", history.Effect{Kind: history.EffectDelete, Field: true})
+	call := func(p *tape, client int, at float64, s history.Script) {
+		p.command(client, "n0", at, "1", "EVALSHA "+s.SHA1+" 1 k")
+	}
+	tests := []struct {
+		name string
+		fill func(*tape)
+		want []string
+	}{
+		{"the last to enter leaves: the key is the other's", func(p *tape) {
+			call(p, 2, 10, enter)
+			call(p, 0, 20, enter)
+			call(p, 0, 30, leave)
+			call(p, 2, 40, leave)
+		}, nil},
+		{"the first to enter leaves", func(p *tape) {
+			call(p, 2, 10, enter)
+			call(p, 0, 20, enter)
+			call(p, 2, 30, leave)
+			call(p, 0, 40, leave)
+		}, nil},
+		{"who left took the other's too: the next found it free", func(p *tape) {
+			call(p, 2, 10, enter)
+			call(p, 0, 20, enter)
+			call(p, 0, 30, leave)
+			p.command(1, "n0", 50, "1", "SETNX k a")
+		}, []string{"c0's script leave removed c2's key on n0 at 0.031 s"}},
+		{"who left may have been the first to enter", func(p *tape) {
+			call(p, 2, 10, enter)
+			call(p, 0, 20, enter)
+			call(p, 2, 30, leave)
+			p.command(1, "n0", 50, "1", "SETNX k a")
+		}, []string{"c2's script leave removed c0's key on n0 at 0.031 s"}},
+		{"a node that was disturbed may have lost it", func(p *tape) {
+			call(p, 2, 10, enter)
+			call(p, 0, 20, enter)
+			call(p, 0, 30, leave)
+			p.event(history.FPromote, 40, func(o *history.Op) { o.Node = "n0" })
+			p.command(1, "n0", 50, "1", "SETNX k a")
+		}, []string{"c2's key was gone on n0 at 0.0506 s"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p := newTape()
+			p.claims.Scripts, p.claims.ReadWrite = []history.Script{enter, leave}, true
+			test.fill(p)
+			e := p.evidence()
+			events, _ := keyLife(e)
+			var got []string
+			for _, x := range events {
+				if text := keyWords(x, e); text != "" {
+					got = append(got, fmt.Sprintf("%s on %s at %s", text, x.Node, instant(x.At)))
+				}
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 func TestLengthsAreWrittenAsPeopleReadThem(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0 s", 20: "20 ns", 300 * time.Microsecond: "0.3 ms", 92 * time.Millisecond: "92 ms",
