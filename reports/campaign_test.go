@@ -122,3 +122,13 @@ func TestNobodyIsCalledSafe(t *testing.T) {
 		t.Error(`the word "safe" appears`)
 	}
 }
+
+func TestHeadingsAreWholeWordsOrCutShort(t *testing.T) {
+	for fault, want := range map[string]string{
+		"none": "none", "partition": "part.", "partition-requests": "part. requests", "node-restart": "node restart", "failover": "failover", "split-brain": "split brain",
+	} {
+		if got := strings.ReplaceAll(heading(fault), "\n", " "); got != want {
+			t.Errorf("the heading of %s is %q, want %q", fault, got, want)
+		}
+	}
+}

@@ -227,20 +227,20 @@ func cellOf(m campaign.Matrix, lock, fault string) (campaign.Cell, bool) {
 	return m.Cells[i], true
 }
 
-// heading breaks a fault's name into lines of at most six letters.
+// longestWord is how many letters of a fault's name stand in one line.
+const longestWord = 8
+
+// heading writes the words of a fault's name below each other. A word too long for
+// a column is cut short with a stop, which reads better than one that is broken;
+// the legend has the whole name.
 func heading(fault string) string {
-	var lines []string
-	for _, word := range strings.Split(fault, "-") {
-		for len(word) > columnWidth-1 {
-			if len(word) == columnWidth {
-				break // "restart" stands one letter out rather than broken
-			}
-			lines = append(lines, word[:columnWidth-2]+"-")
-			word = word[columnWidth-2:]
+	words := strings.Split(fault, "-")
+	for i, word := range words {
+		if len(word) > longestWord {
+			words[i] = word[:4] + "."
 		}
-		lines = append(lines, word)
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(words, "\n")
 }
 
 // wrap writes entries, separated by dots, in lines of at most width columns.
