@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"runtime"
 	"sync"
@@ -45,18 +44,19 @@ type answer struct {
 // an error if what the campaign says is no trial or it does not listen. A process
 // calls it once.
 func ServeWorker(ctx context.Context, tb testbed.Testbed) error {
-	// What the code under test starts shall not inherit the pipes.
-	syscall.CloseOnExec(tasksFile)
-	syscall.CloseOnExec(answersFile)
-	_ = syscall.SetNonblock(tasksFile, true) // so that reading can be ended
-	in, out := os.NewFile(tasksFile, "tasks"), os.NewFile(answersFile, "answers")
-	for _, f := range []*os.File{in, out} {
-		if info, err := f.Stat(); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+	for _, fd := range []int{tasksFile, answersFile} {
+		var info syscall.Stat_t
+		if err := syscall.Fstat(fd, &info); err != nil || info.Mode&syscall.S_IFMT != syscall.S_IFIFO {
 			return Inputf("a worker is started by a campaign, not by hand")
 		}
-		defer f.Close()
+		// What the code under test starts shall not inherit the pipes.
+		syscall.CloseOnExec(fd)
 	}
-	return serve(ctx, tb, in, out)
+	if err := syscall.SetNonblock(tasksFile, true); err != nil { // so that reading can be ended
+		return fmt.Errorf("worker: %w", err)
+	}
+	in, out := os.NewFile(tasksFile, "tasks"), os.NewFile(answersFile, "answers")
+	return errors.Join(serve(ctx, tb, in, out), in.Close(), out.Close())
 }
 
 // tasks is where a worker reads from.

@@ -77,6 +77,8 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 		{"replay of nothing", []string{"replay"}, "expected the folder of a stored trial, or --lock and --fault"},
 		{"replay of no folder", []string{"replay", "/nonexistent"}, "/nonexistent: expected the folder of a stored trial, with spec.json in it"},
 		{"replay of a broken spec", []string{"replay", stored(`{"lock":`)}, "spec.json: unexpected end of JSON input"},
+		{"replay of a lock that is no more", []string{"replay", stored(`{"lock":"set-nxpx","workload":"mutex","testbed":"sim"}`)}, `unknown lock "set-nxpx"`},
+		{"replay of a workload that is no more", []string{"replay", stored(`{"lock":"set-nx-px","workload":"mutexx","testbed":"sim"}`)}, `unknown workload "mutexx"`},
 		{"replay of a folder and a lock", []string{"replay", t.TempDir(), "--lock", "set-nx-px"}, "--lock: "},
 		{"replay of a folder with another lease", []string{"replay", t.TempDir(), "--ttl", "2s"}, "--ttl: "},
 		{"replay of trial -1", []string{"replay", "--lock", "set-nx-px", "--trial", "-1"}, "--trial -1: expected at least 0"},
