@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,5 +55,20 @@ func TestCommandsStandWhereTheirNodeRanThem(t *testing.T) {
 		if !strings.Contains(strings.ReplaceAll(text, "\n", " "), "commands when their node ran them") {
 			t.Errorf("the order is not told:\n%s", text)
 		}
+	}
+}
+
+func TestFaultLinesTellWhatTheNemesisDid(t *testing.T) {
+	tape := newTape()
+	tape.acquire(1, 10, 13)
+	tape.window("client-pause", "c1", 20, 40, 2, "2 commands waited")
+	tape.crash(1, 50)
+	want := []string{
+		"   0.020000  nemesis  client-pause c1 begins",
+		"   0.040000  nemesis  client-pause c1 ends; 2 hit: 2 commands waited",
+		"   0.050000  nemesis  c1 crashed at 0.050 s",
+	}
+	if got := FaultLines(tape.evidence().Ops); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

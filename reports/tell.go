@@ -70,3 +70,19 @@ func CommandLine(c history.Command) string {
 	}
 	return fmt.Sprintf("%11s  %-8s %s", stamp(c.Sent), fmt.Sprintf("c%d → %s", c.Client, c.Node), plain(commandWords(c, nil, late)))
 }
+
+// FaultLines are what the nemesis did, one line each, in order of time: the faults
+// that began and ended, with what they hit, what it did to nodes and clients, and
+// what it found in the end.
+func FaultLines(ops []history.Op) []string {
+	var lines []string
+	for _, op := range ops {
+		if op.Process != history.Nemesis {
+			continue
+		}
+		if text := nemesisEntry(op); text != "" {
+			lines = append(lines, fmt.Sprintf("%11s  %-8s %s", stamp(op.Time), "nemesis", plain(text)))
+		}
+	}
+	return lines
+}

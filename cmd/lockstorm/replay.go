@@ -70,7 +70,7 @@ history differs on a testbed with virtual time, or the harness failed.`,
 	trialFlags(flags, &f.Config)
 	flags.StringVar(&f.hash, "hash", "", fmt.Sprintf("the hash to compare with, or its first digits, at least %d", fewestDigits))
 	flags.StringVar(&f.out, "out", "", "directory to write the trial to: history, commands, verdict, timeline, story")
-	flags.BoolVar(&f.verbose, "verbose", false, "print every command when it is known how it ended")
+	flags.BoolVar(&f.verbose, "verbose", false, "print every command when it is known how it ended, then what the fault did")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }
@@ -194,6 +194,9 @@ func (a *app) replay(cmd *cobra.Command, f replayFlags, args []string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if f.verbose {
+		fmt.Fprintf(a.notes(f.json), "\n%s\n\n", strings.Join(reports.FaultLines(evidence.Ops), "\n"))
 	}
 	x := comparison{expected: hash, got: trial.Hash, stored: f.hash == "", comparable: comparable, differs: before.differs}
 	if len(args) == 0 {

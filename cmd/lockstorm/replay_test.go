@@ -58,6 +58,7 @@ func TestReplayGivesTheStoredHistoryAgain(t *testing.T) {
 		{"the seeds of a command", printed, 0, fmt.Sprintf(" (trial seed %d),", stored.spec.Seed), ""},
 		{"another seed", append(slices.Clone(printed), "--seed", "77", "--hash", stored.hash), 255, "DIFFERENT history: expected was ", "the history differs: expected hash " + stored.hash},
 		{"every command", []string{"replay", dir, "--verbose"}, 0, "c0 → n0  EXISTS", ""},
+		{"what the fault did", []string{"replay", dir, "--verbose"}, 0, "nemesis  client-pause c", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
