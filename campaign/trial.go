@@ -68,7 +68,10 @@ func runTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Reco
 		Logs:           s.Logs,
 	}
 	if !t.watched {
-		setup.Limit, limit = limit, patience
+		// Who does not come to an end in the time that is enough for anybody is a
+		// finding; who needs more than the user grants is none.
+		s.Timeout = 0
+		setup.Limit, limit = s.timeLimit(t.claims), patience
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeLimit)
 	defer cancel()
@@ -117,6 +120,20 @@ func newTrial(s Spec, rec *history.Recorder) (*trial, error) {
 
 // body is the part between set-up and teardown. It does not know its testbed.
 func (t *trial) body(ctx context.Context, env testbed.Env) error {
+	if timeout := t.spec.Timeout; timeout > 0 && !t.watched {
+		granted, cancel := context.WithTimeoutCause(ctx, timeout, errTimeLimit)
+		defer cancel()
+		err := t.run(granted, env)
+		if errors.Is(context.Cause(granted), errTimeLimit) {
+			return fmt.Errorf("%w of %v", errTimeLimit, timeout)
+		}
+		return err
+	}
+	return t.run(ctx, env)
+}
+
+// run is the body within the time that is granted.
+func (t *trial) run(ctx context.Context, env testbed.Env) error {
 	stop := t.watch(ctx)
 	err := t.storm(ctx, env)
 	if beat := stop(); err == nil {
