@@ -30,7 +30,7 @@ func (d *death) words() string {
 	switch d.killed {
 	case tooLong:
 		return fmt.Sprintf("%s within %v of processor time", d.killed, d.limit)
-	case garbled:
+	case garbled, tooMuch:
 		return d.killed
 	case tooSlow:
 		return fmt.Sprintf("%s when the machine should have been done with it (limit %v)", d.killed, d.limit)
@@ -130,7 +130,7 @@ func left(t task, recipe locks.Recipe, broken *testbed.Breakdown) (history.Evide
 // breakdown is what the code under test did, or else why the harness failed.
 func (d *death) breakdown() (*testbed.Breakdown, error) {
 	switch d.killed {
-	case standstill, tooSlow, garbled: // the first would not have been in real time
+	case standstill, tooSlow, tooMuch, garbled: // the first would not have been in real time
 		return nil, errors.New(d.words())
 	case tooLong:
 		return &testbed.Breakdown{Kind: history.FRunaway, Detail: d.words()}, nil

@@ -100,20 +100,21 @@ func once(dir string) {
 	}
 }
 
+// What the trial showed when it did not die counts, and how it died is told.
 func TestATrialThatDiedOnceShowsHow(t *testing.T) {
 	t.Setenv("LOCKSTORM_TEST_ONCE", filepath.Join(t.TempDir(), "once"))
 	p := forked(t, 1)
 	task := killerTask(t, "test-kills-once")
 	d, err := p.run(t.Context(), task, nil)
-	if err != nil || d.Trial.Outcome != Unknown || !d.Died || !d.Kept || !strings.Contains(d.Trial.Err, "panic: once") {
-		t.Fatalf("trial is %+v, %v", d.Trial, err)
+	if err != nil || d.Trial.Outcome != Blocked || !d.Died || !d.Kept || !strings.Contains(d.Trial.Why, "panic: once") {
+		t.Fatalf("trial is %s, died %t, kept %t, why %q, %v", d.Trial.Outcome, d.Died, d.Kept, d.Trial.Why, err)
 	}
 	stack, err := os.ReadFile(filepath.Join(task.Folder, GoroutinesFile))
 	if err != nil || !strings.Contains(string(stack), "panic: once") {
 		t.Errorf("goroutines are %q, %v", stack, err)
 	}
 	var v verdictFile
-	if err := readJSON(filepath.Join(task.Folder, VerdictFile), &v); err != nil || v.Outcome != Unknown || v.Err != d.Trial.Err {
+	if err := readJSON(filepath.Join(task.Folder, VerdictFile), &v); err != nil || v.Outcome != Blocked {
 		t.Errorf("verdict is %+v, %v", v, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -22,6 +23,7 @@ var errDied = errors.New("worker died")
 const (
 	tooLong    = "the trial did not come to an end" // with all the processor time that it needs
 	tooSlow    = "the trial was not over"           // with little of it, or nobody knows how much
+	tooMuch    = "the trial was still going on when its processor time was used up"
 	standstill = "the trial's clock stands still"
 	garbled    = "the trial's process does not answer as a worker"
 )
@@ -55,6 +57,7 @@ type process struct {
 	garbled bool           // it answered what is no answer
 	last    bool           // it ends itself: its next task is somebody else's
 	exited  chan struct{}  // closed when it has ended
+	telling atomic.Bool    // what it did, to somebody who may take his time
 }
 
 // workerGC is a worker's GOGC. What a trial leaves is garbage, and little lives
@@ -150,7 +153,9 @@ func (w *process) do(ctx context.Context, t task, limit time.Duration, log func(
 		case a.Err != "":
 			return done{}, errors.New(a.Err)
 		case a.Command != nil && log != nil:
+			w.telling.Store(true) // who listens may take his time, and the process waits
 			log(*a.Command)
+			w.telling.Store(false)
 		case a.Done != nil:
 			a.Done.Trial.Spec, w.last = t.Spec, a.Last
 			return *a.Done, nil
@@ -210,7 +215,7 @@ func (w *process) hangs(limit time.Duration, work bool, over <-chan struct{}) (w
 			return tooLong
 		case took >= slowness*limit, !known && took >= limit:
 			return tooSlow
-		case work && known && now-used < every/100:
+		case work && known && now-used < every/100 && !w.telling.Load():
 			return standstill
 		}
 		used = now

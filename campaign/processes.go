@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -46,12 +48,18 @@ func (p *processes) run(ctx context.Context, t task, log func(history.Command)) 
 		return d, err
 	}
 	if t.Stream {
+		if death.killed == tooLong && grows(t.Folder, death.limit/2) {
+			death.killed = tooMuch
+		}
 		return autopsy(ctx, t, death, death)
 	}
 	again := t
 	again.Stream, again.Keep = true, true
 	// What never ends need not be waited for as long a second time.
 	d, second, err := p.attempt(ctx, &w, again, p.limit/6, nil)
+	if second != nil && second.killed == tooLong && grows(again.Folder, second.limit/2) {
+		second.killed = tooMuch
+	}
 	switch {
 	case err != nil:
 		return d, err
@@ -62,11 +70,27 @@ func (p *processes) run(ctx context.Context, t task, log func(history.Command)) 
 	return autopsy(ctx, t, death, second)
 }
 
+// grows says whether the history that is being streamed to a folder has grown
+// lately: then the trial goes on, and only costs more than we have.
+func grows(folder string, lately time.Duration) bool {
+	for _, name := range []string{HistoryFile, CommandsFile} {
+		if f, err := os.Stat(filepath.Join(folder, name)); err == nil && time.Since(f.ModTime()) < lately {
+			return true
+		}
+	}
+	return false
+}
+
 // survived is a trial whose process died once, and not when it was run again:
 // its folder shows that death.
 func (d *done) survived(t task, death *death) error {
+	d.Died = true
+	if d.Trial.Violation() { // which the death does not make undone
+		d.Trial.Why = death.says() + ", when it was run before"
+		return d.explain(t.Folder, death.stderr)
+	}
 	d.Trial.Err = death.says() + "; when it was run again it did not"
-	d.Trial.Outcome, d.Died, d.Stalled = Unknown, true, false
+	d.Trial.Outcome, d.Stalled = Unknown, false
 	return d.explain(t.Folder, death.stderr)
 }
 
