@@ -29,13 +29,13 @@ const (
 )
 
 // slowness is how many times longer than its limit a trial may take on a machine
-// that gives it little processor time.
-const slowness = 10
+// that gives it little processor time: the trial's own patience ends before.
+const slowness = 12
 
 const (
 	// dumping is how long a process may take to show its goroutines and end.
 	dumping = 3 * time.Second
-	// parting is how long the answers of one that ended may take to arrive.
+	// parting is how long the answers of one that ended may take to arrive, each.
 	parting = time.Second
 	// leaving is how long one may take to end when there is nothing more to do.
 	leaving = 2 * time.Second
@@ -56,8 +56,8 @@ type process struct {
 	killed  string         // why we did, "" if we did not
 	garbled bool           // it answered what is no answer
 	last    bool           // it ends itself: its next task is somebody else's
+	told    atomic.Int64   // odd while somebody is told of a command
 	exited  chan struct{}  // closed when it has ended
-	telling atomic.Bool    // what it did, to somebody who may take his time
 }
 
 // workerGC is a worker's GOGC. What a trial leaves is garbage, and little lives
@@ -111,7 +111,7 @@ func fork(argv []string) (*process, error) {
 		return nil, errors.Join(err, in.Close())
 	}
 	defer answers.Close()
-	w.tasks, w.answers, w.lines = in, out, newLines(out)
+	w.tasks, w.answers, w.lines = in, out, newLines(remainder{out})
 	w.cmd.ExtraFiles = []*os.File{tasks, answers} // tasksFile and answersFile
 	if err := child.Start(w.cmd); err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
@@ -119,16 +119,28 @@ func fork(argv []string) (*process, error) {
 	go func() {
 		defer close(w.exited)
 		_ = child.Wait(w.cmd) // ProcessState tells
-		// Whoever has its pipes now is not the one that we talk to.
-		w.unblock(time.Now().Add(parting))
+		w.unblock()           // whoever has its pipes now is not the one that we talk to
 	}()
 	return w, nil
 }
 
-// unblock lets nobody wait for the process any longer than until then.
-func (w *process) unblock(then time.Time) {
-	_ = w.tasks.SetWriteDeadline(then)
-	_ = w.answers.SetReadDeadline(then)
+// unblock lets nobody wait for the process any longer.
+func (w *process) unblock() {
+	_ = w.tasks.SetWriteDeadline(time.Now())
+	_ = w.answers.SetReadDeadline(time.Now())
+}
+
+// remainder reads also what had been written when nobody was to wait any longer.
+type remainder struct{ *os.File }
+
+// Read implements io.Reader.
+func (r remainder) Read(p []byte) (int, error) {
+	n, err := r.File.Read(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		_ = r.SetReadDeadline(time.Now().Add(parting))
+		n, err = r.File.Read(p)
+	}
+	return n, err
 }
 
 // do runs one task. The error is errDied, or why the campaign cannot go on.
@@ -153,9 +165,9 @@ func (w *process) do(ctx context.Context, t task, limit time.Duration, log func(
 		case a.Err != "":
 			return done{}, errors.New(a.Err)
 		case a.Command != nil && log != nil:
-			w.telling.Store(true) // who listens may take his time, and the process waits
+			w.told.Add(1)
 			log(*a.Command)
-			w.telling.Store(false)
+			w.told.Add(1)
 		case a.Done != nil:
 			a.Done.Trial.Spec, w.last = t.Spec, a.Last
 			return *a.Done, nil
@@ -169,7 +181,7 @@ func (w *process) do(ctx context.Context, t task, limit time.Duration, log func(
 func (w *process) watch(ctx context.Context, limit time.Duration, work bool) (off func()) {
 	stop := context.AfterFunc(ctx, func() {
 		w.signal(syscall.SIGKILL)
-		w.unblock(time.Now())
+		w.unblock()
 	})
 	over, gone := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -197,7 +209,7 @@ func (w *process) hangs(limit time.Duration, work bool, over <-chan struct{}) (w
 	every := min(limit, idleFor)
 	started := time.Now()
 	before, known := cpuTime(w.cmd.Process.Pid)
-	used := before
+	used, told := before, w.told.Load()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -210,12 +222,16 @@ func (w *process) hangs(limit time.Duration, work bool, over <-chan struct{}) (w
 		}
 		now, ok := cpuTime(w.cmd.Process.Pid)
 		known = known && ok
+		was := told
+		told = w.told.Load()
 		switch took := time.Since(started); {
 		case known && now-before >= limit:
 			return tooLong
+		case told != was || told%2 == 1: // it may have waited for us
+			started = time.Now()
 		case took >= slowness*limit, !known && took >= limit:
 			return tooSlow
-		case work && known && now-used < every/100 && !w.telling.Load():
+		case work && known && now-used < every/100:
 			return standstill
 		}
 		used = now

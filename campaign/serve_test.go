@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
@@ -89,6 +90,27 @@ func TestAWorkerInWhichATrialLeftSomethingIsReplaced(t *testing.T) {
 		if (w == nil) != replaced {
 			t.Errorf("%s: worker replaced: %v, want %v", lock, w == nil, replaced)
 		}
+	}
+}
+
+func TestWhoListensMayTakeHisTime(t *testing.T) {
+	p := forked(t, 1)
+	for _, lock := range []string{"test-kills-leave", "set-nx-px"} { // which ends its worker, and not
+		task, commands := killerTask(t, lock), 0
+		task.Log = true
+		d, err := p.run(t.Context(), task, func(history.Command) {
+			if commands++; commands == 1 {
+				time.Sleep(idleFor + time.Second)
+			}
+		})
+		if err != nil || d.Died || d.Trial.Err != "" || commands != d.Trial.Commands {
+			t.Errorf("%s: died %v, %s, %v, %d commands of %d", lock, d.Died, d.Trial.Err, err, commands, d.Trial.Commands)
+		}
+	}
+	w := <-p.idle
+	p.idle <- w
+	if w == nil {
+		t.Error("the worker was killed")
 	}
 }
 
