@@ -182,7 +182,8 @@ const asleep = "fatal error: all goroutines are asleep"
 const panicLimit = 300
 
 // panicked finds in a dead Go process's stderr what it died of, in one line that
-// is the same for the same panic, and the topmost function below the runtime's.
+// is the same for the same panic, and whose doing it was: the topmost function of
+// ours, recipes included, else of anybody's below the runtime.
 func panicked(stderr string) (text, at string) {
 	// The last one: what was printed before, it lived through.
 	starts := complaining.FindAllStringIndex(stderr, -1)
@@ -201,24 +202,34 @@ func panicked(stderr string) (text, at string) {
 	if i := strings.LastIndex(stack, "\npanic("); i >= 0 {
 		stack = stack[i:] // where it arose, not where it was passed on
 	}
+	where := ""
 	for _, c := range call.FindAllStringSubmatch(stack, -1) {
 		name, file := c[1], c[2]
 		if name == "panic" || strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "internal/") || strings.HasPrefix(name, "created by ") {
 			continue
 		}
-		if strings.HasSuffix(file, "_test.go") {
-			at = "" // of a user's test
-		} else {
+		if where == "" {
+			where = fmt.Sprintf(" (in %s, %s:%s)", name, filepath.Base(file), c[3])
 			at = name
 		}
-		return fmt.Sprintf("%s (in %s, %s:%s)", text, name, filepath.Base(file), c[3]), at
+		if strings.HasSuffix(file, "_test.go") { // of a user's test
+			at = ""
+			break
+		}
+		if strings.HasPrefix(name, module) { // whoever it called did what he was told
+			at = name
+			break
+		}
 	}
-	return text, ""
+	return text + where, at
 }
+
+// module is how the names of our own functions begin.
+const module = "github.com/lockstorm/lockstorm/"
 
 // harness says whether a function is ours, and not a recipe.
 func harness(function string) bool {
-	rest, ours := strings.CutPrefix(function, "github.com/lockstorm/lockstorm/")
+	rest, ours := strings.CutPrefix(function, module)
 	return ours && !strings.HasPrefix(rest, "locks.") && !strings.HasPrefix(rest, "locks/")
 }
 
