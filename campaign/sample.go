@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 )
 
@@ -81,7 +82,7 @@ func (r *run) repeated(ctx context.Context, err error) {
 }
 
 // compare runs a trial again beside its folder. The error is nil if it did the
-// same, or errDiffers; then both folders are there. Of one that failed the second
+// same and was judged alike, or errDiffers; then both folders are there. Of one that failed the second
 // is.
 func (r *run) compare(ctx context.Context, t Trial) error {
 	first := r.folder(t.Spec)
@@ -92,7 +93,7 @@ func (r *run) compare(ctx context.Context, t Trial) error {
 	case d.Trial.Err != "":
 		return fmt.Errorf("trial %d of %s under %s (%s) failed when it was run again, see %s: %s",
 			t.Spec.Trial, t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, second, d.Trial.Err)
-	case d.Trial.Hash != t.Hash:
+	case d.Trial.Hash != t.Hash || d.Trial.Outcome != t.Outcome || d.Trial.Hits != t.Hits || !slices.Equal(d.Trial.Flaws, t.Flaws):
 		return fmt.Errorf("trial %d of %s under %s (%s) %w: run again it differs: compare %s and %s",
 			t.Spec.Trial, t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, errDiffers, first, filepath.Base(second))
 	}
