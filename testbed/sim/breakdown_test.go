@@ -43,7 +43,7 @@ func TestCodeThatEndsATrialIsAFinding(t *testing.T) {
 		kind  string // "" = none
 		says  string
 	}{
-		"a panic": {body: func(context.Context, testbed.Env) error { panic("boom") }, kind: history.FPanic, says: "boom"},
+		"a panic":                     {body: func(context.Context, testbed.Env) error { panic("boom") }, kind: history.FPanic, says: "boom"},
 		"no end in time":              {limit: time.Minute, body: pings(time.Second), kind: history.FRunaway, says: "not over after 1m0s"},
 		"a reply that does not come":  {limit: time.Minute, body: lostReply, kind: history.FDeadlock, says: "nothing was sent any more"},
 		"a wait for the end of time":  {limit: time.Minute, body: func(ctx context.Context, _ testbed.Env) error { <-ctx.Done(); return ctx.Err() }, kind: history.FDeadlock, says: "nothing was sent any more"},
