@@ -269,7 +269,11 @@ func (e *fakeEnv) Keys(_ context.Context, node string) ([]history.KeyState, erro
 	return all, nil
 }
 
-func (e *fakeEnv) List() []string { return slices.Clone(e.list) }
+func (e *fakeEnv) List() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.list)
+}
 
 // fakeClient is a client process.
 type fakeClient struct {
