@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -264,19 +265,37 @@ var waits = []scenario{
 			w.seeOf(c, "SET", "k", "v")
 			answered := make(chan string, 1)
 			asked := time.Now()
-			go func() { answered <- w.reply(c, "WAIT", 2, 100) }()
+			go func() {
+				reply := w.reply(c, "WAIT", 2, 100)
+				answered <- fmt.Sprintf("%s, after the pause: %t", reply, time.Since(asked) >= 600*time.Millisecond)
+			}()
 			time.Sleep(30 * time.Millisecond)
 			resume, err := w.Pause(w.ctx, "n0")
 			w.must(err)
 			time.Sleep(600 * time.Millisecond)
 			_, err = resume(w.ctx)
 			w.must(err)
-			got := <-answered
-			w.note("WAIT: %s, after the pause: %t", got, time.Since(asked) >= 600*time.Millisecond)
+			w.note("WAIT: %s", <-answered)
 			_, err = undo(w.ctx)
 			w.must(err)
 		},
 		want: []string{"SET k v: OK", "WAIT: 0, after the pause: true"},
+	},
+	{
+		name: "WAIT counts no replica that is down", setup: testbed.Setup{Topology: testbed.Replicated},
+		body: func(w *world) {
+			c := w.node(0).Conn()
+			defer c.Close()
+			w.inSync()
+			w.seeOf(c, "SET", "k", "v")
+			w.seeOf(c, "WAIT", 2, 0)
+			for _, replica := range []string{"n1", "n2"} {
+				w.must(w.Kill(w.ctx, replica))
+			}
+			time.Sleep(300 * time.Millisecond) // until the primary has heard
+			w.seeOf(c, "WAIT", 1, 100)
+		},
+		want: []string{"SET k v: OK", "WAIT 2 0: 2", "WAIT 1 100: 0"},
 	},
 	{
 		name: "WAIT in a transaction does not wait", setup: testbed.Setup{Topology: testbed.Replicated},

@@ -1,0 +1,200 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// in runs body in a world of that setup and returns the commands.
+func in(t *testing.T, s testbed.Setup, body func(context.Context, *world) error) []history.Command {
+	t.Helper()
+	commands, err := trial(t, s, func(ctx context.Context, env testbed.Env) error { return body(ctx, env.(*world)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return commands
+}
+
+func (w *world) redis(client int) *redis.Client { return w.Client(client).Locks().Nodes[0] }
+
+func want(what string, got, want any) error {
+	if got != want {
+		return fmt.Errorf("%s: got %v, want %v", what, got, want)
+	}
+	return nil
+}
+
+// A connection is a stream: what comes after something that was lost is lost too,
+// even if the cut is over when it comes.
+func TestNothingOvertakesWhatWasLostOnItsConnection(t *testing.T) {
+	lost := 0
+	for after := time.Duration(0); after < 400*time.Microsecond; after += time.Microsecond {
+		commands := in(t, testbed.Setup{Seed: 1, CommandTimeout: 100 * time.Millisecond}, func(ctx context.Context, w *world) error {
+			undo, err := w.Cut(ctx, testbed.Link{From: "c0", To: "n0"}, testbed.Upstream)
+			if err != nil {
+				return err
+			}
+			time.AfterFunc(after, func() { undo(ctx) })
+			w.redis(0).Pipelined(ctx, func(p redis.Pipeliner) error { // fails, or not
+				p.Do(ctx, "SET", "first", 1)
+				p.Do(ctx, "SET", "second", 1)
+				return nil
+			})
+			return nil
+		})
+		arrived := map[string]bool{}
+		for _, c := range commands {
+			if c.N > 0 {
+				arrived[string(c.Args[1])] = c.Arrived > 0
+			}
+		}
+		if !arrived["first"] {
+			lost++
+		}
+		if arrived["second"] && !arrived["first"] {
+			t.Errorf("cut for %v: the second command arrived, and the first did not", after)
+		}
+	}
+	if lost == 0 {
+		t.Error("no cut lost anything")
+	}
+}
+
+func TestWhatANodeCannotDoFailsTheTrial(t *testing.T) {
+	_, err := trial(t, testbed.Setup{Seed: 1}, func(ctx context.Context, env testbed.Env) error {
+		env.Client(0).Locks().Nodes[0].Do(ctx, "XADD", "k", "*", "f", "v") // the code under test goes on
+		return nil
+	})
+	var broken *testbed.Breakdown
+	if err == nil || errors.As(err, &broken) || !strings.Contains(err.Error(), "does not support the command 'xadd'") {
+		t.Errorf("got %v, want an error that names the command and is no finding", err)
+	}
+}
+
+func TestAHeldConnectionIsNoOtherNodes(t *testing.T) {
+	in(t, testbed.Setup{Seed: 1, Topology: testbed.Replicated, CommandTimeout: 100 * time.Millisecond}, func(ctx context.Context, w *world) error {
+		undo, err := w.Hold(ctx, testbed.Link{From: "c0", To: "n0", Conn: 1}, testbed.Both)
+		if err != nil {
+			return err
+		}
+		if err := w.Promote(ctx, "n1"); err != nil {
+			return err
+		}
+		time.Sleep(time.Millisecond) // the old connections end
+		if err := w.redis(0).Set(ctx, "k", "v", 0).Err(); err != nil {
+			return fmt.Errorf("on n1: %w", err)
+		}
+		hits, _ := undo(ctx)
+		return want("hits", hits, 0)
+	})
+}
+
+func TestWhoOnlyDialsLosesNoReply(t *testing.T) {
+	in(t, testbed.Setup{Seed: 1, CommandTimeout: 100 * time.Millisecond}, func(ctx context.Context, w *world) error {
+		for _, c := range []struct {
+			direction testbed.Direction
+			hits      int
+		}{{testbed.Downstream, 0}, {testbed.Upstream, 0}, {testbed.Both, 1}} {
+			undo, err := w.Cut(ctx, testbed.Link{From: "c0", To: "n0"}, c.direction)
+			if err != nil {
+				return err
+			}
+			patience, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+			if _, err := w.Client(0).Locks().Dial(patience, "tcp", w.Client(0).Locks().Addrs[0]); err == nil {
+				cancel()
+				return fmt.Errorf("%s: got a connection through a cut", c.direction)
+			}
+			cancel()
+			hits, _ := undo(ctx)
+			if err := want(string(c.direction)+": hits", hits, c.hits); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func TestAResetOfIdleConnectionsHitsNothing(t *testing.T) {
+	in(t, testbed.Setup{Seed: 1}, func(ctx context.Context, w *world) error {
+		undo, err := w.Reset(ctx, testbed.Link{From: "c0", To: "n0"})
+		if err != nil {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+		hits, _ := undo(ctx)
+		return want("hits", hits, 0)
+	})
+}
+
+func TestAnExpiryIsNoWriteThatASplitLoses(t *testing.T) {
+	in(t, testbed.Setup{Seed: 1, Topology: testbed.Replicated}, func(ctx context.Context, w *world) error {
+		if err := w.redis(0).Set(ctx, "k", "v", 50*time.Millisecond).Err(); err != nil {
+			return err
+		}
+		undo, err := w.Split(ctx, "n1", []int{1})
+		if err != nil {
+			return err
+		}
+		time.Sleep(time.Second)
+		w.redis(0).Get(ctx, "k") // the first on the old connections fails
+		hits, _ := undo(ctx)
+		return want("hits", hits, 0)
+	})
+}
+
+// Redis deletes by itself what has expired: it does not come back with an older
+// clock, not even from the disk.
+func TestWhatExpiredByAWrongClockIsGoneForGood(t *testing.T) {
+	in(t, testbed.Setup{Seed: 1, Durability: testbed.Always}, func(ctx context.Context, w *world) error {
+		if err := w.redis(0).Set(ctx, "k", "v", 10*time.Second).Err(); err != nil {
+			return err
+		}
+		for _, offset := range []time.Duration{time.Minute, 0} {
+			if _, err := w.SkewNode(ctx, "n0", offset); err != nil {
+				return err
+			}
+			time.Sleep(2 * time.Second)
+		}
+		if err := w.Kill(ctx, "n0"); err != nil {
+			return err
+		}
+		if _, err := w.Restart(ctx, "n0"); err != nil {
+			return err
+		}
+		keys, err := w.Keys(ctx, "n0")
+		if err != nil {
+			return err
+		}
+		return want("keys", len(keys), 0)
+	})
+}
+
+func TestNobodyConnectsToANodeThatStarts(t *testing.T) {
+	in(t, testbed.Setup{Seed: 1}, func(ctx context.Context, w *world) error {
+		if err := w.Kill(ctx, "n0"); err != nil {
+			return err
+		}
+		began := w.Now()
+		refused := make(chan error, 1)
+		go func() {
+			_, err := w.Client(0).Locks().Dial(ctx, "tcp", w.Client(0).Locks().Addrs[0])
+			refused <- err
+		}()
+		if _, err := w.Restart(ctx, "n0"); err != nil {
+			return err
+		}
+		if took := w.Now() - began; took < startLeast {
+			return fmt.Errorf("it started within %v, want at least %v", took, startLeast)
+		}
+		return want("dial", <-refused, error(errRefused))
+	})
+}
