@@ -135,3 +135,46 @@ func TestASpecOfWhatThereIsNotIsTheUsersError(t *testing.T) {
 		}
 	}
 }
+
+// A library that panics did what it was told: it counts who called it.
+func TestAPanicIsTheDoingOfWhoCalledTheLibrary(t *testing.T) {
+	for caller, ours := range map[string]bool{
+		"github.com/lockstorm/lockstorm/testbed/sim.(*world).callNext": true,
+		"github.com/lockstorm/lockstorm/locks.(*redlock).TryLock":      false,
+		"example.org/service.(*Lock).Lock":                             false,
+	} {
+		d := &death{exited: true, how: "exit status 2", stderr: "panic: boom\n\ngoroutine 7 [running]:\n" +
+			"slices.Delete[...](0x1)\n\t/go/src/slices/slices.go:12 +0x1\n" + caller + "(0x1)\n\t/c/caller.go:3 +0x1\n\n"}
+		if b, err := d.breakdown(); (err != nil) != ours || (b == nil) != ours {
+			t.Errorf("called by %s: got %v, %v; ours: %t", caller, b, err, ours)
+		}
+	}
+}
+
+func TestATrialThatStillRecordsIsNoRunaway(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, HistoryFile)
+	if grows(dir, time.Hour) {
+		t.Error("nothing there, and it grows")
+	}
+	if err := os.WriteFile(path, []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !grows(dir, time.Hour) {
+		t.Error("written just now, and it does not grow")
+	}
+	old := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if grows(dir, time.Hour) {
+		t.Error("written two hours ago, and it grows")
+	}
+	runaway := &death{killed: tooLong, limit: time.Minute}
+	if b, err := agreed(runaway, runaway); err != nil || b.Kind != history.FRunaway {
+		t.Errorf("twice without an end: got %v, %v; want a runaway", b, err)
+	}
+	if b, err := agreed(runaway, &death{killed: tooMuch, limit: time.Minute}); err == nil {
+		t.Errorf("still going on the second time: got %v, want no finding", b)
+	}
+}
