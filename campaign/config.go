@@ -31,6 +31,11 @@ type Config struct {
 	Trials   int           `json:"trials"`            // per cell and workload; 0 = the testbed's default
 	Seed     uint64        `json:"seed"`              // at most MaxSeed
 	Parallel int           `json:"parallel"`          // trials at a time; 0 = the testbed's default
+	// Named: the named schedules run before the trials that are drawn.
+	Named bool `json:"named,omitempty"`
+	// Shrink is how long, on the machine's clock, violated trials may be shrunk,
+	// all together; 0 = none is.
+	Shrink time.Duration `json:"shrink,omitempty"`
 	Timeout  time.Duration `json:"timeout,omitempty"` // of one trial; 0 = chosen from the other durations
 	Store    string        `json:"store"`
 	Keep     bool          `json:"keep,omitempty"` // keep the folders of trials without a violation

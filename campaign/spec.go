@@ -26,7 +26,11 @@ type Spec struct {
 	Plan       nemesis.Plan       `json:"plan,omitempty"`
 	// Seed of everything random in the trial, at most MaxSeed.
 	Seed uint64 `json:"seed"`
-	// Trial is the trial's number in its cell and workload, from 0.
+	// Schedule names the trial among those that are enumerated, not drawn: a
+	// nemesis.Schedule's name; "" = it is drawn from Seed.
+	Schedule string `json:"schedule,omitempty"`
+	// Trial is the trial's number in its cell and workload, from 0; of a named
+	// schedule, its number among those.
 	Trial int `json:"trial"`
 	// CommandTimeout is the clients' read and write timeout; 0 = the testbed's own.
 	CommandTimeout time.Duration `json:"commandTimeout,omitempty"`

@@ -60,6 +60,10 @@ type Finding struct {
 	// Summary tells it in one plain sentence, with times since the trial's start.
 	Summary string `json:"summary"`
 	Lock    string `json:"lock,omitempty"`
+	// Broken is the assumption of leases that did not hold in this trial, in one
+	// plain clause with names and times; "" if none was broken: the recipe's own
+	// steps did it.
+	Broken string `json:"broken,omitempty"`
 	// Clients are those concerned. Of a conflict between two: first who came
 	// second (the intruder), then who was there before.
 	Clients []int `json:"clients,omitempty"`

@@ -23,6 +23,15 @@ type Claims struct {
 	ClientClock bool `json:"clientClock,omitempty"`
 	// Renews: a watchdog is meant to keep the lease alive while it is held.
 	Renews bool `json:"renews,omitempty"`
+	// Fenced: every grant carries a fencing token (Lease.Fence) that is greater
+	// than those of all grants before it, and the guarded resource refuses an
+	// older one.
+	Fenced bool `json:"fenced,omitempty"`
+	// Permits is how many owners may hold the lock at a time; 0 = 1.
+	Permits int `json:"permits,omitempty"`
+	// Away is how long a node must stay away after it restarted without its data
+	// (redis.io, "Distributed Locks with Redis": delayed restarts); 0 = not at all.
+	Away time.Duration `json:"away,omitempty"`
 	// Scripts says what the recipe's Lua scripts do to their keys.
 	Scripts []Script `json:"scripts,omitempty"`
 	// Trusting: clients ignored deadlines and Lost (--clients-trust).

@@ -147,6 +147,7 @@ const (
 	Busy    Reason = "busy"     // fail of an acquire: somebody else holds it
 	Refused Reason = "refused"  // fail: the recipe refused without asking Redis
 	NotHeld Reason = "not-held" // fail of a release or extension: certainly not ours any more
+	Stale   Reason = "stale"    // fail of a read or write: the resource had seen a newer fencing token
 	Unknown Reason = "unknown"  // info: an error or a timeout; it may have happened
 )
 

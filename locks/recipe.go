@@ -69,7 +69,12 @@ type Flaw struct {
 	Kind   Kind
 	Why    string   // one sentence
 	Source string   // document and section, paper or Redis page
-	Faults []string // under which to look
+	// Faults under which it must be found: by an argument that Why gives, and by
+	// every complete run on a testbed where trials do the same again.
+	Faults []string
+	// Also are faults under which it may show, when more comes together than the
+	// fault itself.
+	Also []string
 }
 
 // Recipe is one way to build a lock on Redis, as data plus a constructor.

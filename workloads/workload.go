@@ -52,6 +52,20 @@ type Options struct {
 	Trusting bool `json:"trusting,omitempty"`
 	// Seed of every choice that clients make, at most 1<<53 so that JSON keeps it.
 	Seed uint64 `json:"seed"`
+	// Script lists, by client, the critical sections that it goes through before
+	// the liveness phase, which it then waits for; nil = what Workload.Decide says,
+	// without an end.
+	Script [][]Section `json:"script,omitempty"`
+}
+
+// Section is what a client decides about one critical section, as data.
+type Section struct {
+	Lock  int           `json:"lock,omitempty"`  // which of the locks, from 0
+	Mode  history.Mode  `json:"mode,omitempty"`  // of a read-write lock
+	Depth int           `json:"depth,omitempty"` // how often a reentrant lock is acquired; 0 = once
+	Retry time.Duration `json:"retry"`           // between two attempts to get in
+	Hold  time.Duration `json:"hold"`            // of work between two touches of the resource
+	Rest  time.Duration `json:"rest"`            // afterwards
 }
 
 // World is what a workload's body is given.
