@@ -27,18 +27,18 @@ type Config struct {
 	// Overrun is the share of critical sections that last longer than the
 	// TTL; negative = a quarter for recipes that claim to renew, else none.
 	Overrun  float64       `json:"overrun,omitempty"`
-	Duration time.Duration `json:"duration"`          // of the disturbed part of a trial
-	Trials   int           `json:"trials"`            // per cell and workload; 0 = the testbed's default
-	Seed     uint64        `json:"seed"`              // at most MaxSeed
-	Parallel int           `json:"parallel"`          // trials at a time; 0 = the testbed's default
+	Duration time.Duration `json:"duration"` // of the disturbed part of a trial
+	Trials   int           `json:"trials"`   // per cell and workload; 0 = the testbed's default
+	Seed     uint64        `json:"seed"`     // at most MaxSeed
+	Parallel int           `json:"parallel"` // trials at a time; 0 = the testbed's default
 	// Named: the named schedules run before the trials that are drawn.
 	Named bool `json:"named,omitempty"`
 	// Shrink is how long, on the machine's clock, violated trials may be shrunk,
 	// all together; 0 = none is.
-	Shrink time.Duration `json:"shrink,omitempty"`
-	Timeout  time.Duration `json:"timeout,omitempty"` // of one trial; 0 = chosen from the other durations
-	Store    string        `json:"store"`
-	Keep     bool          `json:"keep,omitempty"` // keep the folders of trials without a violation
+	Shrink  time.Duration `json:"shrink,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty"` // of one trial; 0 = chosen from the other durations
+	Store   string        `json:"store"`
+	Keep    bool          `json:"keep,omitempty"` // keep the folders of trials without a violation
 	// Expect: what recipes declare must be found, anything else must not be.
 	Expect   bool `json:"expect,omitempty"`
 	Trusting bool `json:"trusting,omitempty"` // clients ignore deadlines and Lost

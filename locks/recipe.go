@@ -67,8 +67,8 @@ type Flaw struct {
 	Oracle string
 	Cause  string
 	Kind   Kind
-	Why    string   // one sentence
-	Source string   // document and section, paper or Redis page
+	Why    string // one sentence
+	Source string // document and section, paper or Redis page
 	// Faults under which it must be found: by an argument that Why gives, and by
 	// every complete run on a testbed where trials do the same again.
 	Faults []string
