@@ -1,0 +1,140 @@
+package mutants
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// granting are the effects of a script that grants the lock unless it replies 0.
+var granting = map[string][]history.Effect{
+	"0": {},
+	"*": {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Millisecond}},
+}
+
+// fencedEnter grants the lock and returns the fence, or returns 0.
+// KEYS[1] the lock, KEYS[2] the fence; ARGV[1] the token, ARGV[2] milliseconds.
+var (
+	fencedEnter = newScript("fenced-enter", `
+if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
+  return redis.call("INCR", KEYS[2])
+end
+return 0`, granting)
+	fencedEnterConstant = newScript("fenced-enter", `
+if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
+  redis.call("SET", KEYS[2], 1)
+  return 1
+end
+return 0`, granting)
+	fencedEnterForgetful = newScript("fenced-enter", `
+if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
+  local fence = redis.call("INCR", KEYS[2])
+  redis.call("PEXPIRE", KEYS[2], ARGV[2])
+  return fence
+end
+return 0`, granting)
+	fencedEnterBackwards = newScript("fenced-enter", `
+if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
+  return 1000000 + redis.call("DECR", KEYS[2])
+end
+return 0`, granting)
+	fencedLeaveAll = newScript("fenced-leave", `
+if redis.call("GET", KEYS[1]) == ARGV[1] then
+  redis.call("DEL", KEYS[2])
+  return redis.call("DEL", KEYS[1])
+end
+return 0`, map[string][]history.Effect{"1": {{Kind: history.EffectDelete}}})
+)
+
+// fenced is the good recipe of that name.
+type fenced struct {
+	c   *locks.Client
+	key string
+	ttl time.Duration
+}
+
+func (l fenced) keys() []string { return []string{l.key, l.key + ":fence"} }
+
+// tryLock grants by script and claims the lock until a TTL after it asked.
+func (l fenced) tryLock(ctx context.Context, s *script) (locks.Lease, error) {
+	token, err := l.c.Token()
+	if err != nil {
+		return locks.Lease{}, err
+	}
+	asked := l.c.Now()
+	fence, err := s.run.Run(ctx, l.c.Nodes[0], l.keys(), token, milliseconds(l.ttl)).Int64()
+	if err == nil && fence == 0 {
+		err = locks.ErrBusy
+	}
+	return locks.Lease{Token: token, Fence: fence, Deadline: asked.Add(l.ttl)}, err
+}
+
+func (l fenced) unlock(ctx context.Context, s *script, lease locks.Lease) error {
+	return notHeld(s.run.Run(ctx, l.c.Nodes[0], l.keys(), lease.Token))
+}
+
+// fences are mutants of fenced.
+func fences() []Mutant {
+	mutant := func(id, doc string, enter, leave *script, mistake func(l fenced, s *steps)) Mutant {
+		return Mutant{ID: "mutant-" + id, Of: "fenced", Doc: doc, scripts: []*script{enter, leave},
+			lock: func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
+				l := fenced{c, key, ttl}
+				s := steps{
+					func(ctx context.Context) (locks.Lease, error) { return l.tryLock(ctx, enter) },
+					func(ctx context.Context, lease locks.Lease) error { return l.unlock(ctx, leave, lease) },
+				}
+				if mistake != nil {
+					mistake(l, &s)
+				}
+				return s, nil
+			}}
+	}
+	return []Mutant{
+		mutant("fence-not-increasing", "every grant gets the same fence", fencedEnterConstant, compareAndDelete, nil),
+		mutant("fence-decreasing", "every grant gets a smaller fence", fencedEnterBackwards, compareAndDelete, nil),
+		mutant("fence-expires", "the counter of fences expires with the lock and starts again", fencedEnterForgetful, compareAndDelete, nil),
+		mutant("fence-reset-on-release", "the release removes the counter of fences too", fencedEnter, fencedLeaveAll, nil),
+		mutant("fence-counted-by-client", "each client counts fences for itself", fencedEnter, compareAndDelete, func(l fenced, s *steps) {
+			var count atomic.Int64
+			s.acquire = func(ctx context.Context) (locks.Lease, error) {
+				lease, err := l.tryLock(ctx, fencedEnter)
+				lease.Fence = count.Add(1)
+				return lease, err
+			}
+		}),
+		mutant("fence-drawn-before-the-lock", "the fence is drawn by a command before the one that grants the lock", fencedEnter, compareAndDelete, func(l fenced, s *steps) {
+			s.acquire = l.drawFirst
+		}),
+		mutant("deadline-counted-from-the-reply", "the lease is claimed for a TTL from the reply, not from the request", fencedEnter, compareAndDelete, func(l fenced, s *steps) {
+			s.acquire = func(ctx context.Context) (locks.Lease, error) {
+				lease, err := l.tryLock(ctx, fencedEnter)
+				lease.Deadline = l.c.Now().Add(l.ttl)
+				return lease, err
+			}
+		}),
+	}
+}
+
+// drawFirst draws a fence, and then asks for the lock.
+func (l fenced) drawFirst(ctx context.Context) (locks.Lease, error) {
+	token, err := l.c.Token()
+	if err != nil {
+		return locks.Lease{}, err
+	}
+	fence, err := l.c.Nodes[0].Incr(ctx, l.key+":fence").Result()
+	if err != nil {
+		return locks.Lease{}, err
+	}
+	asked := l.c.Now()
+	err = l.c.Nodes[0].Do(ctx, "SET", l.key, token, "NX", "PX", milliseconds(l.ttl)).Err()
+	if errors.Is(err, redis.Nil) {
+		err = locks.ErrBusy
+	}
+	return locks.Lease{Token: token, Fence: fence, Deadline: asked.Add(l.ttl)}, err
+}

@@ -1,0 +1,87 @@
+package mutants
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// Mutant is a recipe with one mistake in it.
+type Mutant struct {
+	ID   string // of its recipe, "mutant-release-without-compare"
+	Of   string // the id of the good recipe
+	Doc  string // the mistake, in one sentence
+	lock func(*locks.Client, string, time.Duration) (locks.Lock, error)
+	// scripts are what it runs.
+	scripts []*script
+}
+
+// All returns every mutant, in a fixed order.
+func All() []Mutant {
+	return slices.Concat(singles(), hashes(), watchdogs(), quorums(), fences(), readWrites(), replicas())
+}
+
+// Recipe is the mutant as a recipe: it claims what the good recipe claims, and
+// admits to no flaw. The error says that the good recipe is not registered.
+func (m Mutant) Recipe() (locks.Recipe, error) {
+	good, ok := locks.ByID(m.Of)
+	if !ok {
+		return locks.Recipe{}, fmt.Errorf("mutant %s: no recipe is called %q", m.ID, m.Of)
+	}
+	r := good
+	r.ID, r.Summary, r.Flaws = m.ID, m.Doc, nil
+	r.Claims = func(ttl time.Duration, nodes int) history.Claims {
+		c := good.Claims(ttl, nodes)
+		c.Lock, c.Scripts = m.ID, nil
+		for _, s := range m.scripts {
+			c.Scripts = append(c.Scripts, s.claim())
+		}
+		return c
+	}
+	r.New = func(c *locks.Client) (locks.Maker, error) {
+		return func(key string, ttl time.Duration) (locks.Lock, error) { return m.lock(c, key, ttl) }, nil
+	}
+	return r, nil
+}
+
+// script is a Lua script and what it does to its keys, by reply, as
+// history.Script has it.
+type script struct {
+	name    string
+	effects map[string][]history.Effect
+	run     *redis.Script
+}
+
+func newScript(name, source string, effects map[string][]history.Effect) *script {
+	return &script{name: name, effects: effects, run: redis.NewScript(source)}
+}
+
+func (s *script) claim() history.Script {
+	return history.Script{Name: s.name, SHA1: s.run.Hash(), Effects: s.effects}
+}
+
+// one runs the script on one key.
+func (s *script) one(ctx context.Context, c redis.Scripter, key string, args ...any) *redis.Cmd {
+	return s.run.Run(ctx, c, []string{key}, args...)
+}
+
+// steps is a lock made of two functions.
+type steps struct {
+	acquire func(context.Context) (locks.Lease, error)
+	release func(context.Context, locks.Lease) error
+}
+
+// TryLock implements locks.Lock.
+func (s steps) TryLock(ctx context.Context) (locks.Lease, error) { return s.acquire(ctx) }
+
+// Unlock implements locks.Lock.
+func (s steps) Unlock(ctx context.Context, l locks.Lease) error { return s.release(ctx, l) }
+
+func milliseconds(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
+func seconds(d time.Duration) int64      { return int64((d + time.Second - 1) / time.Second) }

@@ -1,0 +1,133 @@
+package mutants
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// The scripts of rw-hash-owners: a hash with a field for each reader and one for
+// the writer, each with its own end by the node's clock.
+// KEYS[1] the lock; ARGV[1] the field, ARGV[2] milliseconds, ARGV[3] the
+// client's milliseconds, which only a mutant looks at.
+const (
+	serverTime = `
+local t = redis.call("TIME")
+local now = t[1] * 1000 + math.floor(t[2] / 1000)`
+	clientTime = `
+local now = tonumber(ARGV[3])`
+	sweepEnded = `
+local fields = redis.call("HGETALL", KEYS[1])
+local readers, writers = 0, 0
+for i = 1, #fields, 2 do
+  if tonumber(fields[i + 1]) < now then
+    redis.call("HDEL", KEYS[1], fields[i])
+  elseif string.sub(fields[i], 1, 2) == "w:" then
+    writers = writers + 1
+  else
+    readers = readers + 1
+  end
+end
+if %s then
+  return 0
+end
+redis.call("HSET", KEYS[1], ARGV[1], now + ARGV[2])
+if redis.call("PTTL", KEYS[1]) < tonumber(ARGV[2]) then
+  redis.call("PEXPIRE", KEYS[1], ARGV[2])
+end
+return 1`
+)
+
+// takes is a script that refuses if that condition holds.
+func takes(name, clock, refuseIf string) *script {
+	source := clock + fmt.Sprintf(sweepEnded, refuseIf)
+	return newScript(name, source, map[string][]history.Effect{
+		"1": {{Kind: history.EffectSet, Field: true}, {Kind: history.EffectExpire, TTLArg: 2, TTLUnit: time.Millisecond}},
+	})
+}
+
+// The good ones and what leaves the lock.
+var (
+	readUnlessWritten = takes("owners-read", serverTime, "writers > 0")
+	writeUnlessTaken  = takes("owners-write", serverTime, "readers + writers > 0")
+	leaveField        = newScript("owners-leave", `return redis.call("HDEL", KEYS[1], ARGV[1])`,
+		map[string][]history.Effect{"1": {{Kind: history.EffectDelete, Field: true}}})
+	leaveAll = newScript("owners-leave", `return redis.call("DEL", KEYS[1])`,
+		map[string][]history.Effect{"1": {{Kind: history.EffectDelete}}})
+)
+
+// owners is rw-hash-owners.
+type owners struct {
+	c     *locks.Client
+	key   string
+	ttl   time.Duration
+	read  *script
+	write *script
+	leave *script
+	// shared: all readers use one field.
+	shared bool
+}
+
+// Read implements locks.RWLocker.
+func (l *owners) Read() locks.Lock { return l.side("r:", l.read) }
+
+// Write implements locks.RWLocker.
+func (l *owners) Write() locks.Lock { return l.side("w:", l.write) }
+
+// TryLock and Unlock implement locks.Lock for the writer.
+func (l *owners) TryLock(ctx context.Context) (locks.Lease, error) { return l.Write().TryLock(ctx) }
+
+// Unlock implements locks.Lock for the writer.
+func (l *owners) Unlock(ctx context.Context, lease locks.Lease) error {
+	return l.Write().Unlock(ctx, lease)
+}
+
+func (l *owners) side(prefix string, enter *script) locks.Lock {
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			token, err := l.c.Token()
+			if err != nil {
+				return locks.Lease{}, err
+			}
+			field := prefix + token
+			if l.shared && strings.HasPrefix(prefix, "r") {
+				field = prefix
+			}
+			asked := l.c.Now()
+			n, err := enter.one(ctx, l.c.Nodes[0], l.key, field, milliseconds(l.ttl), asked.UnixMilli()).Int64()
+			if err == nil && n == 0 {
+				err = locks.ErrBusy
+			}
+			return locks.Lease{Token: field, Deadline: asked.Add(l.ttl)}, err
+		},
+		func(ctx context.Context, lease locks.Lease) error {
+			return notHeld(l.leave.one(ctx, l.c.Nodes[0], l.key, lease.Token))
+		},
+	}
+}
+
+// readWrites are mutants of rw-hash-owners.
+func readWrites() []Mutant {
+	mutant := func(id, doc string, read, write, leave *script, shared bool) Mutant {
+		return Mutant{ID: "mutant-" + id, Of: "rw-hash-owners", Doc: doc, scripts: []*script{read, write, leave},
+			lock: func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
+				return &owners{c: c, key: key, ttl: ttl, read: read, write: write, leave: leave, shared: shared}, nil
+			}}
+	}
+	return []Mutant{
+		mutant("reader-not-counted", "the writer looks for writers only", readUnlessWritten,
+			takes("owners-write", serverTime, "writers > 0"), leaveField, false),
+		mutant("writer-not-asked", "a reader does not look for a writer",
+			takes("owners-read", serverTime, "false"), writeUnlessTaken, leaveField, false),
+		mutant("two-writers", "the writer looks for readers only", readUnlessWritten,
+			takes("owners-write", serverTime, "readers > 0"), leaveField, false),
+		mutant("one-field-for-all-readers", "the first reader to leave leaves for all", readUnlessWritten, writeUnlessTaken, leaveField, true),
+		mutant("release-of-the-whole-hash", "who leaves removes everybody's field", readUnlessWritten, writeUnlessTaken, leaveAll, false),
+		mutant("ends-by-client-clock", "the clients' clocks decide whose time is over",
+			takes("owners-read", clientTime, "writers > 0"), takes("owners-write", clientTime, "readers + writers > 0"), leaveField, false),
+	}
+}

@@ -1,0 +1,50 @@
+package mutants
+
+import (
+	"context"
+	"time"
+
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// waitFor is how long set-nx-px-wait waits for an acknowledgement.
+func waitFor(ttl time.Duration) int64 { return milliseconds(ttl / 10) }
+
+// replicas are mutants of set-nx-px-wait: SET NX PX, WAIT 1 ms, and a
+// compare-and-delete if too few replicas acknowledged it.
+func replicas() []Mutant {
+	mutant := func(id, doc string, acquire func(ctx context.Context, l single) (locks.Lease, error)) Mutant {
+		return Mutant{ID: "mutant-" + id, Of: "set-nx-px-wait", Doc: doc, scripts: []*script{compareAndDelete},
+			lock: func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
+				l := single{c, key, ttl}
+				return steps{
+					func(ctx context.Context) (locks.Lease, error) {
+						asked := l.c.Now()
+						lease, err := acquire(ctx, l)
+						lease.Deadline = asked.Add(ttl)
+						return lease, err
+					},
+					l.unlock,
+				}, nil
+			}}
+	}
+	return []Mutant{
+		mutant("acknowledgements-ignored", "nobody looks at how many replicas have it", func(ctx context.Context, l single) (locks.Lease, error) {
+			lease, err := l.tryLock(ctx)
+			if err != nil {
+				return lease, err
+			}
+			return lease, l.node().Do(ctx, "WAIT", 1, waitFor(l.ttl)).Err()
+		}),
+		mutant("wait-before-set", "it waits for replicas before there is anything to wait for", func(ctx context.Context, l single) (locks.Lease, error) {
+			acked, err := l.node().Do(ctx, "WAIT", 1, waitFor(l.ttl)).Int64()
+			if err != nil {
+				return locks.Lease{}, err
+			}
+			if acked < 1 {
+				return locks.Lease{}, locks.ErrBusy
+			}
+			return l.tryLock(ctx)
+		}),
+	}
+}
