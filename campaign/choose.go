@@ -8,6 +8,13 @@ import (
 	"github.com/agext/levenshtein"
 )
 
+// Names that stand for others wherever there is a choice, or, standardNames,
+// where some of what is offered is chosen if nothing is.
+const (
+	allNames      = "all"
+	standardNames = "standard"
+)
+
 // Choose resolves a user's choice among offered names: exact names, globs as
 // in path.Match, and "all". The result is in the order of offered, each name
 // once. The error is an InputError that offers the nearest names; what says
@@ -43,7 +50,7 @@ func Choose(what string, choice, offered []string) ([]string, error) {
 
 // matching returns the offered names that one element of a choice means.
 func matching(what, c string, offered []string) ([]string, error) {
-	if c == "all" {
+	if c == allNames {
 		return offered, nil
 	}
 	if slices.Contains(offered, c) {

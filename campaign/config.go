@@ -142,6 +142,8 @@ type PlannedCell struct {
 	// Variants is how many trials of a workload it takes to run every variant
 	// of the fault's plans once.
 	Variants int `json:"variants,omitempty"`
+	// Named is how many named schedules are run, in all workloads.
+	Named int `json:"named,omitempty"`
 	// NotSupported says why the cell has no trials; empty otherwise.
 	NotSupported string `json:"notSupported,omitempty"`
 }

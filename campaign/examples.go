@@ -10,8 +10,8 @@ import (
 // trials.jsonl, with seed and hash, gives back that of the others. Of a trial
 // whose outcome is unknown it is always stored.
 
-// shown are the numbers of the trials whose evidence is stored, by what they show.
-type shown map[exhibit][]int
+// shown are the turns of the trials whose evidence is stored, by what they show.
+type shown map[exhibit][]turn
 
 // exhibit is something that a cell shows.
 type exhibit struct{ lock, fault, what string }
@@ -30,7 +30,7 @@ func (s *shown) add(t Trial) {
 		*s = shown{}
 	}
 	e := exhibit{t.Spec.Lock, t.Spec.Fault, t.shows()}
-	(*s)[e] = append((*s)[e], t.Spec.Trial)
+	(*s)[e] = append((*s)[e], t.Spec.turn())
 }
 
 // enough lists what was shown before this trial. Only earlier trials count: which
@@ -41,7 +41,7 @@ func (s shown) enough(spec Spec) []string {
 		if e.lock != spec.Lock || e.fault != spec.Fault {
 			continue
 		}
-		if slices.ContainsFunc(trials, func(k int) bool { return k < spec.Trial }) {
+		if slices.ContainsFunc(trials, func(t turn) bool { return t.compare(spec.turn()) < 0 }) {
 			all = append(all, e.what)
 		}
 	}

@@ -13,6 +13,11 @@ func TestOnlyTheFirstTrialThatShowsSomethingIsStored(t *testing.T) {
 		}
 		return x
 	}
+	named := func(k int, causes ...string) Trial {
+		x := trial(k, causes...)
+		x.Spec.Schedule = "s"
+		return x
+	}
 	elsewhere, dropped, held := trial(1, "race"), trial(1, "race"), trial(1)
 	elsewhere.Spec.Fault, dropped.Dir, held.Outcome = "c", "", Holds
 	for name, c := range map[string]struct {
@@ -20,6 +25,7 @@ func TestOnlyTheFirstTrialThatShowsSomethingIsStored(t *testing.T) {
 		want   bool
 	}{
 		"an earlier one":  {[]Trial{trial(4, "race"), trial(1, "race")}, true},
+		"a named one":     {[]Trial{named(9, "race")}, true},
 		"others":          {[]Trial{elsewhere, dropped, held}, false},
 		"later ones only": {[]Trial{trial(3, "race"), trial(4, "race")}, false},
 		"other flaws":     {[]Trial{trial(0, "race", "late-command")}, false},

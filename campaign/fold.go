@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/checker"
-	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/nemesis"
 )
 
 // resultRank orders the results of one oracle, worst first.
@@ -50,18 +48,23 @@ func fold(info Info, dir string, trials []Trial) Matrix {
 	for _, p := range info.Plan {
 		trials := byCell[key{p.Lock, p.Fault}]
 		m.Cells = append(m.Cells, foldCell(info, p, trials))
-		count := func(w string) (n int) {
+		if p.NotSupported != "" {
+			continue
+		}
+		count := func(these func(Spec) bool) (n int) {
 			for _, t := range trials {
-				if t.Spec.Workload == w {
+				if these(t.Spec) {
 					n++
 				}
 			}
 			return n
 		}
+		m.Planned += p.Named
+		m.Finished += min(count(Spec.named), p.Named)
 		for _, w := range p.Workloads {
-			if p.NotSupported == "" && !unprobed[pair{p.Lock, w}] {
+			if !unprobed[pair{p.Lock, w}] {
 				m.Planned += info.Config.Trials
-				m.Finished += min(count(w), info.Config.Trials)
+				m.Finished += min(count(func(s Spec) bool { return s.Workload == w && !s.named() }), info.Config.Trials)
 			}
 		}
 	}
@@ -198,12 +201,12 @@ func (c Cell) BoundWords() string {
 }
 
 // compareTrials puts the trial first that shows its cell's verdict best; among
-// equals the earliest.
+// equals the earliest, named ones before those that are drawn.
 func compareTrials(a, b Trial) int {
 	return cmp.Or(
 		a.rank()-b.rank(),
 		-cmp.Compare(a.Err, b.Err), // of what is unknown, what failed says most
-		cmp.Compare(a.Spec.Trial, b.Spec.Trial),
+		a.Spec.turn().compare(b.Spec.turn()),
 		cmp.Compare(a.Spec.Workload, b.Spec.Workload),
 	)
 }
@@ -259,69 +262,6 @@ func replay(info Info, t Trial) string {
 		words = append(words, "--hash", t.Hash[:hashDigits])
 	}
 	return strings.Join(words, " ")
-}
-
-// unexpected lists violations that their recipes do not declare, each once,
-// with the first trial that showed it.
-func unexpected(trials []Trial) []Surprise {
-	var all []Surprise
-	for _, t := range trials {
-		for _, f := range t.Flaws {
-			if f.Kind != "" {
-				continue
-			}
-			s := Surprise{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: t.Dir}
-			same := func(o Surprise) bool {
-				return o.Lock == s.Lock && o.Fault == s.Fault && o.Oracle == s.Oracle && o.Cause == s.Cause
-			}
-			if !slices.ContainsFunc(all, same) {
-				all = append(all, s)
-			}
-		}
-	}
-	slices.SortStableFunc(all, compareSurprises)
-	return all
-}
-
-// missed lists the declared flaws that no trial showed although one of the
-// faults under which to look was tried. In a mix of faults, it is up to chance
-// what comes together: nothing is missed there.
-func missed(info Info, trials []Trial) []Surprise {
-	tried := map[string][]string{} // by lock, in the plan's order
-	for _, p := range info.Plan {
-		if p.NotSupported == "" {
-			tried[p.Lock] = append(tried[p.Lock], p.Fault)
-		}
-	}
-	type found struct{ lock, oracle, cause string }
-	shown := map[found]bool{}
-	for _, t := range trials {
-		for _, f := range t.Flaws {
-			shown[found{t.Spec.Lock, f.Oracle, f.Cause}] = true
-		}
-	}
-	var all []Surprise
-	for _, r := range locks.All() {
-		for _, f := range r.Flaws {
-			under := slices.DeleteFunc(slices.Clone(tried[r.ID]), func(fault string) bool {
-				return mixes(fault) || !slices.Contains(f.Faults, fault)
-			})
-			if len(under) > 0 && !shown[found{r.ID, f.Oracle, f.Cause}] {
-				all = append(all, Surprise{Lock: r.ID, Fault: strings.Join(under, ","), Oracle: f.Oracle, Cause: f.Cause})
-			}
-		}
-	}
-	slices.SortStableFunc(all, compareSurprises)
-	return all
-}
-
-func mixes(fault string) bool {
-	f, ok := nemesis.ByName(fault)
-	return ok && f.Mix
-}
-
-func compareSurprises(a, b Surprise) int {
-	return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Oracle, b.Oracle), cmp.Compare(a.Cause, b.Cause))
 }
 
 func plural(n int, word string) string {

@@ -150,7 +150,8 @@ func TestExitCodes(t *testing.T) {
 		{"a cause that cannot be told", Matrix{Cells: cell(Violated, "unclassified"), Unexpected: []Surprise{{Cause: "unclassified"}}}, 2, 2},
 		{"unexpected outranks unknown", Matrix{Cells: cell(Unknown), Unexpected: surprise}, 2, 1},
 		{"a failed trial outranks all", Matrix{Cells: cell(Unknown), Unexpected: surprise, Failed: []Trial{{}}}, 255, 255},
-		{"not exercised is said, not punished", Matrix{Cells: cell(NotExercised)}, 0, 0},
+		{"a fault that hit nothing is not as expected", Matrix{Cells: cell(NotExercised)}, 0, 1},
+		{"what a testbed cannot do was not expected of it", Matrix{Cells: cell(NotSupported)}, 0, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

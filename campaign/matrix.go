@@ -62,8 +62,8 @@ type Matrix struct {
 	Store   string `json:"store"`
 	Cells   []Cell `json:"cells"`
 
-	// Unexpected are violations that their recipe does not declare, and Missed
-	// are declared flaws that no trial under their faults showed.
+	// Unexpected are violations that their recipe does not declare for their
+	// fault, and Missed are declared flaws that did not show under theirs.
 	Unexpected []Surprise `json:"-"`
 	Missed     []Surprise `json:"-"`
 	// Failed are trials that the harness could not finish or judge.
@@ -103,15 +103,22 @@ const (
 	ExitHarness    = 255 // the harness itself failed
 )
 
+// NotExercised are the cells in which the fault hit nothing in any trial: nobody
+// knows what it would have shown.
+func (m Matrix) NotExercised() []Cell {
+	return slices.DeleteFunc(slices.Clone(m.Cells), func(c Cell) bool { return c.Verdict != NotExercised })
+}
+
 // ExitCode says how a finished campaign ends its program. Without expect,
-// finding violations is the job done. A violation whose cause cannot be told
-// counts as unknown, not as unexpected.
+// finding violations is the job done; with it, a fault that hit nothing is not as
+// expected either. A violation whose cause cannot be told counts as unknown, not
+// as unexpected.
 func (m Matrix) ExitCode(expect bool) int {
 	if len(m.Failed) > 0 {
 		return ExitHarness
 	}
 	told := func(s Surprise) bool { return s.Cause != string(checker.Unclassified) }
-	if expect && (len(m.Missed) > 0 || slices.ContainsFunc(m.Unexpected, told)) {
+	if expect && (len(m.Missed) > 0 || len(m.NotExercised()) > 0 || slices.ContainsFunc(m.Unexpected, told)) {
 		return ExitUnexpected
 	}
 	unsure := func(c Cell) bool {

@@ -144,20 +144,19 @@ func flawsOf(t Trial, declared []locks.Flaw) []Flaw {
 	return flaws
 }
 
-// kindOf finds the kind that the recipe declares for (oracle, cause), first for
-// the trial's own fault, then for any. A trial in which nothing was disturbed
-// shows only flaws that are declared for just that.
+// kindOf finds the kind that the recipe declares for (oracle, cause) under the
+// trial's own fault; empty if it declares none there, whatever it declares
+// elsewhere. A mix of faults may show whatever is declared for any.
 func kindOf(s Spec, oracle, cause string, declared []locks.Flaw) locks.Kind {
 	var kind locks.Kind
+	mix := mixes(s.Fault)
 	for _, f := range declared {
-		if f.Oracle != oracle || f.Cause != cause {
-			continue
-		}
-		if slices.Contains(f.Faults, s.Fault) {
+		switch {
+		case f.Oracle != oracle || f.Cause != cause:
+		case slices.Contains(f.Faults, s.Fault), slices.Contains(f.Also, s.Fault):
 			return f.Kind
-		}
-		if len(s.Plan) > 0 && kind == "" {
-			kind = f.Kind
+		case mix:
+			kind = cmp.Or(kind, f.Kind)
 		}
 	}
 	return kind

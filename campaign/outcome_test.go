@@ -87,6 +87,21 @@ func TestAFailedTrialIsUnknown(t *testing.T) {
 	}
 }
 
+func TestAFlawIsDeclaredForFaultsAndForAMixOfAny(t *testing.T) {
+	declared := []locks.Flaw{
+		{Oracle: "exclusion", Cause: "lease-outlived", Kind: locks.Limit, Faults: []string{"client-pause"}, Also: []string{"delay"}},
+	}
+	for fault, want := range map[string]locks.Kind{
+		"client-pause": locks.Limit, "delay": locks.Limit, "chaos": locks.Limit, "reset": "", "none": "",
+	} {
+		trial := Trial{Spec: Spec{Fault: fault, Plan: nemesis.Plan{{ID: 1}}}, Verdicts: []checker.Verdict{violated("exclusion", checker.LeaseOutlived)}}
+		trial.judged(declared)
+		if trial.Kind != want || trial.Outcome != Violated {
+			t.Errorf("under %s: got %s %q, want %s %q", fault, trial.Outcome, trial.Kind, Violated, want)
+		}
+	}
+}
+
 func TestDeclarationForTheFaultItselfWins(t *testing.T) {
 	declared := []locks.Flaw{
 		{Oracle: "liveness", Cause: "late-command", Kind: locks.Limit, Faults: []string{"delay"}},

@@ -91,11 +91,11 @@ func (r *run) compare(ctx context.Context, t Trial) error {
 	switch {
 	case err != nil:
 	case d.Trial.Err != "":
-		return fmt.Errorf("trial %d of %s under %s (%s) failed when it was run again, see %s: %s",
-			t.Spec.Trial, t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, second, d.Trial.Err)
+		return fmt.Errorf("%s of %s under %s (%s) failed when it was run again, see %s: %s",
+			t.Spec.Title(), t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, second, d.Trial.Err)
 	case d.Trial.Hash != t.Hash || d.Trial.Outcome != t.Outcome || d.Trial.Hits != t.Hits || !slices.Equal(d.Trial.Flaws, t.Flaws):
-		return fmt.Errorf("trial %d of %s under %s (%s) %w: run again it differs: compare %s and %s",
-			t.Spec.Trial, t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, errDiffers, first, filepath.Base(second))
+		return fmt.Errorf("%s of %s under %s (%s) %w: run again it differs: compare %s and %s",
+			t.Spec.Title(), t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, errDiffers, first, filepath.Base(second))
 	}
 	return errors.Join(err, removeFolder(second))
 }

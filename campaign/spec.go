@@ -1,6 +1,9 @@
 package campaign
 
 import (
+	"cmp"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -39,6 +42,39 @@ type Spec struct {
 	// Logs is where the nodes' logs go; "" = not kept. It is not part of what
 	// defines the trial.
 	Logs string `json:"-"`
+}
+
+// named says whether the trial is one of those that are enumerated.
+func (s Spec) named() bool { return s.Schedule != "" }
+
+// number tells the trial from the others of its cell and workload.
+func (s Spec) number() string { return cmp.Or(s.Schedule, strconv.Itoa(s.Trial)) }
+
+// Title names the trial within its cell and workload, for a reader: "trial 3",
+// "schedule acquire.n0.1.before-1of2".
+func (s Spec) Title() string {
+	if s.named() {
+		return "schedule " + s.Schedule
+	}
+	return fmt.Sprintf("trial %d", s.Trial)
+}
+
+// turn is when a trial has its turn among those of its cell and workload.
+type turn struct {
+	drawn bool // after all that are named
+	trial int
+}
+
+func (s Spec) turn() turn { return turn{!s.named(), s.Trial} }
+
+func (t turn) compare(u turn) int {
+	if t.drawn != u.drawn {
+		if u.drawn {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(t.trial, u.trial)
 }
 
 // recipe is the one of that name. The error is an InputError if the spec, which

@@ -119,7 +119,7 @@ const folderDepth = 4
 
 // folderName is where a trial is stored, relative to its campaign.
 func folderName(s Spec) string {
-	return filepath.Join("trials", s.Lock, s.Fault, fmt.Sprintf("%s-%d", s.Workload, s.Trial))
+	return filepath.Join("trials", s.Lock, s.Fault, s.Workload+"-"+s.number())
 }
 
 // removeFolder takes a trial's folder away, and those above it that are empty

@@ -1,0 +1,137 @@
+package campaign
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+)
+
+// unexpected lists violations that their recipes do not declare for the fault
+// under which they were found, each once, with the first trial that showed it.
+func unexpected(trials []Trial) []Surprise {
+	var all []Surprise
+	for _, t := range trials {
+		for _, f := range t.Flaws {
+			if f.Kind != "" {
+				continue
+			}
+			s := Surprise{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: t.Dir}
+			same := func(o Surprise) bool {
+				return o.Lock == s.Lock && o.Fault == s.Fault && o.Oracle == s.Oracle && o.Cause == s.Cause
+			}
+			if !slices.ContainsFunc(all, same) {
+				all = append(all, s)
+			}
+		}
+	}
+	slices.SortStableFunc(all, compareSurprises)
+	return all
+}
+
+// missed lists the declared flaws that were looked for in vain. Where trials do
+// the same again and the named schedules were run, a flaw has to show under each
+// fault that it is declared for; elsewhere under one of them at least. In a mix
+// of faults it is up to chance what comes together: nothing is missed there.
+func missed(info Info, trials []Trial) []Surprise {
+	s := searchOf(info, trials)
+	var all []Surprise
+	for _, r := range locks.All() {
+		for _, f := range r.Flaws {
+			all = append(all, s.misses(r.ID, f)...)
+		}
+	}
+	slices.SortStableFunc(all, compareSurprises)
+	return all
+}
+
+// search is what a campaign looked at.
+type search struct {
+	info Info
+	// flaws and oracles say what was found, and judged at all, in which cell.
+	flaws   map[place]bool
+	oracles map[place]bool
+	// finished counts the trials of a cell that came to their end.
+	finished map[place]int
+}
+
+// place is a cell, and an oracle with a cause or without.
+type place struct{ lock, fault, oracle, cause string }
+
+func searchOf(info Info, trials []Trial) search {
+	s := search{info: info, flaws: map[place]bool{}, oracles: map[place]bool{}, finished: map[place]int{}}
+	for _, t := range trials {
+		cell := place{lock: t.Spec.Lock, fault: t.Spec.Fault}
+		if t.Err == "" {
+			s.finished[cell]++
+		}
+		for _, v := range t.Verdicts {
+			if v.Result != checker.NotApplicable {
+				s.oracles[place{cell.lock, cell.fault, v.Oracle, ""}] = true
+			}
+		}
+		for _, f := range t.Flaws {
+			s.flaws[place{cell.lock, cell.fault, f.Oracle, f.Cause}] = true
+		}
+	}
+	return s
+}
+
+// misses are where a flaw of a lock should have been found, and was not.
+func (s search) misses(lock string, f locks.Flaw) []Surprise {
+	var under []string
+	shown := false
+	for _, p := range s.info.Plan {
+		switch {
+		case p.Lock != lock || !slices.Contains(f.Faults, p.Fault) || mixes(p.Fault):
+		case s.flaws[place{lock, p.Fault, f.Oracle, f.Cause}]:
+			shown = true
+		case s.looked(p, f.Oracle):
+			under = append(under, p.Fault)
+		}
+	}
+	if !s.info.thorough() {
+		if shown || len(under) == 0 {
+			return nil
+		}
+		under = []string{strings.Join(under, ",")}
+	}
+	var all []Surprise
+	for _, fault := range under {
+		all = append(all, Surprise{Lock: lock, Fault: fault, Oracle: f.Oracle, Cause: f.Cause})
+	}
+	return all
+}
+
+// looked says whether a cell was run to its end, with something for the oracle
+// to judge. A choice of workloads may leave it nothing: then it is no miss.
+func (s search) looked(p PlannedCell, oracle string) bool {
+	if p.NotSupported != "" || s.finished[place{lock: p.Lock, fault: p.Fault}] < s.info.trialsOf(p) {
+		return false
+	}
+	return s.info.everyWorkload() || s.oracles[place{p.Lock, p.Fault, oracle, ""}]
+}
+
+// thorough says whether a flaw shows wherever it is declared, or the search for
+// it was in vain: the named schedules were run, and nothing is left to luck.
+func (i Info) thorough() bool { return i.Deterministic && i.Config.Named }
+
+// trialsOf is how many trials a cell has when all are run.
+func (i Info) trialsOf(p PlannedCell) int { return i.Config.Trials*len(p.Workloads) + p.Named }
+
+// everyWorkload says whether at least those run that do if nothing is chosen.
+func (i Info) everyWorkload() bool {
+	return slices.Contains(i.Config.Workloads, allNames) || slices.Contains(i.Config.Workloads, standardNames)
+}
+
+func mixes(fault string) bool {
+	f, ok := nemesis.ByName(fault)
+	return ok && f.Mix
+}
+
+func compareSurprises(a, b Surprise) int {
+	return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Oracle, b.Oracle), cmp.Compare(a.Cause, b.Cause))
+}
