@@ -132,15 +132,8 @@ func (s *session) enter(h *hold) (ok bool, err error) {
 	if b, blocks := h.handle.(locks.Blocker); blocks {
 		return s.enterBlocking(h, b)
 	}
-	_, lerr := locks.Wait(s.ctx, &attempts{s: s, h: h}, s.retry())
+	_, lerr := locks.Wait(s.ctx, &attempts{s: s, h: h}, max(s.current.Retry, time.Microsecond))
 	return s.entry(lerr)
-}
-
-// retry is the interval of one wait, 0.5 to 1.5 times the mean. Clients that all
-// tick alike would split RedLock's votes for ever (redis.io, "Distributed Locks
-// with Redis": "try again after a random delay").
-func (s *session) retry() time.Duration {
-	return max(s.about(s.Opts.Retry), time.Microsecond)
 }
 
 // enterBlocking asks once, as every recipe is asked, and then lets the recipe
@@ -168,7 +161,7 @@ func (s *session) entry(lerr error) (ok bool, err error) {
 		return false, s.ctx.Err()
 	}
 	// Refused or unknown: a service would report an error and come again.
-	return false, s.sleep(s.Opts.Retry)
+	return false, s.sleep(s.current.Retry)
 }
 
 // leave releases the hold once and records how that went.
@@ -223,15 +216,14 @@ func (s *session) lose(h *hold) error {
 	return err
 }
 
-// work is the time between two touches; a careful client stops when it is told
-// that the lease is lost.
-func (s *session) work(h *hold) error {
-	d := s.about(s.Opts.Hold)
-	// Not in the liveness phase, where everybody waits for a turn.
-	if s.Opts.Overrun > 0 && s.healed.Load() == 0 && s.rng.Float64() < s.Opts.Overrun {
-		d = (s.Opts.TTL * 3 / 2).Round(time.Microsecond)
+// work is the time between two touches, of which the critical section has this
+// many; a careful client stops when it is told that the lease is lost.
+func (s *session) work(h *hold, parts int) error {
+	d := s.current.Hold
+	if s.healing() {
+		d = min(d, s.Opts.longest())
 	}
-	t := time.NewTimer(d)
+	t := time.NewTimer((d / time.Duration(parts)).Round(time.Microsecond))
 	defer t.Stop()
 	lost := h.lease.Lost()
 	if s.Opts.Trusting || h.lost {
@@ -245,6 +237,17 @@ func (s *session) work(h *hold) error {
 	case <-s.ctx.Done():
 		return s.ctx.Err()
 	}
+}
+
+// healing says whether the liveness phase has begun.
+func (s *session) healing() bool { return s.healed.Load() != 0 }
+
+// stall is the stop between look and touch of a section whose write comes late.
+func (s *session) stall() error {
+	if s.current.Late == 0 || s.healing() {
+		return nil
+	}
+	return s.sleep(s.current.Late)
 }
 
 // touch looks, marks the step in which a fault can still hit, and then does

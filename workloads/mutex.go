@@ -8,11 +8,12 @@ import (
 // mutex is the plain use of a lock: a counter is read, thought about, and
 // written back plus one. Whoever gets in between loses an update.
 var mutex = Workload{
-	Name:    "mutex",
-	Doc:     "read-modify-write of a counter in two steps under the lock",
-	Suits:   func(c history.Claims) bool { return !c.ReadWrite },
-	section: mutexSection,
-	values:  1,
+	Name:     "mutex",
+	Doc:      "read-modify-write of a counter in two steps under the lock",
+	Standard: true,
+	Suits:    func(c history.Claims) bool { return !c.ReadWrite },
+	section:  mutexSection,
+	values:   1,
 }
 
 func mutexSection(s *session, lock string) error {
@@ -21,32 +22,36 @@ func mutexSection(s *session, lock string) error {
 	if err != nil || !ok {
 		return err
 	}
-	if err := s.increment(&h, s.work); err != nil {
+	if err := s.increment(&h, 1); err != nil {
 		return err
 	}
 	return s.leave(h)
 }
 
-// increment adds one to the first register, in two touches with work between.
-func (s *session) increment(h *hold, work func(*hold) error) error {
+// increment adds one to the first register, in two touches with work between, one
+// of so many parts.
+func (s *session) increment(h *hold, parts int) error {
 	if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
 		return err
 	}
 	var values []int64
 	err := s.touch(h, testbed.StepRead, func() (err error) {
-		values, err = s.read(*h)
+		values, err = s.read(h)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := work(h); err != nil {
+	if err := s.work(h, parts); err != nil {
 		return err
 	}
 	if values == nil {
 		return nil
 	}
 	return s.touch(h, testbed.StepTouch, func() error {
-		return s.write(*h, []int64{values[0] + 1})
+		if err := s.stall(); err != nil {
+			return err
+		}
+		return s.write(h, []int64{values[0] + 1})
 	})
 }

@@ -12,9 +12,15 @@ import (
 // equal. A writer changes one, works, and changes the other: a reader that is
 // let in beside it sees them differ.
 var readWrite = Workload{
-	Name:    "read-write",
-	Doc:     "readers and writers on a pair of values that must be equal",
-	Suits:   func(c history.Claims) bool { return c.ReadWrite },
+	Name:     "read-write",
+	Doc:      "readers and writers on a pair of values that must be equal",
+	Standard: true,
+	Suits:    func(c history.Claims) bool { return c.ReadWrite },
+	choose: func(s *Section, _ Options, own float64) {
+		if s.Mode = history.Write; own < readers {
+			s.Mode = history.Read
+		}
+	},
 	section: readWriteSection,
 	values:  2,
 }
@@ -30,7 +36,7 @@ func readWriteSection(s *session, lock string) error {
 	}
 	h := hold{lock: lock, mode: history.Write, handle: rw.Write()}
 	body := writeBoth
-	if s.rng.Float64() < readers {
+	if s.current.Mode == history.Read {
 		h.mode, h.handle, body = history.Read, rw.Read(), readTwice
 	}
 	ok, err := s.enter(&h)
@@ -48,13 +54,13 @@ func readWriteSection(s *session, lock string) error {
 
 func readTwice(s *session, h *hold) error {
 	look := func() error {
-		_, err := s.read(*h)
+		_, err := s.read(h)
 		return err
 	}
 	if err := s.touch(h, testbed.StepRead, look); err != nil {
 		return err
 	}
-	if err := s.work(h); err != nil {
+	if err := s.work(h, 1); err != nil {
 		return err
 	}
 	return s.touch(h, testbed.StepTouch, look)
@@ -63,20 +69,23 @@ func readTwice(s *session, h *hold) error {
 func writeBoth(s *session, h *hold) error {
 	var next int64
 	err := s.touch(h, testbed.StepRead, func() error {
-		values, err := s.read(*h)
-		if err != nil {
+		values, err := s.read(h)
+		if err != nil || values == nil {
 			return err
 		}
 		next = values[0] + 1
-		return s.write(*h, []int64{next, values[1]})
+		return s.write(h, []int64{next, values[1]})
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.work(h); err != nil {
+	if err := s.work(h, 1); err != nil {
 		return err
 	}
 	return s.touch(h, testbed.StepTouch, func() error {
-		return s.write(*h, []int64{next, next})
+		if err := s.stall(); err != nil {
+			return err
+		}
+		return s.write(h, []int64{next, next})
 	})
 }

@@ -10,22 +10,23 @@ import (
 // as services do: a recipe that counts it twice is left with a hold that
 // nobody will release.
 var reentrant = Workload{
-	Name:    "reentrant",
-	Doc:     "nested acquires by one owner around a read-modify-write",
-	Suits:   func(c history.Claims) bool { return c.Reentrant },
-	section: reentrantSection,
-	values:  1,
+	Name:     "reentrant",
+	Doc:      "nested acquires by one owner around a read-modify-write",
+	Standard: true,
+	Suits:    func(c history.Claims) bool { return c.Reentrant },
+	choose:   func(s *Section, _ Options, own float64) { s.Depth = 1 + int(3*own) },
+	section:  reentrantSection,
+	values:   1,
 }
 
 func reentrantSection(s *session, lock string) error {
-	depth := 1 + s.rng.IntN(3)
 	outer := hold{lock: lock, handle: s.handles[lock]}
 	ok, err := s.enter(&outer)
 	if err != nil || !ok {
 		return err
 	}
 	holds := []hold{outer}
-	for range depth - 1 {
+	for range s.current.Depth - 1 {
 		if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
 			return err
 		}
@@ -41,7 +42,7 @@ func reentrantSection(s *session, lock string) error {
 		}
 		holds = append(holds, inner)
 	}
-	if err := s.increment(&holds[0], s.work); err != nil {
+	if err := s.increment(&holds[0], 1); err != nil {
 		return err
 	}
 	for i := len(holds) - 1; i >= 0; i-- {

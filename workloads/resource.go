@@ -31,8 +31,8 @@ func (r *resource) write(values []int64) (seq int64) {
 }
 
 // read records a read of the resource that the lock guards.
-func (s *session) read(h hold) ([]int64, error) {
-	op, err := s.Rec.Invoke(s.op(history.FRead, h))
+func (s *session) read(h *hold) ([]int64, error) {
+	op, err := s.Rec.Invoke(s.op(history.FRead, *h))
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +43,8 @@ func (s *session) read(h hold) ([]int64, error) {
 }
 
 // write records a write of the resource that the lock guards.
-func (s *session) write(h hold, values []int64) error {
-	op := s.op(history.FWrite, h)
+func (s *session) write(h *hold, values []int64) error {
+	op := s.op(history.FWrite, *h)
 	op.Value = values
 	op, err := s.Rec.Invoke(op)
 	if err != nil {

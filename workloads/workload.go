@@ -9,14 +9,8 @@ package workloads
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,48 +19,6 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
-
-// Options are the dials of a workload. All durations are real time of the
-// trial's clock.
-type Options struct {
-	Clients int `json:"clients"` // concurrent client processes, at least 1
-	Keys    int `json:"keys"`    // locks that clients choose from, at least 1
-	// TTL is the lease time asked of the recipe.
-	TTL time.Duration `json:"ttl"`
-	// Hold is how long, in the mean, a critical section works between its touches
-	// of the resource; each draws its own time, 0.5 to 1.5 times as long. Equal
-	// holds would hide what only shows when the first to come is the last to go.
-	Hold time.Duration `json:"hold"`
-	// Rest is the mean pause between two critical sections of a client.
-	Rest time.Duration `json:"rest"`
-	// Retry is the mean interval at which a busy lock is tried again; each wait
-	// draws its own, 0.5 to 1.5 times as long.
-	Retry time.Duration `json:"retry"`
-	// Duration is how long faults may be injected, before the liveness phase.
-	Duration time.Duration `json:"duration"`
-	// Margin is added to the recovery time that the liveness phase grants.
-	Margin time.Duration `json:"margin"`
-	// Overrun is the share of critical sections, 0 to 1, that work for 1.5 TTL.
-	Overrun float64 `json:"overrun,omitempty"`
-	// Trusting clients look neither at the deadline nor at Lost.
-	Trusting bool `json:"trusting,omitempty"`
-	// Seed of every choice that clients make, at most 1<<53 so that JSON keeps it.
-	Seed uint64 `json:"seed"`
-	// Script lists, by client, the critical sections that it goes through before
-	// the liveness phase, which it then waits for; nil = what Workload.Decide says,
-	// without an end.
-	Script [][]Section `json:"script,omitempty"`
-}
-
-// Section is what a client decides about one critical section, as data.
-type Section struct {
-	Lock  int           `json:"lock,omitempty"`  // which of the locks, from 0
-	Mode  history.Mode  `json:"mode,omitempty"`  // of a read-write lock
-	Depth int           `json:"depth,omitempty"` // how often a reentrant lock is acquired; 0 = once
-	Retry time.Duration `json:"retry"`           // between two attempts to get in
-	Hold  time.Duration `json:"hold"`            // of work between two touches of the resource
-	Rest  time.Duration `json:"rest"`            // afterwards
-}
 
 // World is what a workload's body is given.
 type World struct {
@@ -87,10 +39,20 @@ type Workload struct {
 	Doc  string // one sentence
 	// Suits says whether the workload can put a recipe with these claims on trial.
 	Suits func(history.Claims) bool
-	// section is one critical section: from the first acquire to the last release.
+	// Standard workloads are those that run when none is named.
+	Standard bool
+	// choose adds to a section what only this workload decides, by a number from
+	// 0 to 1; nil = nothing.
+	choose func(s *Section, o Options, own float64)
+	// section is one critical section, the session's current one, on the lock of
+	// that name: from the first acquire to the last release.
 	section func(*session, string) error
 	// values is the number of registers of the guarded resource.
 	values int
+	// once: a busy lock is not waited for.
+	once bool
+	// late: some writes outlast the lease.
+	late bool
 }
 
 // all is the registry; a workload is one file and one row.
@@ -114,6 +76,9 @@ func ByName(name string) (Workload, bool) {
 // crashed, or ctx ends. It returns an error only if the harness itself failed;
 // whatever the lock does goes into the history.
 func (w Workload) Body(ctx context.Context, world World) error {
+	if err := world.Opts.Validate(); err != nil {
+		return fmt.Errorf("options: %w", err)
+	}
 	r := &run{World: world, workload: w, resources: map[string]*resource{}}
 	for k := range world.Opts.Keys {
 		r.resources[lockName(k)] = &resource{values: make([]int64, w.values)}
@@ -161,8 +126,15 @@ func (r *run) watch(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	r.healed.Store(int64(r.Env.Now()))
-	if pause(ctx, r.grace()) != nil {
+	healed := r.Env.Now()
+	r.healed.Store(int64(healed))
+	for _, s := range r.sessions {
+		if pause(ctx, apart) != nil {
+			return
+		}
+		close(s.woken)
+	}
+	if pause(ctx, healed+r.grace()-r.Env.Now()) != nil {
 		return
 	}
 	for _, s := range r.sessions {
@@ -210,177 +182,6 @@ type run struct {
 func (r *run) grace() time.Duration {
 	o := r.Opts
 	recovery := max(r.Claims.Recovery, r.Claims.KeyTTL, o.TTL)
-	if o.Overrun > 0 {
-		recovery += o.TTL * 3 / 2 // of who was inside when everything was healed
-	}
+	recovery += r.workload.detained(o) // of who was inside when everything was healed
 	return recovery + o.Margin + time.Duration(o.Clients)*(3*(o.Hold+o.Retry)/2+o.Margin/10)
-}
-
-// session is one client at work. It is used by one goroutine.
-type session struct {
-	*run
-	ctx  context.Context
-	stop context.CancelFunc // ends ctx
-	// patience ends with the grace of the liveness phase; only recipes that
-	// wait in their own way need to be told.
-	patience  context.Context
-	impatient context.CancelFunc // ends patience
-
-	id      int
-	client  testbed.Client
-	process history.Process
-	rng     *rand.Rand
-	handles map[string]locks.Lock
-	// entered is when the last acquire succeeded, on the history's clock.
-	entered time.Duration
-}
-
-// errGiveUp ends waiting for a lock that did not come within the grace of the
-// liveness phase.
-var errGiveUp = errors.New("not acquired within the liveness phase")
-
-// stopped says whether err is an ordinary end of a client: a crash, or the
-// trial's end.
-func stopped(err error) bool {
-	return errors.Is(err, testbed.ErrCrashed) || errors.Is(err, history.ErrSealed) ||
-		errors.Is(err, context.Canceled) || errors.Is(err, errGiveUp)
-}
-
-func (r *run) session(ctx context.Context, id int) (*session, error) {
-	client := r.Env.Client(id)
-	maker, err := r.Make(id)
-	if err != nil {
-		return nil, fmt.Errorf("client %d: bind the recipe: %w", id, err)
-	}
-	s := &session{
-		run: r, id: id, client: client,
-		process: history.Process(id),
-		rng:     rand.New(rand.NewPCG(r.Opts.Seed, uint64(id))),
-		handles: map[string]locks.Lock{},
-	}
-	s.ctx, s.stop = context.WithCancel(ctx)
-	s.patience, s.impatient = context.WithCancel(s.ctx)
-	for k := range r.Opts.Keys {
-		if s.handles[lockName(k)], err = maker(lockName(k), r.Opts.TTL); err != nil {
-			return nil, fmt.Errorf("client %d: make %s: %w", id, lockName(k), err)
-		}
-	}
-	return s, nil
-}
-
-// guard turns a panic of the code under test into a *testbed.Breakdown, with
-// which the history ends. A panic in a goroutine that a recipe started cannot be
-// caught.
-func (s *session) guard(do func() error) (err error) {
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		b := &testbed.Breakdown{
-			Kind:   history.FPanic,
-			Detail: testbed.OneLine(fmt.Sprintf("client %d: recipe %s panicked: %v%s", s.id, s.Claims.Lock, p, culprit())),
-			Stack:  string(debug.Stack()),
-		}
-		err = b
-		if rerr := s.Rec.End(b.Event(), s.Rec.Now()); rerr != nil && !errors.Is(rerr, history.ErrSealed) {
-			err = errors.Join(err, rerr)
-		}
-	}()
-	return do()
-}
-
-// culprit says where the panic that is being recovered arose.
-func culprit() string {
-	calls := make([]uintptr, 32)
-	frames := runtime.CallersFrames(calls[:runtime.Callers(2, calls)])
-	for panicked := false; ; {
-		f, more := frames.Next()
-		inRuntime := strings.HasPrefix(f.Function, "runtime.")
-		if panicked && !inRuntime {
-			return fmt.Sprintf(" (in %s, %s:%d)", f.Function, filepath.Base(f.File), f.Line)
-		}
-		panicked = panicked || f.Function == "runtime.gopanic"
-		if !more {
-			return ""
-		}
-	}
-}
-
-// live is a client's life: critical sections until everything is healed, then
-// until it got in once more on each lock, or for the grace.
-func (s *session) live() error {
-	if err := pause(s.ctx, time.Duration(s.id+1)*apart); err != nil {
-		return err
-	}
-	for {
-		healed := time.Duration(s.healed.Load())
-		if healed > 0 && s.entered > healed && s.Opts.Keys == 1 {
-			return nil
-		}
-		if healed > 0 {
-			return s.comeBack(healed)
-		}
-		if err := s.workload.section(s, lockName(s.rng.IntN(s.Opts.Keys))); err != nil {
-			return err
-		}
-		if err := s.rest(); err != nil {
-			return err
-		}
-	}
-}
-
-// comeBack is the liveness phase of one client: once through every lock.
-func (s *session) comeBack(healed time.Duration) error {
-	for k := range s.Opts.Keys {
-		for s.entered = 0; s.entered <= healed; {
-			err := s.workload.section(s, lockName(k))
-			if errors.Is(err, errGiveUp) {
-				break // this lock is blocked; the others still count
-			}
-			if err != nil {
-				return err
-			}
-			if s.entered > healed || s.tired() {
-				break
-			}
-			if err := s.sleep(s.Opts.Retry); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// rest is the pause between critical sections, 0.5 to 1.5 times the mean.
-func (s *session) rest() error {
-	if err := s.client.Step(s.ctx, testbed.StepRest); err != nil {
-		return err
-	}
-	return s.sleep(s.about(s.Opts.Rest))
-}
-
-// about draws a duration, 0.5 to 1.5 times the mean.
-func (s *session) about(mean time.Duration) time.Duration {
-	return time.Duration(float64(mean) * (0.5 + s.rng.Float64())).Round(time.Microsecond)
-}
-
-func (s *session) sleep(d time.Duration) error { return pause(s.ctx, d.Round(time.Microsecond)) }
-
-// pause waits for d, or until ctx ends, which is its error.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// tired says whether the liveness phase's patience is at its end.
-func (s *session) tired() bool {
-	healed := time.Duration(s.healed.Load())
-	return healed > 0 && s.Env.Now() > healed+s.grace()
 }

@@ -1,0 +1,123 @@
+package workloads
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Options are the dials of a workload. All durations are real time of the
+// trial's clock.
+type Options struct {
+	Clients int `json:"clients"` // concurrent client processes, at least 1
+	Keys    int `json:"keys"`    // locks that clients choose from, at least 1
+	// TTL is the lease time asked of the recipe.
+	TTL time.Duration `json:"ttl"`
+	// Hold is how long, in the mean, a critical section works between its touches
+	// of the resource; each draws its own time, 0.5 to 1.5 times as long. Equal
+	// holds would hide what only shows when the first to come is the last to go.
+	Hold time.Duration `json:"hold"`
+	// Rest is the mean pause between two critical sections of a client.
+	Rest time.Duration `json:"rest"`
+	// Retry is the mean interval at which a busy lock is tried again; each wait
+	// draws its own, 0.5 to 1.5 times as long.
+	Retry time.Duration `json:"retry"`
+	// Duration is how long faults may be injected, before the liveness phase.
+	Duration time.Duration `json:"duration"`
+	// Margin is added to the recovery time that the liveness phase grants.
+	Margin time.Duration `json:"margin"`
+	// Overrun is the share of critical sections, 0 to 1, that work for 1.5 TTL.
+	Overrun float64 `json:"overrun,omitempty"`
+	// Trusting clients look neither at the deadline nor at Lost.
+	Trusting bool `json:"trusting,omitempty"`
+	// Seed of every choice that clients make, at most 1<<53 so that JSON keeps it.
+	Seed uint64 `json:"seed"`
+	// Script lists, by client, the critical sections that it goes through before
+	// the liveness phase, which it then waits for. A client without a list has
+	// none to go through. Empty = what Workload.Decide says, without an end.
+	Script [][]Section `json:"script,omitempty"`
+}
+
+// Validate says what in the options, which may come from a file, no trial can be
+// made of.
+func (o Options) Validate() error {
+	if o.Clients < 1 || o.Keys < 1 {
+		return fmt.Errorf("%d clients and %d keys: expected at least 1 of each", o.Clients, o.Keys)
+	}
+	if o.Overrun < 0 || o.Overrun > 1 || o.Overrun != o.Overrun {
+		return fmt.Errorf("overrun is %v: expected 0 to 1", o.Overrun)
+	}
+	if err := notNegative(
+		span{"ttl", o.TTL}, span{"hold", o.Hold}, span{"rest", o.Rest}, span{"retry", o.Retry},
+		span{"duration", o.Duration}, span{"margin", o.Margin},
+	); err != nil {
+		return err
+	}
+	if len(o.Script) > o.Clients {
+		return fmt.Errorf("the script has lists for %d clients: expected at most %d", len(o.Script), o.Clients)
+	}
+	for client, list := range o.Script {
+		for n, s := range list {
+			if err := s.validate(o.Keys); err != nil {
+				return fmt.Errorf("script of client %d, section %d: %w", client, n, err)
+			}
+		}
+	}
+	return nil
+}
+
+// validate says what in a section no client can do.
+func (s Section) validate(keys int) error {
+	switch {
+	case s.Lock < 0 || s.Lock >= keys:
+		return fmt.Errorf("lock %d: expected 0 to %d", s.Lock, keys-1)
+	case !slices.Contains([]history.Mode{"", history.Read, history.Write}, s.Mode):
+		return fmt.Errorf("mode %q: expected %s, %s or none", s.Mode, history.Read, history.Write)
+	case s.Depth < 0:
+		return fmt.Errorf("depth %d is negative", s.Depth)
+	}
+	return notNegative(span{"retry", s.Retry}, span{"hold", s.Hold}, span{"late", s.Late}, span{"rest", s.Rest})
+}
+
+// span is a duration and what it is called.
+type span struct {
+	name string
+	d    time.Duration
+}
+
+func notNegative(spans ...span) error {
+	for _, s := range spans {
+		if s.d < 0 {
+			return fmt.Errorf("%s is %v: expected 0 or more", s.name, s.d)
+		}
+	}
+	return nil
+}
+
+// outlast is longer than a lease, by half.
+func (o Options) outlast() time.Duration { return (o.TTL * 3 / 2).Round(time.Microsecond) }
+
+// longest is the longest hold that does not overrun.
+func (o Options) longest() time.Duration { return (o.Hold * 3 / 2).Round(time.Microsecond) }
+
+// detained is how much longer than usual a critical section of this workload may
+// last that began before the liveness phase.
+func (w Workload) detained(o Options) (d time.Duration) {
+	if o.Overrun > 0 {
+		d += o.outlast()
+	}
+	if w.late {
+		d += o.outlast()
+	}
+	for _, list := range o.Script {
+		for _, s := range list {
+			if s.Hold <= o.longest() {
+				s.Hold = 0
+			}
+			d = max(d, s.Hold+s.Late)
+		}
+	}
+	return d
+}

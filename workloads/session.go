@@ -1,0 +1,222 @@
+package workloads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// session is one client at work. It is used by one goroutine.
+type session struct {
+	*run
+	ctx  context.Context
+	stop context.CancelFunc // ends ctx
+	// patience ends with the grace of the liveness phase; only recipes that
+	// wait in their own way need to be told.
+	patience  context.Context
+	impatient context.CancelFunc // ends patience
+
+	// woken is closed when the liveness phase has begun, a little apart from others'.
+	woken chan struct{}
+
+	id      int
+	client  testbed.Client
+	process history.Process
+	handles map[string]locks.Lock
+	// current is the critical section that the client goes through, number begun-1.
+	current Section
+	begun   int
+	// entered is when the last acquire succeeded, on the history's clock.
+	entered time.Duration
+}
+
+// errGiveUp ends waiting for a lock that did not come within the grace of the
+// liveness phase.
+var errGiveUp = errors.New("not acquired within the liveness phase")
+
+// stopped says whether err is an ordinary end of a client: a crash, or the
+// trial's end.
+func stopped(err error) bool {
+	return errors.Is(err, testbed.ErrCrashed) || errors.Is(err, history.ErrSealed) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, errGiveUp)
+}
+
+func (r *run) session(ctx context.Context, id int) (*session, error) {
+	client := r.Env.Client(id)
+	maker, err := r.Make(id)
+	if err != nil {
+		return nil, fmt.Errorf("client %d: bind the recipe: %w", id, err)
+	}
+	s := &session{
+		run: r, id: id, client: client,
+		process: history.Process(id),
+		handles: map[string]locks.Lock{},
+		woken:   make(chan struct{}),
+	}
+	s.ctx, s.stop = context.WithCancel(ctx)
+	s.patience, s.impatient = context.WithCancel(s.ctx)
+	for k := range r.Opts.Keys {
+		if s.handles[lockName(k)], err = maker(lockName(k), r.Opts.TTL); err != nil {
+			return nil, fmt.Errorf("client %d: make %s: %w", id, lockName(k), err)
+		}
+	}
+	return s, nil
+}
+
+// guard turns a panic of the code under test into a *testbed.Breakdown, with
+// which the history ends. A panic in a goroutine that a recipe started cannot be
+// caught.
+func (s *session) guard(do func() error) (err error) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		b := &testbed.Breakdown{
+			Kind:   history.FPanic,
+			Detail: testbed.OneLine(fmt.Sprintf("client %d: recipe %s panicked: %v%s", s.id, s.Claims.Lock, p, culprit())),
+			Stack:  string(debug.Stack()),
+		}
+		err = b
+		if rerr := s.Rec.End(b.Event(), s.Rec.Now()); rerr != nil && !errors.Is(rerr, history.ErrSealed) {
+			err = errors.Join(err, rerr)
+		}
+	}()
+	return do()
+}
+
+// culprit says where the panic that is being recovered arose.
+func culprit() string {
+	calls := make([]uintptr, 32)
+	frames := runtime.CallersFrames(calls[:runtime.Callers(2, calls)])
+	for panicked := false; ; {
+		f, more := frames.Next()
+		inRuntime := strings.HasPrefix(f.Function, "runtime.")
+		if panicked && !inRuntime {
+			return fmt.Sprintf(" (in %s, %s:%d)", f.Function, filepath.Base(f.File), f.Line)
+		}
+		panicked = panicked || f.Function == "runtime.gopanic"
+		if !more {
+			return ""
+		}
+	}
+}
+
+// live is a client's life: critical sections until everything is healed, then
+// until it got in once more on each lock, or for the grace.
+func (s *session) live() error {
+	if err := pause(s.ctx, time.Duration(s.id+1)*apart); err != nil {
+		return err
+	}
+	for {
+		healed := time.Duration(s.healed.Load())
+		if healed > 0 && s.entered > healed && s.Opts.Keys == 1 {
+			return nil
+		}
+		if healed > 0 {
+			return s.comeBack(healed)
+		}
+		if !s.decide() {
+			if err := s.await(); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := s.workload.section(s, lockName(s.current.Lock)); err != nil {
+			return err
+		}
+		if err := s.rest(); err != nil {
+			return err
+		}
+	}
+}
+
+// decide makes the next critical section the current one, unless the client is
+// scripted and has been through all of its own.
+func (s *session) decide() bool {
+	n := s.begun
+	switch {
+	case len(s.Opts.Script) == 0:
+		s.current = s.workload.Decide(s.Opts, s.id, n)
+	case s.id < len(s.Opts.Script) && n < len(s.Opts.Script[s.id]):
+		s.current = s.Opts.Script[s.id][n]
+	default:
+		return false
+	}
+	s.begun++
+	return true
+}
+
+// await rests until the liveness phase begins.
+func (s *session) await() error {
+	if err := s.client.Step(s.ctx, testbed.StepRest); err != nil {
+		return err
+	}
+	select {
+	case <-s.woken:
+		return nil
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	}
+}
+
+// comeBack is the liveness phase of one client: once through every lock.
+func (s *session) comeBack(healed time.Duration) error {
+	for k := range s.Opts.Keys {
+		for s.entered = 0; s.entered <= healed; {
+			s.current = s.workload.Decide(s.Opts, s.id, s.begun)
+			s.begun++
+			err := s.workload.section(s, lockName(k))
+			if errors.Is(err, errGiveUp) {
+				break // this lock is blocked; the others still count
+			}
+			if err != nil {
+				return err
+			}
+			if s.entered > healed || s.tired() {
+				break
+			}
+			if err := s.sleep(s.current.Retry); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// rest is the pause between critical sections.
+func (s *session) rest() error {
+	if err := s.client.Step(s.ctx, testbed.StepRest); err != nil {
+		return err
+	}
+	return s.sleep(s.current.Rest)
+}
+
+func (s *session) sleep(d time.Duration) error { return pause(s.ctx, d.Round(time.Microsecond)) }
+
+// pause waits for d, or until ctx ends, which is its error.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// tired says whether the liveness phase's patience is at its end.
+func (s *session) tired() bool {
+	healed := time.Duration(s.healed.Load())
+	return healed > 0 && s.Env.Now() > healed+s.grace()
+}
