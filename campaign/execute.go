@@ -23,6 +23,7 @@ type task struct {
 	// Folder is the trial's, made only if there is something to store.
 	Folder string `json:"folder"`
 	Keep   bool   `json:"keep,omitempty"`   // store it, whatever the outcome
+	Drop   bool   `json:"drop,omitempty"`   // do not store it, whatever the outcome
 	Stream bool   `json:"stream,omitempty"` // store what happens as it happens
 	Probe  bool   `json:"probe,omitempty"`
 	// Enough is what a violated trial may show and still not be stored.
@@ -147,7 +148,7 @@ func (d *done) judge(ctx context.Context, recipe locks.Recipe, e history.Evidenc
 // store keeps the trial's folder if there is something to see in it, with the
 // goroutines of a trial that broke down.
 func (d *done) store(t task, rec *tape, goroutines string) error {
-	d.Kept = t.Keep || d.Trial.Outcome == Unknown || d.Trial.Violation() && !slices.Contains(t.Enough, d.Trial.shows())
+	d.Kept = !t.Drop && (t.Keep || d.Trial.Outcome == Unknown || d.Trial.Violation() && !slices.Contains(t.Enough, d.Trial.shows()))
 	if !d.Kept {
 		if t.Stream {
 			return removeFolder(t.Folder)

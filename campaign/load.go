@@ -60,6 +60,9 @@ func (s Stored) Report(ctx context.Context, newSink func(dir string) (Sink, erro
 			return fmt.Errorf("report %s: %w", t.Dir, err)
 		}
 	}
+	if err := s.Matrix.reportMinimals(ctx, s.Dir, sink); err != nil {
+		return err
+	}
 	if err := sink.Done(ctx, s.Matrix); err != nil {
 		return fmt.Errorf("report the campaign: %w", err)
 	}
@@ -96,6 +99,7 @@ func Load(dir string) (Stored, error) {
 		dir = real // not "latest", which moves on
 	}
 	s.Matrix = fold(s.Info, dir, s.Trials)
+	s.Matrix.withMinimals(dir)
 	return s, nil
 }
 

@@ -37,6 +37,9 @@ type Cell struct {
 	Hash string `json:"hash,omitempty"`
 	// Replay is the command line that runs that trial again.
 	Replay string `json:"replay"`
+	// Minimal is the folder, relative to the campaign, of the smaller trial that
+	// the one in Dir was shrunk to; empty if it was not.
+	Minimal string `json:"minimal,omitempty"`
 
 	// Forever tells "blocked for ever" from "blocked up to TTL".
 	Forever bool `json:"-"`

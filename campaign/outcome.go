@@ -75,6 +75,9 @@ type Trial struct {
 	// Acquires are the lengths of the successful acquires of a trial without a
 	// fault; a sink gets them, they are not stored.
 	Acquires []time.Duration `json:"-"`
+	// Shrinking says how a trial that LoadTrial read came about, if it is a minimal
+	// one, or why there is none of it; nil = that was not asked for.
+	Shrinking *Shrinking `json:"-"`
 }
 
 // exercised says whether the trial's fault hit something; a trial without a

@@ -139,6 +139,7 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	r.progress.Total = len(probes) + len(jobs)
 	r.rounds(ctx, every.mark(jobs))
 	r.repeat(ctx)
+	r.shrink(ctx)
 	return r.finish(ctx)
 }
 
@@ -273,13 +274,17 @@ func (r *run) finish(ctx context.Context) error {
 	r.result.Dir, r.result.Info, r.result.Trials = r.store.dir, r.info, r.trials
 	r.result.Matrix = fold(r.info, r.store.dir, r.trials)
 	r.result.Matrix.Interrupted = ctx.Err() != nil
+	r.result.Matrix.withMinimals(r.store.dir)
 	err := errors.Join(r.saveInfo(), writeJSON(filepath.Join(r.store.dir, MatrixFile), r.result.Matrix))
 	if err != nil {
 		return err
 	}
 	if r.sink != nil {
-		// An interrupted campaign is reported too.
-		if err := r.sink.Done(context.WithoutCancel(ctx), r.result.Matrix); err != nil {
+		ctx := context.WithoutCancel(ctx) // an interrupted campaign is reported too
+		if err := r.result.Matrix.reportMinimals(ctx, r.store.dir, r.sink); err != nil {
+			return err
+		}
+		if err := r.sink.Done(ctx, r.result.Matrix); err != nil {
 			return fmt.Errorf("report the campaign: %w", err)
 		}
 	}
@@ -301,9 +306,12 @@ type verdictFile struct {
 	Commands int    `json:"commands"`
 	Hash     string `json:"hash,omitempty"`
 	Err      string `json:"error,omitempty"`
+	// Shrinking says how the trial came about, if it is a minimal one, or why there
+	// is none of it.
+	Shrinking *Shrinking `json:"shrinking,omitempty"`
 }
 
 func verdictOf(t Trial) verdictFile {
 	return verdictFile{Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits,
-		Ops: t.Ops, Commands: t.Commands, Hash: t.Hash, Err: t.Err}
+		Ops: t.Ops, Commands: t.Commands, Hash: t.Hash, Err: t.Err, Shrinking: t.Shrinking}
 }
