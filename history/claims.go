@@ -63,6 +63,9 @@ const (
 	EffectExpire EffectKind = "expire"
 	// EffectPersist: the key lives on without a TTL.
 	EffectPersist EffectKind = "persist"
+	// EffectCount: the number in the key went up. It is nobody's claim, and keeps
+	// nobody out.
+	EffectCount EffectKind = "count"
 )
 
 // Effect is one thing a script did.
@@ -73,8 +76,12 @@ type Effect struct {
 	// Field is set if only one field of a hash was concerned: other owners'
 	// fields stay.
 	Field bool `json:"field,omitempty"`
+	// FieldArg is which of ARGV, from 1, tells the field from all others; 0 = the
+	// sender's own, or in a read-write lock the one of its mode.
+	FieldArg int `json:"fieldArg,omitempty"`
 	// TTLArg is which of ARGV, from 1, holds the life of an EffectExpire, or of
-	// an EffectSet with one; 0 = none.
+	// an EffectSet with one; 0 = none. An EffectSet of a field gives this life to
+	// the field alone, and the key's stays as it was.
 	TTLArg int `json:"ttlArg,omitempty"`
 	// TTLUnit is the unit of that argument.
 	TTLUnit time.Duration `json:"ttlUnit,omitempty"`

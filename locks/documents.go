@@ -16,6 +16,8 @@ var documents = []Document{
 	{"D2", "Distributed lock by Redis", "SET NX PX, the reentrant hash in Lua, automatic renewal"},
 	{"D3", "Redis series 13: distributed lock", "Jedis from the simple idea to bounded renewal and local re-entry; Redisson; RedLock"},
 	{"D4", "Redis distributed read-write lock", "two keys on a single node; one hash for Redis Cluster"},
+	{"R", "redis.io documentation", "RedLock with drift and delayed restarts (\"Distributed Locks with Redis\"); WAIT"},
+	{"K", "M. Kleppmann, How to do distributed locking (2016)", "fencing tokens"},
 }
 
 // Documents returns the sources of the recipes, in order of their IDs.

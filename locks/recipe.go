@@ -41,6 +41,7 @@ type Topology string
 // Topologies that recipes ask for. A fault may ask for more (a replica).
 const (
 	Single      Topology = "single"      // one node
+	Replicated  Topology = "replicated"  // a primary with replicas, of which clients talk to the primary only
 	Independent Topology = "independent" // N nodes that know nothing of each other
 )
 
@@ -80,7 +81,7 @@ type Flaw struct {
 // Recipe is one way to build a lock on Redis, as data plus a constructor.
 type Recipe struct {
 	ID       string // "set-nx-px"
-	Document string // "D0, D2, D3"
+	Document string // "D0, D2, D3", by Document.ID
 	Summary  string // acquire, release and renewal in one line
 	Topology Topology
 	// Claims returns what the recipe promises for a lease time and a number of nodes.

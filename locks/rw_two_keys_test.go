@@ -15,7 +15,7 @@ func rw(t *testing.T, recipe string, c *Client) (read, write Lock) {
 }
 
 func TestReadersShareAndWritersDoNot(t *testing.T) {
-	for _, recipe := range []string{"rw-two-keys", "rw-hash"} {
+	for _, recipe := range []string{"rw-two-keys", "rw-hash", "rw-hash-owners"} {
 		for _, tt := range []struct {
 			name          string
 			first, second func(read, write Lock) Lock
@@ -48,7 +48,7 @@ func reader(read, _ Lock) Lock  { return read }
 func writer(_, write Lock) Lock { return write }
 
 func TestTheMakersLockOfAReadWriteRecipeIsTheWriteLock(t *testing.T) {
-	for _, recipe := range []string{"rw-two-keys", "rw-hash"} {
+	for _, recipe := range []string{"rw-two-keys", "rw-hash", "rw-hash-owners"} {
 		l := newLock(t, recipe, newClient(t, 0), time.Second)
 		if l.(RWLocker).Write() != l {
 			t.Errorf("%s: Write is another lock", recipe)

@@ -311,10 +311,13 @@ func compare(effects []history.Effect, before, after state, argv []string) strin
 	gone := before.fields != nil && after.fields == nil
 	changed := !sameClaims(before.fields, after.fields)
 	timed := after.fields != nil && (after.life > before.life || after.life < 0 && before.life >= 0)
+	if may[history.EffectCount] { // the count itself has no life from its beginning
+		timed = after.life >= 0
+	}
 	switch {
 	case gone && !may[history.EffectDelete]:
 		return "is gone undeclared"
-	case changed && !gone && !may[history.EffectSet] && !may[history.EffectDelete]:
+	case changed && !gone && !may[history.EffectSet] && !may[history.EffectDelete] && !may[history.EffectCount]:
 		return "changed undeclared"
 	case timed && !may[history.EffectSet] && !may[history.EffectExpire] && !may[history.EffectPersist]:
 		return "got another life undeclared"
@@ -358,6 +361,11 @@ func happened(e history.Effect, before, after state, argv []string) string {
 	case history.EffectPersist:
 		if after.fields == nil || after.life >= 0 {
 			return "does not live for ever"
+		}
+	case history.EffectCount:
+		from, _ := strconv.Atoi(before.fields[""])
+		if to, err := strconv.Atoi(after.fields[""]); err != nil || to <= from {
+			return "did not count up"
 		}
 	}
 	if e.TTLArg == 0 {

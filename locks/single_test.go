@@ -56,13 +56,17 @@ var protocols = []struct {
 		[]string{"EVALSHA redisson-enter 1 k $token 1500", "lua EXISTS k", "lua HEXISTS k $token", "lua PTTL k"},
 		[]string{"EVALSHA redisson-leave 2 k redisson_lock__channel:{k} $token 1500", "lua HEXISTS k $token", "lua HINCRBY k $token -1",
 			"lua DEL k", "lua PUBLISH redisson_lock__channel:{k} 0"}},
+	{"fenced",
+		[]string{"EVALSHA set-and-count 2 k k:fence $token 1500", "lua SET k $token NX PX 1500", "lua INCR k:fence"},
+		[]string{"EVALSHA set-and-count 2 k k:fence $token 1500", "lua SET k $token NX PX 1500"},
+		[]string{"EVALSHA compare-and-delete 1 k $token", "lua GET k", "lua DEL k"}},
 }
 
 // protocolClient is a client with the fixed clock on a node that knows the scripts.
 func protocolClient(t *testing.T, i int) *Client {
 	c := newClient(t, i)
 	c.Now = fixedClock
-	loadScripts(t, c, setnxThenExpire, compareAndDelete, hashEnter, hashLeave, redissonEnter, redissonLeave)
+	loadScripts(t, c, setnxThenExpire, compareAndDelete, hashEnter, hashLeave, redissonEnter, redissonLeave, setAndCount)
 	return c
 }
 
@@ -138,6 +142,7 @@ func TestReleaseAfterTheKeyExpired(t *testing.T) {
 		{"set-nx-ex", ErrNotHeld, nil, false},
 		{"set-nx-ex-get-del", ErrNotHeld, ErrNotHeld, true},
 		{"set-nx-px", ErrNotHeld, ErrNotHeld, true},
+		{"fenced", ErrNotHeld, ErrNotHeld, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.recipe, func(t *testing.T) {
@@ -293,7 +298,7 @@ func TestMakersRefuseWhatCannotBeALock(t *testing.T) {
 }
 
 func TestTokensAreOfOneAttemptAlone(t *testing.T) {
-	for _, recipe := range []string{"set-nx-ex-get-del", "set-nx-px"} {
+	for _, recipe := range []string{"set-nx-ex-get-del", "set-nx-px", "fenced"} {
 		l := newLock(t, recipe, newClient(t, 0), time.Second)
 		first := acquire(t, l)
 		if err := l.Unlock(t.Context(), first); err != nil {
@@ -317,6 +322,8 @@ func TestRecoveryIsWhatTheRecipeSays(t *testing.T) {
 		"reentrant-local": 2 * time.Second, "reentrant-hash": 2 * time.Second, "reentrant-hash-watchdog": 2 * time.Second,
 		"rw-two-keys": 2 * time.Second, "rw-hash": 4500 * time.Millisecond,
 		"redisson": 1500 * time.Millisecond, "redlock": 1500 * time.Millisecond,
+		"redlock-drift": 1500 * time.Millisecond, "redlock-delayed-restart": 1500 * time.Millisecond, "fenced": 1500 * time.Millisecond,
+		"set-nx-px-wait": 1500 * time.Millisecond, "rw-hash-owners": 1500 * time.Millisecond,
 	}
 	for id, recovery := range want {
 		r, _ := ByID(id)

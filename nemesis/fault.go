@@ -33,6 +33,8 @@ type Fault struct {
 	// first: trial k runs number k. Their order does not depend on r.
 	Plans func(w World, r *rand.Rand) []Plan
 
+	// named enumerates the fault's schedules, as Named says; nil = it has none.
+	named func(w World) []Schedule
 	// deadly says that whom it strikes cannot be struck again.
 	deadly bool
 	// target names what an action strikes.

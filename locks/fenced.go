@@ -1,0 +1,85 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// fenced is set-nx-px with a fencing token (M. Kleppmann, "How to do distributed
+// locking", 2016): the script that grants the lock also counts grants, and the
+// guarded resource refuses whoever comes with an older count than it has seen. So
+// a holder that was frozen past its lease does no harm. The count is in Redis
+// too: a node that forgets it hands out again what it handed out before.
+//
+// The counter has no life and stays: it is no lock, and nobody waits for it.
+// ErrNotHeld if the release finds no key or another's token.
+type fenced struct {
+	client *Client
+	key    string
+	ttl    time.Duration
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "fenced",
+		Document: "K",
+		Summary:  "Lua: SET key token NX PX ms, INCR key:fence; held for TTL - elapsed · Lua: compare and delete",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			claims := oneNodeClaims("fenced", ttl, wholeMilliseconds(ttl), setAndCount, compareAndDelete)
+			claims.Fenced = true
+			return claims
+		},
+		Flaws: fencedFlaws,
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &fenced{c, key, ttl}, nil
+		}),
+	})
+}
+
+var fencedFlaws = flaws()
+
+// setAndCount takes the lock if it is free: the number of this grant, which is
+// the fencing token, else nil.
+// KEYS[1] the lock, KEYS[2] its counter, ARGV[1] the token, ARGV[2] milliseconds.
+var setAndCount = newScript("set-and-count", `
+if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
+  return redis.call("INCR", KEYS[2])
+end
+return nil`, map[string][]history.Effect{
+	"nil": nil,
+	"*":   {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Millisecond}, {Kind: history.EffectCount, Key: 1}},
+})
+
+// TryLock implements Lock. A grant that came when its lease was over is given
+// back and is ErrBusy: it is this client that decides how long it may count on it.
+func (l *fenced) TryLock(ctx context.Context) (Lease, error) {
+	token, err := l.client.Token()
+	if err != nil {
+		return Lease{}, err
+	}
+	node, lease, start := l.client.Nodes[0], Lease{Token: token}, time.Now()
+	fence, err := setAndCount.Run(ctx, node, []string{l.key, l.key + ":fence"}, token, milliseconds(l.ttl)).Int64()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return lease, ErrBusy
+	case err != nil:
+		return lease, fmt.Errorf("acquire %q: %w", l.key, err)
+	}
+	lease.Fence = fence
+	if !l.client.claim(&lease, start, l.ttl) {
+		return lease, tooLate(releaseOwned(ctx, node, l.key, token))
+	}
+	return lease, nil
+}
+
+// Unlock implements Lock.
+func (l *fenced) Unlock(ctx context.Context, lease Lease) error {
+	return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
+}

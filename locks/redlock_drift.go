@@ -1,0 +1,72 @@
+package locks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// redlockDrift is RedLock as the Redis page has it ("Distributed Locks with
+// Redis"): redlock, but elapsed time is monotonic, and what clocks may drift
+// apart during the lease is subtracted from it. What remains: a node that
+// restarts empty votes twice, nodes count lives by their wall clocks, and a
+// deadline guards the belief of a frozen client, not the resource.
+//
+// ErrNotHeld if so many nodes did not have it that it was no majority any more.
+type redlockDrift struct{ redlock }
+
+func init() {
+	Register(Recipe{
+		ID:       "redlock-drift",
+		Document: "R",
+		Summary:  "SET key token NX PX ms on each node in turn, held by N/2+1 for TTL - elapsed - TTL/100 - 2 ms · Lua: compare and delete on every node",
+		Topology: Independent,
+		Claims: func(ttl time.Duration, nodes int) history.Claims {
+			return redlockDriftClaims("redlock-drift", ttl, nodes)
+		},
+		Flaws: flaws(redlockDriftFlaws, quorumLostKey()),
+		New:   onOneNode(newRedlockDrift),
+	})
+}
+
+var redlockDriftFlaws = flaws()
+
+func redlockDriftClaims(id string, ttl time.Duration, nodes int) history.Claims {
+	claims := oneNodeClaims(id, ttl, wholeMilliseconds(ttl), compareAndDelete)
+	claims.Quorum = nodes/2 + 1
+	return claims
+}
+
+func newRedlockDrift(c *Client, key string, ttl time.Duration) (Lock, error) {
+	return &redlockDrift{redlock{client: c, key: key, ttl: ttl, patience: redlockPatience(ttl)}}, nil
+}
+
+// redlockClockDrift is what the Redis page's implementations subtract: a
+// hundredth of the lease, and 2 ms for the precision of Redis's expiry.
+func redlockClockDrift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
+
+// TryLock implements Lock. As in redlock, ErrBusy is certain, and what is not
+// held is given back on every node.
+func (l *redlockDrift) TryLock(ctx context.Context) (Lease, error) {
+	token, err := l.client.Token()
+	if err != nil {
+		return Lease{}, err
+	}
+	lease := Lease{Token: token}
+	start, granted := time.Now(), 0
+	for _, node := range l.client.Nodes {
+		if l.ask(ctx, node, token, milliseconds(l.ttl)) == nil {
+			granted++
+		}
+	}
+	if granted >= len(l.client.Nodes)/2+1 && l.client.claim(&lease, start, l.ttl-redlockClockDrift(l.ttl)) {
+		return lease, nil
+	}
+	l.giveBack(ctx, token)
+	if err := ctx.Err(); err != nil {
+		return lease, fmt.Errorf("acquire %q: %w", l.key, err)
+	}
+	return lease, fmt.Errorf("%w: %d of %d nodes granted it, in %v of %v", ErrBusy, granted, len(l.client.Nodes), time.Since(start), l.ttl)
+}

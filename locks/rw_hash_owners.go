@@ -1,0 +1,138 @@
+package locks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// rwHashOwners is the write lock of rw-hash as it should be: one hash, in which
+// every reader has a field of its own and the one writer another, each with its
+// own deadline by the server's clock. Nobody overwrites or removes what is
+// another's, no client's clock decides, and who crashes is out when its own time
+// is over, however many come after it.
+//
+// ErrNotHeld if the release does not find the caller's field.
+type rwHashOwners struct {
+	client *Client
+	key    string
+	ttl    time.Duration
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "rw-hash-owners",
+		Document: "D4",
+		Summary:  "Lua: no living writer (to write: nor reader): HSET key token|write <server's ms + TTL>, PEXPIRE; held for TTL - elapsed · Lua: HDEL of the caller's",
+		Topology: Single,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			claims := oneNodeClaims("rw-hash-owners", ttl, wholeMilliseconds(ttl), ownersEnter, ownersLeave)
+			claims.ReadWrite = true
+			return claims
+		},
+		Flaws: rwHashOwnersFlaws,
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &rwHashOwners{c, key, ttl}, nil
+		}),
+	})
+}
+
+var rwHashOwnersFlaws = flaws()
+
+// rwHashOwnersReader is the read lock.
+type rwHashOwnersReader struct{ *rwHashOwners }
+
+// ownersEnter lets a reader in unless a writer lives, and a writer unless anybody
+// does: 1, else 0. A reader's field is its token, the writer's is "write"; each
+// holds until when it lives, by this node's clock, and the token. Who lets
+// himself in takes away what is past; the hash lives as long as its youngest field.
+// KEYS[1] the lock, ARGV[1] read or write, ARGV[2] the token, ARGV[3] milliseconds.
+var ownersEnter = newScript("owners-enter", `
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local fields, past = redis.call("HGETALL", KEYS[1]), {}
+for i = 1, #fields, 2 do
+  if tonumber(string.match(fields[i + 1], "^%d+")) <= now then
+    past[#past + 1] = fields[i]
+  elseif ARGV[1] == "write" or fields[i] == "write" then
+    return 0
+  end
+end
+for _, field in ipairs(past) do
+  redis.call("HDEL", KEYS[1], field)
+end
+local field = ARGV[1] == "write" and "write" or ARGV[2]
+redis.call("HSET", KEYS[1], field, string.format("%.0f", now + ARGV[3]) .. ":" .. ARGV[2])
+redis.call("PEXPIRE", KEYS[1], ARGV[3])
+return 1`, map[string][]history.Effect{
+	"1": {
+		{Kind: history.EffectSet, Field: true, FieldArg: 2, TTLArg: 3, TTLUnit: time.Millisecond},
+		{Kind: history.EffectExpire, TTLArg: 3, TTLUnit: time.Millisecond},
+	},
+})
+
+// ownersLeave removes the caller's field: 1, or 0 if it was not there.
+// KEYS[1] the lock, ARGV[1] read or write, ARGV[2] the token.
+var ownersLeave = newScript("owners-leave", `
+local field = ARGV[1] == "write" and "write" or ARGV[2]
+local mine = redis.call("HGET", KEYS[1], field)
+if mine and string.match(mine, ":(.*)$") == ARGV[2] then
+  return redis.call("HDEL", KEYS[1], field)
+end
+return 0`, map[string][]history.Effect{
+	"1": {{Kind: history.EffectDelete, Field: true, FieldArg: 2}},
+})
+
+// Read implements RWLocker.
+func (l *rwHashOwners) Read() Lock { return rwHashOwnersReader{l} }
+
+// Write implements RWLocker.
+func (l *rwHashOwners) Write() Lock { return l }
+
+// TryLock implements Lock for the writer.
+func (l *rwHashOwners) TryLock(ctx context.Context) (Lease, error) { return l.try(ctx, "write") }
+
+// Unlock implements Lock for the writer.
+func (l *rwHashOwners) Unlock(ctx context.Context, lease Lease) error {
+	return l.leave(ctx, "write", lease.Token)
+}
+
+// TryLock implements Lock for a reader.
+func (l rwHashOwnersReader) TryLock(ctx context.Context) (Lease, error) { return l.try(ctx, "read") }
+
+// Unlock implements Lock for a reader.
+func (l rwHashOwnersReader) Unlock(ctx context.Context, lease Lease) error {
+	return l.leave(ctx, "read", lease.Token)
+}
+
+// try enters. A grant that came when its lease was over is given back.
+func (l *rwHashOwners) try(ctx context.Context, mode string) (Lease, error) {
+	token, err := l.client.Token()
+	if err != nil {
+		return Lease{}, err
+	}
+	lease, start := Lease{Token: token}, time.Now()
+	entered, err := ownersEnter.Run(ctx, l.client.Nodes[0], []string{l.key}, mode, token, milliseconds(l.ttl)).Int64()
+	switch {
+	case err != nil:
+		return lease, fmt.Errorf("acquire %q: %w", l.key, err)
+	case entered == 0:
+		return lease, ErrBusy
+	case !l.client.claim(&lease, start, l.ttl):
+		return lease, tooLate(l.leave(ctx, mode, token))
+	}
+	return lease, nil
+}
+
+func (l *rwHashOwners) leave(ctx context.Context, mode, token string) error {
+	left, err := ownersLeave.Run(ctx, l.client.Nodes[0], []string{l.key}, mode, token).Int64()
+	switch {
+	case err != nil:
+		return fmt.Errorf("release %q: %w", l.key, err)
+	case left == 0:
+		return ErrNotHeld
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// setNXPXWait is set-nx-px on a primary with replicas, which holds the lock only
+// when some of them have it too: WAIT on the connection that set it. What that
+// does not give is agreement: any replica may be promoted, also one that did not
+// acknowledge.
+//
+// Too few acknowledgements are ErrBusy, after the key was given back. ErrNotHeld
+// if the release finds no key or another's token.
+type setNXPXWait struct {
+	client *Client
+	key    string
+	ttl    time.Duration
+}
+
+func init() {
+	Register(Recipe{
+		ID:       "set-nx-px-wait",
+		Document: "R",
+		Summary:  "SET key token NX PX ms, WAIT 1 ms, held for TTL - elapsed if a replica has it, else compare and delete · Lua: compare and delete",
+		Topology: Replicated,
+		Claims: func(ttl time.Duration, _ int) history.Claims {
+			return oneNodeClaims("set-nx-px-wait", ttl, wholeMilliseconds(ttl), compareAndDelete)
+		},
+		Flaws: setNXPXWaitFlaws,
+		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
+			return &setNXPXWait{c, key, ttl}, nil
+		}),
+	})
+}
+
+var setNXPXWaitFlaws = flaws()
+
+// acknowledgements is how many replicas must have the key: fewer than there are,
+// or the loss of one would stop everybody.
+const acknowledgements = 1
+
+// TryLock implements Lock.
+func (l *setNXPXWait) TryLock(ctx context.Context) (Lease, error) {
+	token, err := l.client.Token()
+	if err != nil {
+		return Lease{}, err
+	}
+	lease, start := Lease{Token: token}, time.Now()
+	replicas, err := l.set(ctx, token)
+	if err != nil {
+		return lease, err
+	}
+	if replicas >= acknowledgements && l.client.claim(&lease, start, l.ttl) {
+		return lease, nil
+	}
+	err = releaseOwned(ctx, l.client.Nodes[0], l.key, token)
+	if err != nil && !errors.Is(err, ErrNotHeld) {
+		return lease, err
+	}
+	return lease, fmt.Errorf("%w: %d replicas acknowledged it in %v", ErrBusy, replicas, time.Since(start))
+}
+
+// set sets the key and says how many replicas have it. WAIT is about what its own
+// connection wrote, so both go over one. It may take a tenth of the lease, or
+// little would be left of it.
+func (l *setNXPXWait) set(ctx context.Context, token string) (replicas int64, err error) {
+	conn := l.client.Nodes[0].Conn()
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	err = conn.Do(ctx, "SET", l.key, token, "NX", "PX", milliseconds(l.ttl)).Err()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return 0, ErrBusy
+	case err != nil:
+		return 0, fmt.Errorf("acquire %q: %w", l.key, err)
+	}
+	replicas, err = conn.Do(ctx, "WAIT", acknowledgements, milliseconds(l.ttl/10)).Int64()
+	if err != nil {
+		return 0, fmt.Errorf("wait for replicas of %q: %w", l.key, err)
+	}
+	return replicas, nil
+}
+
+// Unlock implements Lock.
+func (l *setNXPXWait) Unlock(ctx context.Context, lease Lease) error {
+	return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
+}

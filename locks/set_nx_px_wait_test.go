@@ -1,0 +1,118 @@
+package locks
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/internal/redisserver"
+	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
+)
+
+// replica makes a redis-server follow the first node until the test ends.
+func replica(t *testing.T, c *Client) *redisserver.Server {
+	t.Helper()
+	host, port, _ := strings.Cut(c.Addrs[0], ":")
+	s := redistest.Test(t, "--replicaof", fmt.Sprintf("%s %s", host, port))
+	eventually(t, "the replica follows", func() bool {
+		return c.Nodes[0].Do(t.Context(), "WAIT", 1, 1).Val() == int64(1)
+	})
+	return s
+}
+
+func TestSetNXPXWaitOnTheWire(t *testing.T) {
+	c := newClient(t, 0)
+	replica(t, c)
+	loadScripts(t, c, compareAndDelete)
+	a, b := newLock(t, "set-nx-px-wait", c, time.Minute), newLock(t, "set-nx-px-wait", newClient(t, 1), time.Minute)
+	var lease Lease
+	var token string // of the step's own attempt
+	steps := []struct {
+		name string
+		do   func() error
+		want []string
+		err  error
+	}{
+		{"acquire", func() (err error) { lease, err = a.TryLock(t.Context()); return err },
+			[]string{"SET k $token NX PX 60000", "WAIT 1 6000"}, nil},
+		{"busy", func() error { busy, err := b.TryLock(t.Context()); token = busy.Token; return err },
+			[]string{"SET k $token NX PX 60000"}, ErrBusy},
+		{"release", func() error { return a.Unlock(t.Context(), lease) },
+			[]string{"EVALSHA compare-and-delete 1 k $token", "lua GET k", "lua DEL k"}, nil},
+	}
+	for _, s := range steps {
+		token = ""
+		var err error
+		got := slices.DeleteFunc(wire(seen(t, func() { err = s.do() })), func(c string) bool { return strings.HasPrefix(c, "REPLCONF") })
+		if token == "" {
+			token = lease.Token
+		}
+		if want := withToken(s.want, token); !slices.Equal(got, want) {
+			t.Errorf("%s: the node saw\n%q, want\n%q", s.name, got, want)
+		}
+		if !errors.Is(err, s.err) {
+			t.Errorf("%s: got %v, want %v", s.name, err, s.err)
+		}
+	}
+}
+
+func TestSetNXPXWaitIsNotHeldWithoutAReplicaThatHasIt(t *testing.T) {
+	tests := []struct {
+		name     string
+		replicas int
+		frozen   bool
+		held     bool
+	}{
+		{"no replica", 0, false, false},
+		{"a replica", 1, false, true},
+		{"a replica that is frozen", 1, true, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newClient(t, 0)
+			for range tt.replicas {
+				s := replica(t, c)
+				if tt.frozen {
+					if err := s.Pause(); err != nil {
+						t.Fatal(err)
+					}
+					defer func() { _ = s.Resume() }()
+				}
+			}
+			ttl := time.Minute
+			if !tt.held {
+				ttl = time.Second
+			}
+			lease, err := newLock(t, "set-nx-px-wait", c, ttl).TryLock(t.Context())
+			if tt.held && err != nil || !tt.held && !errors.Is(err, ErrBusy) {
+				t.Errorf("got %v, want held %t", err, tt.held)
+			}
+			if tt.held == lease.Deadline.IsZero() {
+				t.Errorf("deadline %v, held %t", lease.Deadline, tt.held)
+			}
+			want := ""
+			if tt.held {
+				want = lease.Token
+			}
+			if got := values(t, c); got[0] != want {
+				t.Errorf("the node holds %q, want %q", got[0], want)
+			}
+		})
+	}
+}
+
+func TestSetNXPXWaitWithoutAnAnswerIsUnknownAndTheKeyStays(t *testing.T) {
+	for n, sent := range []string{"SET", "WAIT"} {
+		c := newClient(t, 0)
+		loseReply(c, n+1)
+		lease, err := newLock(t, "set-nx-px-wait", c, time.Second).TryLock(t.Context())
+		checkUnknown(t, err)
+		if got := values(t, c); got[0] != lease.Token || lease.Token == "" {
+			t.Errorf("the reply to %s is lost: the node holds %q, want the token %q", sent, got[0], lease.Token)
+		}
+		expireNow(t, c, "k")
+	}
+}

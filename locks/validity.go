@@ -1,0 +1,36 @@
+package locks
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// claim makes the lease claim exclusion for validity, counted from start: a
+// reading of time.Now from before the first request was sent. It says whether
+// anything is left to claim; if not, the lease stays as it is.
+//
+// Elapsed time is monotonic, so a step of the wall clock while the lock was being
+// acquired changes nothing. The deadline must be an instant on the wall clock,
+// and a later step back would prolong the belief; so LostC ends it too, by a
+// timer that no wall clock moves.
+func (c *Client) claim(lease *Lease, start time.Time, validity time.Duration) bool {
+	now := c.Now() // read first: a freeze between the two readings must shorten the claim
+	left := validity - time.Since(start)
+	if left <= 0 {
+		return false
+	}
+	lost := make(chan struct{})
+	time.AfterFunc(left, func() { close(lost) })
+	lease.Deadline, lease.LostC = now.Add(left), lost
+	return true
+}
+
+// tooLate is the result of an attempt that was granted the lock when there was
+// nothing left to claim, and gave it back: ErrBusy, whatever came of that.
+func tooLate(given error) error {
+	if given == nil || errors.Is(given, ErrNotHeld) {
+		return fmt.Errorf("%w: granted when the lease was over", ErrBusy)
+	}
+	return fmt.Errorf("%w: granted when the lease was over (%v)", ErrBusy, given)
+}
