@@ -18,6 +18,7 @@ var clientCrash = Fault{
 	Needs:      []testbed.Capability{testbed.CanClients},
 	Topologies: sameTopology,
 	Plans:      crashPlans,
+	named:      namedCrashes,
 	deadly:     true,
 	target:     clientTarget,
 	inject: func(_ context.Context, s *strike) (heal, error) {

@@ -17,6 +17,7 @@ var delay = Fault{
 	Needs:      []testbed.Capability{testbed.CanNetwork},
 	Topologies: sameTopology,
 	Plans:      delayPlans,
+	named:      namedDelays,
 	target:     linkTarget,
 	inject:     linkFault("message", "held", hold),
 }

@@ -20,6 +20,7 @@ var eviction = Fault{
 	Needs:      []testbed.Capability{testbed.CanMemory},
 	Topologies: sameTopology,
 	Plans:      evictionPlans,
+	named:      namedEvictions,
 	target:     nodeTarget,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		hits, words := 0, []string{}

@@ -27,6 +27,7 @@ var failover = Fault{
 	Topologies: withReplicas,
 	Impossible: unreplicated,
 	Plans:      failoverPlans,
+	named:      namedFailovers,
 	target:     nodeTarget,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		resume, err := s.env.(testbed.Nodes).StopReplication(ctx)

@@ -15,6 +15,7 @@ var lostReply = Fault{
 	Needs:      []testbed.Capability{testbed.CanNetwork},
 	Topologies: sameTopology,
 	Plans:      lostReplyPlans,
+	named:      namedLostReplies,
 	target:     linkTarget,
 	inject:     linkFault("message", "lost", cut),
 }

@@ -31,6 +31,7 @@ var nodeClock = Fault{
 		return ""
 	},
 	Plans:  nodeClockPlans,
+	named:  namedNodeClocks,
 	target: nodeTarget,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		there, err := s.setClocks(ctx, s.action.Offset)

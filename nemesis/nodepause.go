@@ -19,6 +19,7 @@ var nodePause = Fault{
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: sameTopology,
 	Plans:      nodePausePlans,
+	named:      namedNodePauses,
 	target:     nodeTarget,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		var undos []testbed.Undo

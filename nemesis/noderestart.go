@@ -24,6 +24,7 @@ var nodeRestart = Fault{
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: sameTopology,
 	Plans:      restartPlans,
+	named:      namedRestarts,
 	target:     nodeTarget,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		r, err := s.restart(ctx)

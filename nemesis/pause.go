@@ -20,6 +20,7 @@ var clientPause = Fault{
 	Needs:      []testbed.Capability{testbed.CanClients},
 	Topologies: sameTopology,
 	Plans:      pausePlans,
+	named:      namedPauses,
 	target:     clientTarget,
 	inject: func(_ context.Context, s *strike) (heal, error) {
 		undo, err := s.env.(testbed.Clients).PauseClient(s.client)

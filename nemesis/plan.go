@@ -48,7 +48,9 @@ type World struct {
 	// Points are the places that a fault-free trial of this recipe and workload
 	// passed, from Points. Their Client is of no meaning.
 	Points []testbed.Point `json:"points"`
-	Claims history.Claims  `json:"claims"`
+	// Deadlines: that trial's leases claimed one, from Deadlines.
+	Deadlines bool           `json:"deadlines,omitempty"`
+	Claims    history.Claims `json:"claims"`
 }
 
 // Plan is what happens in one trial, as data. IDs are unique, from 1.

@@ -65,6 +65,14 @@ func Points(cmds []history.Command) []testbed.Point {
 	return points
 }
 
+// Deadlines says whether a fault-free probe trial's grants claimed an end of
+// their own, by their client's clock.
+func Deadlines(ops []history.Op) bool {
+	return slices.ContainsFunc(ops, func(op history.Op) bool {
+		return op.F == history.FAcquire && op.Type == history.OK && op.Lease != nil && op.Lease.Deadline != 0
+	})
+}
+
 // byNode sorts n2 before n10.
 func byNode(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 

@@ -15,6 +15,7 @@ var reset = Fault{
 	Needs:      []testbed.Capability{testbed.CanNetwork},
 	Topologies: sameTopology,
 	Plans:      resetPlans,
+	named:      namedResets,
 	target:     linkTarget,
 	inject:     linkFault("connection", "reset", resetLink),
 }

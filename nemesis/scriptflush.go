@@ -28,6 +28,7 @@ var scriptFlush = Fault{
 		return ""
 	},
 	Plans:  scriptFlushPlans,
+	named:  namedFlushes,
 	target: nodeTarget,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		hits := 0

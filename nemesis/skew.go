@@ -21,6 +21,7 @@ var clientSkew = Fault{
 	Needs:      []testbed.Capability{testbed.CanClocks},
 	Topologies: sameTopology,
 	Plans:      skewPlans,
+	named:      namedSkews,
 	target:     clientTarget,
 	inject:     injectSkew,
 }

@@ -33,6 +33,7 @@ var splitBrain = Fault{
 		return unreplicated(w)
 	},
 	Plans: splitBrainPlans,
+	named: namedSplits,
 	target: func(s *strike) string {
 		return strings.Join(append(clientNames(s.clients()), s.action.Nodes...), " ")
 	},

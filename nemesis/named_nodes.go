@@ -1,0 +1,169 @@
+package nemesis
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// namedNodePauses freeze nodes at each command and in each state of mind: for
+// longer than the lease, and for longer than their clients wait only.
+func namedNodePauses(w World) []Schedule {
+	e := w.enumerate("node-pause")
+	lengths := []struct {
+		name, words string
+		length      time.Duration
+	}{
+		{"", " freezes for longer than the lease", w.outlast()},
+		{"short", " freezes for longer than its clients wait", w.timeout() + w.TTL/5},
+	}
+	for _, s := range slices.Concat(w.boundaries(testbed.Before), believing, w.reentry(testbed.Before)) {
+		for _, part := range w.parts(s) {
+			for _, l := range lengths {
+				e.add(w.one(), s, join(part.label, l.name), part.words+l.words, func(a *Action) {
+					a.Nodes, a.For = part.nodes, l.length
+				})
+			}
+			e.add(trio, s, part.label, part.words+lengths[0].words+", with more clients than one waiting", func(a *Action) {
+				a.Nodes, a.For = part.nodes, w.outlast()
+			})
+		}
+	}
+	return unique(e.all)
+}
+
+// unique keeps the first of schedules of one name: where one client in three is
+// the fewest that show anything, two line-ups are the same.
+func unique(all []Schedule) []Schedule {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(s Schedule) bool {
+		again := seen[s.Name]
+		seen[s.Name] = true
+		return again
+	})
+}
+
+// losing are the places at which nodes can lose something.
+func (w World) losing() []spot {
+	return slices.Concat(w.boundaries(testbed.Before), w.boundaries(testbed.Replied), believing)
+}
+
+// kept are the places at which what was acknowledged just before can be lost or
+// come back: after the grant.
+func (w World) kept() []spot {
+	return slices.Concat(w.granted(), believing, w.boundaries(testbed.Before, testbed.StepRelease),
+		w.boundaries(testbed.Replied, testbed.StepRead, testbed.StepRelease))
+}
+
+// together are the nodes that must be struck together to be missed by anybody.
+func (w World) together() part {
+	if len(w.Nodes) == 1 {
+		return part{"", "its node", w.Nodes}
+	}
+	return part{"", "a majority of nodes", w.Nodes[:w.quorum()]}
+}
+
+// namedRestarts kill and restart nodes at each place: without anything, and,
+// where it can make a difference, with what they had a second ago.
+func namedRestarts(w World) []Schedule {
+	e := w.enumerate("node-restart")
+	add := func(l lineup, s spot, d testbed.Durability) {
+		e.add(l, s, string(d), w.together().words+" restarts", func(a *Action) {
+			a.Nodes, a.Durability, a.Quorum = w.together().nodes, d, w.Claims.Quorum
+		})
+	}
+	one := w.one()
+	for _, s := range w.losing() {
+		add(one, s, testbed.Volatile)
+	}
+	for _, s := range w.kept() {
+		add(one, s, testbed.EverySec)
+	}
+	for _, s := range w.boundaries(testbed.Replied, testbed.StepRelease) {
+		add(alone, s, testbed.EverySec)
+	}
+	for _, s := range slices.Concat(w.granted(), believing, w.boundaries(testbed.Before, testbed.StepRelease)) {
+		for _, d := range []testbed.Durability{testbed.Volatile, testbed.EverySec} {
+			e.exactQuorum(s, string(d), "one node restarts", func(a *Action) { a.Durability = d })
+		}
+	}
+	e.slowly("restarts", string(testbed.Volatile), func(a *Action) { a.Durability, a.Quorum = testbed.Volatile, w.Claims.Quorum })
+	return e.all
+}
+
+// slowly strikes the nodes in the middle of an acquire or a release that is slow
+// to go on: another has the lock by then.
+func (e *enumeration) slowly(what, variant string, shape func(*Action)) {
+	l := e.one()
+	for _, s := range slices.Concat(e.later(testbed.Before), e.boundaries(testbed.Before, testbed.StepRelease)) {
+		who := l.struck[0][:1]
+		a := e.at(s, e.together().words+" "+what+" beneath a slow client", who, l)
+		a.Nodes = e.together().nodes
+		shape(&a)
+		e.plan(l, named(s, join(variant, "slow")), a, e.stall(s, who, l))
+	}
+}
+
+// namedNodeClocks make nodes' clocks jump at each place: forward, so that keys
+// end early, and, while there is a key, back.
+func namedNodeClocks(w World) []Schedule {
+	e := w.enumerate("node-clock")
+	jump := func(part part, offset time.Duration) func(*Action) {
+		return func(a *Action) {
+			// Set right while somebody holds the lock, so that this jump bites too.
+			a.Nodes, a.Offset = part.nodes, offset
+			a.For, a.Until = w.TTL/5, &Trigger{Clients: clientsTo(w.one().clients), Step: testbed.StepHold}
+			a.Limit = a.For + w.TTL
+		}
+	}
+	for _, s := range w.losing() {
+		for _, part := range w.clocks(s) {
+			e.add(w.one(), s, join(part.label, "forward"), "the clock of "+part.words+" jumps forward", jump(part, w.far()))
+		}
+	}
+	for _, s := range w.kept() {
+		for _, part := range w.clocks(s) {
+			e.add(w.one(), s, join(part.label, "back"), "the clock of "+part.words+" jumps back", jump(part, -w.far()))
+		}
+	}
+	for _, s := range slices.Concat(w.granted(), believing) {
+		e.exactQuorum(s, "forward", "the clock of one node jumps forward", func(a *Action) {
+			jump(part{"", "", a.Nodes}, w.far())(a)
+		})
+	}
+	return e.all
+}
+
+// clocks are the nodes whose clocks are set at a spot: those that must be set
+// together, and, where a step begins, fewer.
+func (w World) clocks(s spot) []part {
+	all := []part{w.together()}
+	if n := len(w.Nodes); s.n == 0 && n > 1 {
+		all = append(all, part{"one", "one node", w.Nodes[:1]})
+	}
+	return all
+}
+
+// namedEvictions make nodes evict their keys at each place.
+func namedEvictions(w World) []Schedule {
+	e := w.enumerate("eviction")
+	for _, s := range w.losing() {
+		e.add(w.one(), s, "", w.together().words+" evicts its keys", func(a *Action) { a.Nodes = w.together().nodes })
+	}
+	for _, s := range slices.Concat(w.granted(), believing, w.boundaries(testbed.Before, testbed.StepRelease)) {
+		e.exactQuorum(s, "", "one node evicts its keys", func(*Action) {})
+	}
+	e.slowly("evicts its keys", "", func(*Action) {})
+	return e.all
+}
+
+// namedFlushes empty the script caches before each command and while the lock
+// is held.
+func namedFlushes(w World) []Schedule {
+	e := w.enumerate("script-flush")
+	for _, s := range slices.Concat(w.boundaries(testbed.Before), believing, w.reentry(testbed.Before)) {
+		e.add(w.one(), s, "", "scripts are gone", func(a *Action) { a.Nodes = w.Nodes })
+	}
+	return e.all
+}

@@ -1,0 +1,64 @@
+package nemesis
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// namedFailovers lose the primary at each place: replication stops when the lock
+// is free, or as long before that what the replica knows has expired, and the
+// replica that takes over has not heard of what came since.
+func namedFailovers(w World) []Schedule {
+	e := w.enumerate("failover")
+	add := func(l lineup, s spot, variant, idea string, stop *Trigger, lag time.Duration) {
+		strike := e.at(s, "", clientsTo(l.clients), l).Point
+		e.plan(l, named(s, variant), Action{
+			Fault: "failover", Idea: idea, Client: history.NoClient, At: e.settled(), By: e.patience(),
+			Point: stop, Nodes: []string{heirNode},
+			For: lag, Until: strike, Limit: lag + 3*w.TTL/2,
+		})
+	}
+	one := w.one()
+	free := &Trigger{Clients: clientsTo(one.clients), Step: testbed.StepRest}
+	for _, s := range w.losing() {
+		add(one, s, "", "the primary is lost, the replica knows of nothing since the lock was free", free, 0)
+		if k := w.Claims.KeyTTL; k > 0 && k <= 2*w.TTL {
+			add(one, s, "stale", "the primary is lost, what the replica knows has expired", nil, k+w.TTL/10)
+		}
+	}
+	// Stopped after the grant was replicated, so that only the release is lost.
+	for _, s := range w.boundaries(testbed.Replied, testbed.StepRelease) {
+		for _, l := range []lineup{one, alone} {
+			add(l, s, "undone", "the primary is lost after a release, of which the replica knows nothing",
+				&Trigger{Clients: clientsTo(l.clients), Step: testbed.StepTouch}, 0)
+		}
+	}
+	return e.all
+}
+
+// namedSplits leave two primaries at each place: the struck client stays at the
+// old one, or is moved to the new one.
+func namedSplits(w World) []Schedule {
+	e := w.enumerate("split-brain")
+	one := w.one()
+	// What the new primary heard of keeps out those that it serves for a lease.
+	leased := w.TTL + w.TTL/5
+	for _, s := range slices.Concat(w.losing(), begins(testbed.StepRest)) {
+		for variant, moved := range [][]int{clientsTo(one.clients), nil} {
+			name := []string{"stays", "moves"}[variant]
+			e.add(one, s, name, "the client "+name+", the new primary serves the others or it", func(a *Action) {
+				a.Nodes, a.Others = []string{heirNode}, moved
+				a.For, a.Until = leased, one.others(testbed.StepTouch)
+				a.Limit = leased + 3*w.TTL/2
+			})
+		}
+		e.add(one, s, "short", "the client stays, the others are moved, until another holds", func(a *Action) {
+			a.Nodes, a.Others = []string{heirNode}, clientsTo(one.clients)
+			a.Until, a.Limit = one.others(testbed.StepHold), leased
+		})
+	}
+	return e.all
+}
