@@ -26,7 +26,16 @@ func sweepHolds(f *caseFile) (overlaps, error) {
 	if err != nil {
 		return overlaps{}, err
 	}
-	return sweep(holds), nil
+	return sweep(holds, permitsOf(f.Claims)), nil
+}
+
+// permitsOf is how many owners may hold a lock at a time. A read-write lock says
+// that by its modes.
+func permitsOf(c history.Claims) int {
+	if c.ReadWrite {
+		return 1
+	}
+	return max(1, c.Permits)
 }
 
 // exclusionBy decides with the two checkers it is given, so that tests can
@@ -87,11 +96,11 @@ func compare(overlap map[string]bool, results map[string]porcupine.CheckResult) 
 		case result == porcupine.Unknown:
 			undecided = append(undecided, lock)
 		case !asked && overlap[lock], asked && overlap[lock] != (result == porcupine.Illegal):
-			answer := "saw no holds"
+			answer := "saw nothing"
 			if asked {
 				answer = "says " + string(result)
 			}
-			return nil, fmt.Errorf("%w: on lock %q the sweep found overlaps: %v, porcupine %s", ErrDisagree, lock, overlap[lock], answer)
+			return nil, fmt.Errorf("%w: on lock %q the sweep found a violation: %v, porcupine %s", ErrDisagree, lock, overlap[lock], answer)
 		}
 	}
 	return undecided, nil
@@ -118,7 +127,7 @@ func conclude(f *caseFile, findings []Finding, overlaps bool) Verdict {
 
 // conflictFinding tells one overlap.
 func conflictFinding(e history.Evidence, c conflict) Finding {
-	return Finding{
+	f := Finding{
 		Cause: Unclassified,
 		Summary: fmt.Sprintf("c%d was granted %s%s at %s while c%d still believed it held it%s (since %s, %s)",
 			c.later.Client, c.later.Lock, inMode(c.later.Mode), seconds(c.later.From),
@@ -130,6 +139,19 @@ func conflictFinding(e history.Evidence, c conflict) Finding {
 		lasted:  c.to() - c.from(),
 		Ops:     indices(c.earlier.Acquire, c.earlier.End, c.later.Acquire, c.later.End),
 	}
+	if len(c.beside) < 2 {
+		return f
+	}
+	f.Clients = f.Clients[:1]
+	names := make([]string, len(c.beside))
+	for i, h := range c.beside {
+		names[i] = fmt.Sprintf("c%d (since %s, %s)", h.Client, seconds(h.From), untilWhen(h))
+		f.Clients = append(f.Clients, h.Client)
+		f.Ops = indices(append(f.Ops, h.Acquire, h.End)...)
+	}
+	f.Summary = fmt.Sprintf("c%d was granted %s at %s while %d others still believed they held it, one too many: %s",
+		c.later.Client, c.later.Lock, seconds(c.later.From), len(names), strings.Join(names, ", "))
+	return f
 }
 
 func inMode(m history.Mode) string {

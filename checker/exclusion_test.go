@@ -194,12 +194,53 @@ func TestCompareCatchesEveryDifference(t *testing.T) {
 		{"sweep only", map[string]bool{"A": true}, results{"A": ok}, 0, true},
 		{"porcupine only", nil, results{"A": bad}, 0, true},
 		{"on different locks", map[string]bool{"A": true}, results{"A": ok, "B": bad}, 0, true},
-		{"porcupine saw no holds", map[string]bool{"A": true}, nil, 0, true},
+		{"porcupine saw nothing", map[string]bool{"A": true}, nil, 0, true},
 		{"porcupine had no time", map[string]bool{"A": true}, results{"A": dunno, "B": ok}, 1, false},
 	} {
 		undecided, err := compare(c.overlap, c.results)
 		if errors.Is(err, ErrDisagree) != c.disagree || len(undecided) != c.undecided {
 			t.Errorf("%s: got %v, %v", c.name, undecided, err)
+		}
+	}
+}
+
+func TestASemaphoreIsViolatedByOneOwnerTooMany(t *testing.T) {
+	two := history.Claims{Permits: 2}
+	for _, c := range []struct {
+		name, text string
+		want       string // of the only finding; none: it holds
+		to         int    // milliseconds
+	}{
+		{"two at a time", `
+			c0 acquire 1-2 ok
+			c1 acquire 3-4 ok
+			c0 release 5-6 ok
+			c2 acquire 5-7 ok`, "", 0},
+		{"three at a time", `
+			c0 acquire 1-2 ok
+			c1 acquire 3-4 ok
+			c2 acquire 5-6 ok
+			c1 release 8-9 ok
+			c0 release 20-21 ok`,
+			"c2 was granted L at 0.006s while 2 others still believed they held it, one too many: c0 (since 0.002s, until its release at 0.020s), c1 (since 0.004s, until its release at 0.008s)", 8},
+		{"three, of whom two are one", `
+			c0 acquire 1-2 ok
+			c0 acquire 3-4 ok
+			c2 acquire 5-6 ok`, "", 0},
+		{"three, of whom one is dead", `
+			c0 acquire 1-2 ok
+			nemesis crash c0 3
+			c1 acquire 3-4 ok
+			c2 acquire 5-6 ok`, "", 0},
+	} {
+		v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: timeline(t, c.text), Claims: two}))
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.want == "" && v.Result != Held:
+			t.Errorf("%s: got %+v, want that it holds", c.name, v)
+		case c.want != "" && (len(v.Findings) != 1 || v.Findings[0].Summary != c.want || v.Findings[0].To != ms(float64(c.to)) || len(v.Findings[0].Clients) != 3):
+			t.Errorf("%s: got %+v, want %q", c.name, v, c.want)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func doubt(e history.Evidence, v Verdict) Verdict {
 // but that two believed at once is a matter of when, and no proof.
 func timeless(c history.Claims, f Finding) bool {
 	switch f.Cause {
-	case Deadlock, Panic:
+	case Deadlock, Panic, FenceRegressed:
 		return true
 	case Race:
 		return !c.ClientClock && f.lasted == 0

@@ -3,6 +3,7 @@ package checker
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -129,6 +130,23 @@ func TestModelsArePureAndDescribeThemselves(t *testing.T) {
 		{reentrantModel, []action{{owner: 1}, {owner: 1}, {owner: 1, release: true}, {owner: 1, release: true}}, "free", true},
 		{reentrantModel, []action{{owner: 1}, {owner: 2}}, "held by c1, 1 deep", false},
 		{reentrantModel, []action{{owner: 1}, {owner: 2, release: true}}, "held by c1, 1 deep", false},
+		{fencedModel, []action{{owner: 1, fence: 3}}, "held by c1, fence 3", true},
+		{fencedModel, []action{{owner: 1, fence: 3}, {owner: 1, release: true}, {owner: 2, fence: 3}}, "free, fence 3", false},
+		{fencedModel, []action{{owner: 1, fence: 3}, {owner: 1, release: true}, {owner: 2, fence: 4}}, "held by c2, fence 4", true},
+		{fencedModel, []action{{owner: 1, fence: 3}, {owner: 2, fence: 4}}, "held by c1, fence 3", false},
+		{fencedModel, []action{{owner: 1, fence: 3, passing: true}, {owner: 2, fence: 4, passing: true}}, "free, fence 4", true},
+		{fencedModel, []action{{owner: 1}}, "free, fence 0", false},
+		{fencedModel, []action{{owner: 1, fence: 3}, {owner: 2, release: true}}, "held by c1, fence 3", false},
+		{reentrantFencedModel, []action{{owner: 1, fence: 3}, {owner: 1, fence: 3}}, "held by c1, 2 deep, fence 3 of c1", true},
+		{reentrantFencedModel, []action{{owner: 1, fence: 3}, {owner: 1, fence: 2}}, "held by c1, 1 deep, fence 3 of c1", false},
+		{reentrantFencedModel, []action{{owner: 1, fence: 3, passing: true}, {owner: 2, fence: 3, passing: true}}, "free, fence 3 of c1", false},
+		{reentrantFencedModel, []action{{owner: 1, fence: 3, passing: true}, {owner: 2, fence: 4, passing: true}, {owner: 1, fence: 3, passing: true}}, "free, fence 4 of c2", false},
+		{reentrantFencedModel, []action{{owner: 1, fence: 0}}, "free", false},
+		{semaphoreModel(2), []action{{owner: 1}, {owner: 2}}, "held by c1, c2, 0 of 2 permits left", true},
+		{semaphoreModel(2), []action{{owner: 1}, {owner: 2}, {owner: 3}}, "held by c1, c2, 0 of 2 permits left", false},
+		{semaphoreModel(2), []action{{owner: 1}, {owner: 1}, {owner: 3}}, "held by c1, c3, 0 of 2 permits left", true},
+		{semaphoreModel(2), []action{{owner: 1}, {owner: 2, release: true}}, "held by c1, 1 of 2 permits left", false},
+		{semaphoreModel(2), []action{{owner: 1}, {owner: 1, release: true}}, "free, 2 of 2 permits left", true},
 		{readWriteModel, []action{{owner: 1, mode: history.Read}, {owner: 0, mode: history.Read}}, "read by c0, read by c1", true},
 		{readWriteModel, []action{{owner: 1, mode: history.Read}, write}, "read by c1", false},
 		{readWriteModel, []action{write, {owner: 1, mode: history.Read}}, "written by c2", false},
@@ -151,5 +169,27 @@ func TestModelsArePureAndDescribeThemselves(t *testing.T) {
 	}
 	if got := readWriteModel.DescribeOperation(write, nil); got != "c2 acquires (write)" {
 		t.Errorf("got %q", got)
+	}
+	if got := fencedModel.DescribeOperation(action{owner: 2, fence: 7}, nil); got != "c2 acquires, fence 7" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestModelsAreFoundByName(t *testing.T) {
+	for _, m := range Models() {
+		claims, ok := ModelByName(m.Name)
+		if !ok || !reflect.DeepEqual(claims, m.Claims) || m.Doc == "" {
+			t.Errorf("%s: got %+v, %v", m.Name, claims, ok)
+		}
+		if b := blueprintFor(m.Claims); b.Name != m.Name && m.Name != "mutex" {
+			t.Errorf("%s is judged as %s", m.Name, b.Name)
+		}
+	}
+	for name, permits := range map[string]int{
+		"semaphore": 1, "semaphore:3": 3, "semaphore:0": 0, "semaphore:-1": 0, "semaphore:": 0, "semaphore:x": 0, "mutex:2": 0, "": 0, "fence": 0,
+	} {
+		if claims, ok := ModelByName(name); claims.Permits != permits || ok != (permits > 0) {
+			t.Errorf("%q: got %+v, %v", name, claims, ok)
+		}
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/anishathalye/porcupine"
@@ -19,6 +19,10 @@ type action struct {
 	release bool
 	owner   int
 	mode    history.Mode // of a read-write lock
+	fence   int64        // of an acquire of a fenced lock
+	// passing: an acquire that is let go at once, since nobody knows how long it
+	// lasted.
+	passing bool
 }
 
 func (a action) String() string {
@@ -26,11 +30,15 @@ func (a action) String() string {
 	if a.release {
 		what = "releases"
 	}
+	text := fmt.Sprintf("c%d %s", a.owner, what)
 	switch a.mode {
 	case history.Read, history.Write:
-		return fmt.Sprintf("c%d %s (%s)", a.owner, what, a.mode)
+		text += fmt.Sprintf(" (%s)", a.mode)
 	}
-	return fmt.Sprintf("c%d %s", a.owner, what)
+	if a.fence != 0 && !a.release {
+		text += fmt.Sprintf(", fence %d", a.fence)
+	}
+	return text
 }
 
 // state is what all states of models have in common. States are values that
@@ -74,168 +82,121 @@ func model[S state](init S) porcupine.Model {
 	}
 }
 
-// The four models. Each is the sequential specification of one kind of lock.
+// Model is a kind of lock, as the sequential specification that a history is held
+// to.
+type Model struct {
+	Name string // "reentrant-mutex"
+	Doc  string // what it allows, in one sentence
+	// Claims are those of a recipe that promises this and nothing more.
+	Claims history.Claims
+}
+
+// blueprint is a row of the table of models.
+type blueprint struct {
+	Model
+	build func(permits int) porcupine.Model
+	// counts: it takes several acquires of one owner.
+	counts bool
+	// shared: it lets several owners in, or may.
+	shared bool
+}
+
+// The models that need no number of permits.
 var (
-	// mutexModel knows only held and free, and lets anybody release.
-	mutexModel = model(mutex(false))
-	// ownedModel lets only its owner release, and nobody acquire what is held.
-	ownedModel = model(owned{})
-	// reentrantModel lets its owner acquire again, and counts.
-	reentrantModel = model(reentrant{})
-	// readWriteModel lets readers in together and a writer alone; an owner is
-	// not in its own way.
-	readWriteModel = model(readWrite{})
+	mutexModel           = model(mutex(false))
+	ownedModel           = model(owned{})
+	reentrantModel       = model(reentrant{})
+	fencedModel          = model(fenced{})
+	reentrantFencedModel = model(reentrantFenced{})
+	readWriteModel       = model(readWrite{})
 )
 
-type mutex bool
-
-func (m mutex) step(a action) (any, bool) { return mutex(!a.release), bool(m) == a.release }
-func (m mutex) words() []uint64 {
-	if m {
-		return []uint64{1}
-	}
-	return []uint64{0}
-}
-func (m mutex) String() string {
-	if m {
-		return "held"
-	}
-	return "free"
+// always is that model, whatever the number of permits.
+func always(m porcupine.Model) func(int) porcupine.Model {
+	return func(int) porcupine.Model { return m }
 }
 
-type owned struct {
-	held  bool
-	owner int
-}
+func semaphoreModel(permits int) porcupine.Model { return model(semaphore{permits: permits}) }
 
-func (o owned) step(a action) (any, bool) {
-	if a.release {
-		return owned{}, o == owned{held: true, owner: a.owner}
-	}
-	return owned{held: true, owner: a.owner}, !o.held
-}
-func (o owned) words() []uint64 {
-	if !o.held {
-		return nil
-	}
-	return []uint64{uint64(o.owner)}
-}
-func (o owned) String() string {
-	if !o.held {
-		return "free"
-	}
-	return fmt.Sprintf("held by c%d", o.owner)
-}
-
-type reentrant struct{ owner, depth int }
-
-func (r reentrant) step(a action) (any, bool) {
-	switch {
-	case a.release && r.depth == 1 && r.owner == a.owner:
-		return reentrant{}, true
-	case a.release:
-		return reentrant{r.owner, r.depth - 1}, r.depth > 0 && r.owner == a.owner
-	default:
-		return reentrant{a.owner, r.depth + 1}, r.depth == 0 || r.owner == a.owner
+// blueprints is the table of models. Of those with the same claims the last has
+// the last word.
+func blueprints() []blueprint {
+	return []blueprint{
+		{Model{"mutex", "one owner at a time; it knows only held and free",
+			history.Claims{Quorum: 1}}, always(mutexModel), false, false},
+		{Model{"owner-aware-mutex", "one owner at a time, who alone can release",
+			history.Claims{Quorum: 1}}, always(ownedModel), false, false},
+		{Model{"reentrant-mutex", "one owner at a time, who may acquire again and must release as often",
+			history.Claims{Quorum: 1, Reentrant: true}}, always(reentrantModel), true, false},
+		{Model{"fenced-mutex", "one owner at a time, and every grant's fence is greater than all before",
+			history.Claims{Quorum: 1, Fenced: true}}, always(fencedModel), false, false},
+		{Model{"reentrant-fenced-mutex", "one owner at a time, who may acquire again under the fence that it has or a greater one",
+			history.Claims{Quorum: 1, Reentrant: true, Fenced: true}}, always(reentrantFencedModel), true, false},
+		{Model{"read-write", "readers together, a writer alone",
+			history.Claims{Quorum: 1, ReadWrite: true}}, always(readWriteModel), true, true},
+		{Model{"semaphore", "at most N owners at a time: semaphore:N; without N, one",
+			history.Claims{Quorum: 1, Permits: 1}}, semaphoreModel, true, true},
 	}
 }
-func (r reentrant) words() []uint64 { return []uint64{uint64(r.owner), uint64(r.depth)} }
-func (r reentrant) String() string {
-	if r.depth == 0 {
-		return "free"
+
+// Models lists the kinds of locks that a history can be held to.
+func Models() []Model {
+	var all []Model
+	for _, b := range blueprints() {
+		all = append(all, b.Model)
 	}
-	return fmt.Sprintf("held by c%d, %d deep", r.owner, r.depth)
+	return all
 }
 
-// readWrite is who writes, how deep, and who reads.
-type readWrite struct {
-	writer, depth int
-	readers       crew
-}
-
-func (w readWrite) step(a action) (any, bool) {
-	read := a.mode == history.Read
-	foreignWriter := w.depth > 0 && w.writer != a.owner
-	switch {
-	case a.release && read:
-		left, was := w.readers.without(a.owner)
-		w.readers = left
-		return w, was
-	case a.release:
-		if foreignWriter || w.depth == 0 {
-			return w, false
+// ModelByName returns the claims of the model of that name: one of Models, or
+// "semaphore:N" with at least one permit.
+func ModelByName(name string) (history.Claims, bool) {
+	base, count, counted := strings.Cut(name, ":")
+	for _, b := range blueprints() {
+		if b.Name != base {
+			continue
 		}
-		if w.depth--; w.depth == 0 {
-			w.writer = 0
+		if counted {
+			n, err := strconv.Atoi(count)
+			if err != nil || n < 1 || b.Claims.Permits == 0 {
+				return history.Claims{}, false
+			}
+			b.Claims.Permits = n
 		}
-		return w, true
-	case read:
-		w.readers = w.readers.with(a.owner)
-		return w, !foreignWriter
-	default:
-		legal := !foreignWriter && !w.readers.othersThan(a.owner)
-		w.writer, w.depth = a.owner, w.depth+1
-		return w, legal
+		return b.Claims, true
 	}
+	return history.Claims{}, false
 }
 
-func (w readWrite) words() []uint64 {
-	words := []uint64{uint64(w.writer), uint64(w.depth)}
-	for _, r := range w.readers.list() {
-		words = append(words, uint64(r))
+// kind is what of a recipe's claims decides on its model.
+type kind struct{ reentrant, readWrite, fenced, permits bool }
+
+// kindOf leaves out what makes no difference: a read-write lock lets its owner in
+// again anyway and counts no permits, and a semaphore lets its owner in again too.
+func kindOf(c history.Claims) kind {
+	switch {
+	case c.ReadWrite:
+		return kind{readWrite: true}
+	case c.Permits > 0:
+		return kind{permits: true}
 	}
-	return words
+	return kind{reentrant: c.Reentrant, fenced: c.Fenced}
 }
 
-func (w readWrite) String() string {
-	var parts []string
-	if w.depth > 0 {
-		parts = append(parts, fmt.Sprintf("written by c%d", w.writer))
+// blueprintFor is the row that has the last word on a recipe with these claims.
+func blueprintFor(c history.Claims) blueprint {
+	var last blueprint
+	for _, b := range blueprints() {
+		if kindOf(b.Claims) == kindOf(c) {
+			last = b
+		}
 	}
-	for _, r := range slices.Compact(w.readers.list()) {
-		parts = append(parts, fmt.Sprintf("read by c%d", r))
-	}
-	if len(parts) == 0 {
-		return "free"
-	}
-	return strings.Join(parts, ", ")
+	return last
 }
 
-// crew is a multiset of owners that compares with ==: eight bytes each, in
-// ascending order.
-type crew string
-
-func (c crew) list() []int {
-	var owners []int
-	for b := []byte(c); len(b) > 0; b = b[8:] {
-		owners = append(owners, int(binary.BigEndian.Uint64(b)))
-	}
-	return owners
-}
-
-func crewOf(owners []int) crew {
-	var b []byte
-	for _, o := range owners {
-		b = binary.BigEndian.AppendUint64(b, uint64(o))
-	}
-	return crew(b)
-}
-
-func (c crew) with(owner int) crew {
-	owners := c.list()
-	i, _ := slices.BinarySearch(owners, owner)
-	return crewOf(slices.Insert(owners, i, owner))
-}
-
-func (c crew) without(owner int) (crew, bool) {
-	owners := c.list()
-	i, found := slices.BinarySearch(owners, owner)
-	if !found {
-		return c, false
-	}
-	return crewOf(slices.Delete(owners, i, i+1)), true
-}
-
-func (c crew) othersThan(owner int) bool {
-	return slices.ContainsFunc(c.list(), func(o int) bool { return o != owner })
+// unfenced are the claims without what they say of fences: those that holds are
+// judged by, for fences are an oracle of their own.
+func unfenced(c history.Claims) history.Claims {
+	c.Fenced = false
+	return c
 }

@@ -70,19 +70,18 @@ func linearize(ctx context.Context, f *caseFile) (map[string]porcupine.CheckResu
 	return results, nil
 }
 
-// linearizeLock asks the plain mutex first: what it allows, every model allows.
+// linearizeLock asks the plain mutex first: what it allows, every model of a mutex
+// allows. Fences are no matter of holds: see fencing.
 func linearizeLock(ctx context.Context, end time.Time, c history.Claims, all []span) porcupine.CheckResult {
+	b := blueprintFor(unfenced(c))
 	merged := mergeOwn(all)
-	switch {
-	case c.ReadWrite:
-		return linearizeOn(ctx, end, readWriteModel, all)
-	case linearizeOn(ctx, end, mutexModel, merged) == porcupine.Ok:
+	if !b.shared && linearizeOn(ctx, end, mutexModel, merged) == porcupine.Ok {
 		return porcupine.Ok
-	case c.Reentrant:
-		return linearizeOn(ctx, end, reentrantModel, all)
-	default:
-		return linearizeOn(ctx, end, ownedModel, merged)
 	}
+	if b.counts {
+		merged = all
+	}
+	return linearizeOn(ctx, end, b.build(c.Permits), merged)
 }
 
 func linearizeOn(ctx context.Context, end time.Time, m porcupine.Model, all []span) porcupine.CheckResult {
@@ -179,7 +178,7 @@ func spread(chunk []span) []porcupine.Operation {
 	for i := len(points) - 1; i >= 0; i-- {
 		p, rank := points[i], int64(i)
 		s := chunk[p.span]
-		op := porcupine.Operation{ClientId: s.owner, Input: action{release: p.release, owner: s.owner, mode: s.mode}}
+		op := porcupine.Operation{ClientId: s.owner, Input: s.action(p.release)}
 		if p.release {
 			op.Call, op.Return = rank, next
 		} else {
@@ -216,9 +215,13 @@ func canonical(chunk []span) []point {
 	return points
 }
 
-// width is how many operations are open at once, at most.
+// width is how many operations are open at once, at most. Their times are ranks.
 func width(ops []porcupine.Operation) int {
-	change := make([]int, len(ops)+2)
+	last := int64(0)
+	for _, op := range ops {
+		last = max(last, op.Return)
+	}
+	change := make([]int, last+2)
 	for _, op := range ops {
 		change[op.Call]++
 		change[op.Return+1]--

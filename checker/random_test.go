@@ -8,20 +8,36 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
+// dice is where chance comes from: a seed, or rapid, which shrinks what failed.
+type dice interface {
+	IntN(n int) int
+	Float64() float64
+}
+
 // randomEvidence makes up a history of a few clients who acquire, re-enter,
 // extend, lose, release and crash, with clocks that jump, in times of whole
 // nanoseconds so few that many entries share one. A referee grants the lock;
 // how often it errs depends on the seed, so that legal and illegal histories
-// are both common.
+// are both common. Seeds go through the kinds of locks in turn.
 func randomEvidence(seed uint64) history.Evidence {
-	rng := rand.New(rand.NewPCG(seed, 1))
+	return gamble(rand.New(rand.NewPCG(seed, 1)), lockKinds[seed%uint64(len(lockKinds))])
+}
+
+// lockKinds are the claims of locks of all kinds that models speak of.
+var lockKinds = []history.Claims{
+	{}, {Reentrant: true}, {ReadWrite: true}, {Fenced: true}, {Reentrant: true, Fenced: true}, {Permits: 2}, {Permits: 3, Reentrant: true},
+}
+
+func gamble(rng dice, claims history.Claims) history.Evidence {
+	claims.TTL, claims.KeyTTL = 50, 50
 	g := &gambler{
 		rng:     rng,
-		claims:  history.Claims{Reentrant: seed%3 == 1, ReadWrite: seed%3 == 2, TTL: 50, KeyTTL: 50},
+		claims:  claims,
 		errs:    []float64{0, 0.05, 0.3, 0.8}[rng.IntN(4)],
 		locks:   []string{"A", "B"}[:1+rng.IntN(2)],
 		timed:   rng.IntN(2) == 0,
-		clients: make([]*player, 2+rng.IntN(3)),
+		clients: make([]*player, 2+rng.IntN(3)+claims.Permits),
+		fences:  map[string]int64{},
 	}
 	for i := range g.clients {
 		g.clients[i] = &player{id: i, process: history.Process(i)}
@@ -35,7 +51,7 @@ func randomEvidence(seed uint64) history.Evidence {
 }
 
 type gambler struct {
-	rng     *rand.Rand
+	rng     dice
 	claims  history.Claims
 	errs    float64
 	timed   bool // deadlines and clocks
@@ -43,6 +59,8 @@ type gambler struct {
 	clients []*player
 	now     time.Duration
 	ops     []history.Op
+	fences  map[string]int64 // by lock: the last that was given
+	seq     int64            // of the guarded resources
 }
 
 // player is a client and what the referee thinks that it holds.
@@ -53,6 +71,7 @@ type player struct {
 	held    []history.Op // ok acquires
 	seen    []string     // tokens
 	crashed bool
+	fence   int64 // of the open acquire, if it was given as soon as it was invoked
 }
 
 func (g *gambler) log(op history.Op) history.Op {
@@ -85,6 +104,15 @@ func (g *gambler) move(p *player) {
 		}
 	case len(p.held) == 0 || r < 0.35:
 		g.invoke(p, history.Op{F: history.FAcquire, Lock: g.lock(), Mode: g.mode()})
+		if p.fence = 0; g.claims.Fenced && g.rng.IntN(3) == 0 {
+			p.fence = g.fence(p.open.Lock)
+		}
+	case r < 0.45 && g.claims.Fenced:
+		held := p.held[g.rng.IntN(len(p.held))]
+		g.seq++
+		op := g.log(history.Op{Process: p.process, Client: p.id, Type: history.Invoke, F: history.FWrite, Lock: held.Lock, Lease: held.Lease})
+		op.Type, op.Seq = history.OK, g.seq
+		g.log(op)
 	case r < 0.4:
 		g.invoke(p, history.Op{F: history.FExtend, Lock: p.held[0].Lock, Mode: p.held[0].Mode})
 	default:
@@ -133,6 +161,9 @@ func (g *gambler) complete(p *player) {
 	if op.F == history.FExtend && g.timed {
 		op.Lease = &history.Lease{Deadline: g.now + time.Duration(g.rng.IntN(20)) + 1}
 	}
+	if op.F == history.FAcquire && op.Type == history.OK && g.claims.Fenced {
+		g.fenceIn(p, &op)
+	}
 	op = g.log(op)
 	if op.F == history.FAcquire && op.Type == history.OK {
 		p.held = append(p.held, op)
@@ -140,6 +171,34 @@ func (g *gambler) complete(p *player) {
 	if op.Type == history.Info {
 		p.process += 100
 	}
+}
+
+// fence counts up, or gives some old number again, as often as the referee errs.
+func (g *gambler) fence(lock string) int64 {
+	if g.rng.Float64() < g.errs/4 {
+		return g.fences[lock] - int64(g.rng.IntN(3))
+	}
+	g.fences[lock]++
+	return g.fences[lock]
+}
+
+// fenceIn gives an acquire its fence: often that which its owner has already.
+func (g *gambler) fenceIn(p *player, op *history.Op) {
+	fence := p.fence
+	for _, h := range p.held {
+		if h.Lock == op.Lock && g.claims.Reentrant && g.rng.IntN(2) == 0 {
+			fence = h.Lease.Fence
+		}
+	}
+	if fence == 0 {
+		fence = g.fence(op.Lock)
+	}
+	lease := history.Lease{}
+	if op.Lease != nil {
+		lease = *op.Lease
+	}
+	lease.Fence = fence
+	op.Lease = &lease
 }
 
 // lease has a token of this attempt, of this owner, or none.
@@ -156,15 +215,17 @@ func (g *gambler) lease(p *player) *history.Lease {
 }
 
 func (g *gambler) mayHold(p *player, op history.Op) bool {
+	free := max(1, g.claims.Permits)
 	for _, other := range g.clients {
 		for _, h := range other.held {
 			bothRead := g.claims.ReadWrite && h.Mode == history.Read && op.Mode == history.Read
 			if other != p && h.Lock == op.Lock && !bothRead {
-				return false
+				free--
+				break
 			}
 		}
 	}
-	return true
+	return free > 0
 }
 
 // bruteForce decides exclusion a third time, straight from the definition: it
@@ -181,12 +242,43 @@ func bruteForce(e history.Evidence) map[string]bool {
 	}
 	for now := time.Duration(0); now <= e.Ops[len(e.Ops)-1].Time; now++ {
 		w.tick(now, e.Ops)
-		for i, a := range w.claimed {
-			for _, b := range w.claimed[:i] {
+		for _, a := range w.claimed {
+			beside := map[int]bool{}
+			for _, b := range w.claimed {
 				bothRead := a.mode == history.Read && b.mode == history.Read
 				if !a.dead && !b.dead && a.lock == b.lock && a.client != b.client && !bothRead {
-					violated[a.lock] = true
+					beside[b.client] = true
 				}
+			}
+			if len(beside) >= max(1, e.Claims.Permits) {
+				violated[a.lock] = true
+			}
+		}
+	}
+	return violated
+}
+
+// bruteFences decides fencing a third time, pair by pair as the definition has it.
+func bruteFences(e history.Evidence) map[string]bool {
+	violated := map[string]bool{}
+	fence := func(op history.Op) int64 { return op.Lease.Fence }
+	for i, b := range e.Ops {
+		began := i
+		for began > 0 && !(e.Ops[began].Process == b.Process && e.Ops[began].Type == history.Invoke) {
+			began--
+		}
+		isGrant := b.F == history.FAcquire && b.Type == history.OK
+		if isGrant && fence(b) < 1 {
+			violated[b.Lock] = true
+		}
+		for j, a := range e.Ops {
+			own := e.Claims.Reentrant && a.Client == b.Client
+			switch {
+			case i == j || a.Lock != b.Lock || a.Type != history.OK || b.Type != history.OK:
+			case isGrant && a.F == history.FAcquire && fence(a) == fence(b) && !own,
+				isGrant && a.F == history.FAcquire && j < began && fence(a) > fence(b),
+				a.Seq > 0 && b.Seq > a.Seq && fence(b) < fence(a):
+				violated[b.Lock] = true
 			}
 		}
 	}

@@ -33,7 +33,8 @@ type touch struct {
 
 // resource decides what users need of a lock: that nothing came between the
 // operations of a critical section. It trusts the resource's own order, Seq,
-// and no clock.
+// and no clock. What the resource refused, because it had seen a newer fence, did
+// not happen to it.
 func resource(ctx context.Context, f *caseFile) Verdict {
 	pairs, err := f.pairs()
 	if err != nil {
@@ -106,6 +107,9 @@ func touches(e history.Evidence, pairs pairing) (map[string][]touch, []*section)
 		if at := pairs.of[place]; at >= 0 && op.Type != history.Invoke { // the invocation says whose and which
 			i := &pairs.all[at].Invoke
 			op.Client, op.Lock, op.Mode, began = i.Client, i.Lock, i.Mode, i.Time
+			if op.Lease == nil {
+				op.Lease = i.Lease
+			}
 		}
 		w.entry(op, began)
 	}

@@ -152,7 +152,7 @@ func TestABugInEitherCheckerIsCaughtByTheOther(t *testing.T) {
 		for i := range holds {
 			holds[i].To++
 		}
-		return sweep(holds), err
+		return sweep(holds, 1), err
 	}, linearize)
 	overlapping := history.Evidence{Ops: timeline(t, `
 		c0 acquire 1-2 ok

@@ -18,6 +18,12 @@ type span struct {
 	invoke, ok, end time.Duration // end is forever if nothing ended it
 	why             string        // what ended it, for people
 	entry           int           // index of the acquire's ok, of the first one if merged
+	fence           int64         // of the acquire's lease
+}
+
+// action is the span's acquire, or its release.
+func (s span) action(release bool) action {
+	return action{release: release, owner: s.owner, mode: s.mode, fence: s.fence}
 }
 
 const forever = time.Duration(1<<63 - 1)
@@ -73,7 +79,7 @@ func spans(f *caseFile) (map[string][]span, error) {
 			}
 			s := span{
 				owner: at.owner, mode: at.mode, entry: p.Complete.Index,
-				invoke: p.Invoke.Time, ok: p.Complete.Time, end: forever, why: "nothing",
+				invoke: p.Invoke.Time, ok: p.Complete.Time, end: forever, why: "nothing", fence: leaseOf(p).Fence,
 			}
 			s.endAt(d.matched[i], "its release")
 			s.endAt(d.claimed(p, fates[at.owner]), "its deadline")

@@ -2,6 +2,8 @@ package checker
 
 import (
 	"container/heap"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -10,11 +12,15 @@ import (
 // conflict is an overlap of two holds that a lock must not allow.
 type conflict struct {
 	later, earlier Hold // by From, then by Acquire
+	// beside are all that were there before, if more than one owner may be: then
+	// earlier is the first of them.
+	beside []Hold
+	until  time.Duration // when there were no longer too many
 }
 
-// from and to bound the overlap; to is Never if neither hold ended.
+// from and to bound the overlap; to is Never if it did not end.
 func (c conflict) from() time.Duration { return c.later.From }
-func (c conflict) to() time.Duration   { return min(c.later.To, c.earlier.To) }
+func (c conflict) to() time.Duration   { return c.until }
 
 // maxConflicts bounds how many conflicts a sweep lists: with k clients that
 // all believe they hold the lock there are k of them for every grant.
@@ -27,10 +33,13 @@ type overlaps struct {
 	locks map[string]bool // the locks that have any
 }
 
-// sweep finds all conflicts among holds, which are in order of From. Overlap
-// is strict: a hold that begins in the instant in which another ends is beside
-// nobody. It takes O(n log n) and what the conflicts themselves take to list.
-func sweep(holds []Hold) overlaps {
+// sweep finds all conflicts among holds, which are in order of From, of a lock
+// with that many permits. Overlap is strict: a hold that begins in the instant in
+// which another ends is beside nobody. Where several owners may hold the lock, a
+// hold conflicts with all that are there if it is one too many.
+//
+// It takes O(n log n) and what the conflicts themselves take to list.
+func sweep(holds []Hold, permits int) overlaps {
 	found := overlaps{locks: map[string]bool{}}
 	active := map[string]*present{}
 	for _, h := range holds {
@@ -40,12 +49,16 @@ func sweep(holds []Hold) overlaps {
 			active[h.Lock] = p
 		}
 		p.leave(h.From)
-		n := p.against(h)
+		n := p.against(h, permits)
 		if n > 0 {
 			found.total += n
 			found.locks[h.Lock] = true
 		}
-		if n > 0 && len(found.list) < maxConflicts {
+		switch {
+		case n == 0 || len(found.list) >= maxConflicts:
+		case permits > 1:
+			found.list = append(found.list, p.crowded(h, permits))
+		default:
 			p.list(h, &found)
 		}
 		p.enter(h)
@@ -73,9 +86,16 @@ func (p *present) leave(now time.Duration) {
 	p.others.leave(now)
 }
 
-// against counts the open holds that h must not be beside.
-func (p *present) against(h Hold) int {
+// against counts the conflicts of h with the open holds. Readers and writers know
+// of no permits.
+func (p *present) against(h Hold, permits int) int {
 	n := p.others.foreign(h.Client)
+	if permits > 1 {
+		if p.others.owners(h.Client) < permits {
+			return 0
+		}
+		return 1
+	}
 	if h.Mode != history.Read {
 		n += p.readers.foreign(h.Client)
 	}
@@ -101,8 +121,24 @@ func (p *present) list(h Hold, found *overlaps) {
 		if len(found.list) == maxConflicts {
 			return
 		}
-		found.list = append(found.list, conflict{later: h, earlier: g})
+		found.list = append(found.list, conflict{later: h, earlier: g, until: min(h.To, g.To)})
 	}
+}
+
+// crowded is the conflict of h, which is one owner too many, with all that are
+// there. It ends when so many have left that the rest have permits.
+func (p *present) crowded(h Hold, permits int) conflict {
+	last := map[int]time.Duration{h.Client: h.To} // by owner: when its last hold ends
+	var beside []Hold
+	for _, g := range p.others.holds {
+		last[g.Client] = max(last[g.Client], g.To)
+		if g.Client != h.Client {
+			beside = append(beside, g)
+		}
+	}
+	sortHolds(beside)
+	ends := slices.Sorted(maps.Values(last))
+	return conflict{later: h, earlier: beside[0], beside: beside, until: min(h.To, ends[len(ends)-permits-1])}
 }
 
 // crowd is a heap of holds by To that knows how many each client has.
@@ -123,12 +159,23 @@ func (c *crowd) enter(h Hold) {
 func (c *crowd) leave(now time.Duration) {
 	for len(c.holds) > 0 && c.holds[0].To <= now {
 		h := heap.Pop(c).(Hold)
-		c.of[h.Client]--
+		if c.of[h.Client]--; c.of[h.Client] == 0 {
+			delete(c.of, h.Client)
+		}
 	}
 }
 
 // foreign counts the holds of all clients but this one.
 func (c *crowd) foreign(client int) int { return len(c.holds) - c.of[client] }
+
+// owners counts the clients that have a hold, but for this one.
+func (c *crowd) owners(but int) int {
+	n := len(c.of)
+	if c.of[but] > 0 {
+		n--
+	}
+	return n
+}
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
 func (c *crowd) Len() int           { return len(c.holds) }

@@ -20,7 +20,8 @@ import (
 //	nemesis crash c0 40                       an event of the nemesis
 //	nemesis window client-pause 10-90         a fault window
 //
-// Keys are lock (by default "L"), mode, token, deadline, seq, value, offset, reason.
+// Keys are lock (by default "L"), mode, token, deadline, fence, seq, value, offset,
+// reason.
 // Entries of one time keep the order of the text; after an info a client goes
 // on as a new process.
 func timeline(t testing.TB, text string) []history.Op {
@@ -126,6 +127,8 @@ func setKey(t testing.TB, op *history.Op, k, v string) {
 		lease().Token = v
 	case "deadline":
 		lease().Deadline = millis(t, v)
+	case "fence":
+		lease().Fence = int64(atoi(t, v))
 	case "offset":
 		op.Offset = millis(t, v)
 	case "seq":

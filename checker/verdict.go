@@ -114,6 +114,7 @@ func oracles() []oracle {
 	return []oracle{
 		{"exclusion", "no two believed holds of one lock overlap; read-write: no writer beside anyone", exclusion},
 		{"resource", "no lost update, and no other owner's operation between two of one critical section", agreed(resource)},
+		{"fencing", "a later grant has a greater fence, and the resource never accepts an older fence after a newer", fencing},
 		{"ownership", "no DEL or EXPIRE takes effect on a key that certainly carried another owner's grant", agreed(ownership)},
 		{"liveness", "after a crash, and after everything heals, waiting clients get in within the recipe's recovery time", agreed(liveness)},
 		{"reentrancy", "n acquires need n releases, and nobody re-enters what another definitely holds", agreed(reentrancy)},

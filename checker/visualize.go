@@ -40,7 +40,9 @@ func Visualize(w io.Writer, e history.Evidence) error {
 	if err != nil {
 		return fmt.Errorf("draw the history: %w", err)
 	}
-	p := picture{model: modelFor(e.Claims), claims: e.Claims}
+	p := picture{claims: pictured(f, byLock)}
+	p.blueprint = blueprintFor(p.claims)
+	p.model = p.build(p.claims.Permits)
 	if len(e.Ops) > 0 {
 		p.end = e.Ops[len(e.Ops)-1].Time + 1
 	}
@@ -60,19 +62,9 @@ func Visualize(w io.Writer, e history.Evidence) error {
 	return nil
 }
 
-// modelFor is the model that has the last word on a recipe.
-func modelFor(c history.Claims) porcupine.Model {
-	switch {
-	case c.ReadWrite:
-		return readWriteModel
-	case c.Reentrant:
-		return reentrantModel
-	}
-	return ownedModel
-}
-
 // picture collects what is drawn.
 type picture struct {
+	blueprint
 	model  porcupine.Model
 	claims history.Claims
 	end    time.Duration // just after the history's last entry
@@ -83,7 +75,7 @@ type picture struct {
 
 // add draws a lock, chunk by chunk.
 func (p *picture) add(lock string, all []span) {
-	if !p.claims.ReadWrite && !p.claims.Reentrant {
+	if !p.counts {
 		all = mergeOwn(all)
 	}
 	cut := chunks(all)
@@ -111,19 +103,17 @@ func (p *picture) chunk(lock string, c []span) {
 	narrow := width(spread(c)) > maxWidth
 	var ops []porcupine.Operation
 	for _, s := range c {
-		a := action{owner: s.owner, mode: s.mode}
 		call := s.invoke
 		if narrow {
 			call = s.ok
 		}
 		ops = append(ops, porcupine.Operation{
-			ClientId: s.owner, Input: a, Call: int64(call), Return: int64(s.ok),
+			ClientId: s.owner, Input: s.action(false), Call: int64(call), Return: int64(s.ok),
 			Metadata: fmt.Sprintf("%s, invoked at %s, entry %d", html.EscapeString(lock), seconds(s.invoke), s.entry),
 		})
 		if s.end < p.end {
-			a.release = true
 			ops = append(ops, porcupine.Operation{
-				ClientId: s.owner, Input: a, Call: int64(s.end), Return: int64(s.end),
+				ClientId: s.owner, Input: s.action(true), Call: int64(s.end), Return: int64(s.end),
 				Metadata: fmt.Sprintf("%s, since %s; it ended at %s by %s", html.EscapeString(lock), seconds(s.ok), seconds(s.end), s.why),
 			})
 		}

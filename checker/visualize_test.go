@@ -60,3 +60,40 @@ func TestVisualizeDrawsAnyHistory(t *testing.T) {
 		}
 	}
 }
+
+func TestVisualizeSpeaksOfFencesDepthAndPermits(t *testing.T) {
+	for _, c := range []struct {
+		claims history.Claims
+		text   string
+		want   []string
+	}{
+		{history.Claims{Fenced: true}, `
+			c0 acquire 1-2 ok fence=7
+			c0 release 3-4 ok
+			c1 acquire 5-6 ok fence=8`, []string{"c0 acquires, fence 7", "held by c1, fence 8"}},
+		{history.Claims{Fenced: true}, `
+			c0 acquire 1-2 ok fence=7
+			c0 release 3-4 ok
+			c1 acquire 5-6 ok fence=6`, []string{"free, fence 7"}},
+		{history.Claims{Fenced: true}, `
+			c1 acquire 1-9 ok fence=6
+			c0 acquire 1-2 ok fence=7
+			c0 release 3-4 ok`, []string{"c1 acquires, fence 6", `held by c1"`}},
+		{history.Claims{Reentrant: true, Fenced: true}, `
+			c0 acquire 1-2 ok fence=7
+			c0 acquire 3-4 ok fence=7`, []string{"held by c0, 2 deep, fence 7 of c0"}},
+		{history.Claims{Permits: 2}, `
+			c0 acquire 1-2 ok
+			c1 acquire 3-4 ok`, []string{"held by c0, c1, 0 of 2 permits left"}},
+	} {
+		var page bytes.Buffer
+		if err := Visualize(&page, history.Evidence{Ops: timeline(t, c.text), Claims: c.claims}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(page.String(), want) {
+				t.Errorf("%+v: the page lacks %q", c.claims, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,3 @@
+package checker
+
+func (w *wire) counterLost(before, after grant) (cmds []int, broken string) { return nil, "" }

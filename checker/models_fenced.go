@@ -1,0 +1,70 @@
+package checker
+
+import "fmt"
+
+// The models of locks whose grants carry fencing tokens. Each token must be
+// greater than every one before it. How long a grant was held may be unknown:
+// then it is let go as soon as it is made, and the model speaks of fences only.
+
+// fenced is an owner-aware mutex with a fence.
+type fenced struct {
+	owned
+	fence int64 // the greatest that was given
+}
+
+func (f fenced) step(a action) (any, bool) {
+	next, legal := f.owned.step(a)
+	f.owned = next.(owned)
+	if a.release {
+		return f, legal
+	}
+	legal = legal && a.fence > f.fence
+	f.fence = a.fence
+	if a.passing {
+		f.owned = owned{}
+	}
+	return f, legal
+}
+func (f fenced) words() []uint64 { return append(f.owned.words(), uint64(f.fence)) }
+func (f fenced) String() string  { return fmt.Sprintf("%s, fence %d", f.owned, f.fence) }
+
+// reentrantFenced is a reentrant mutex with a fence. An owner that acquires again
+// may get its own fence again, unless somebody else has got one since.
+type reentrantFenced struct {
+	reentrant
+	fence int64 // the greatest that was given
+	by    int   // whose it is
+}
+
+func (f reentrantFenced) step(a action) (any, bool) {
+	next, legal := f.reentrant.step(a)
+	if a.release {
+		f.reentrant = next.(reentrant)
+		return f, legal
+	}
+	legal = legal && a.fence > 0 && (a.fence > f.fence || a.fence == f.fence && a.owner == f.by)
+	if !a.passing {
+		f.reentrant = next.(reentrant)
+	}
+	f.fence, f.by = a.fence, a.owner
+	return f, legal
+}
+func (f reentrantFenced) words() []uint64 {
+	return append(f.reentrant.words(), uint64(f.fence), uint64(f.by))
+}
+func (f reentrantFenced) String() string {
+	if f.fence == 0 {
+		return f.reentrant.String()
+	}
+	return fmt.Sprintf("%s, fence %d of c%d", f.reentrant, f.fence, f.by)
+}
+
+// fencedResource is what a guarded resource remembers: the greatest fence that it
+// saw. An acquire stands for a read or write that it accepted.
+type fencedResource int64
+
+func (f fencedResource) step(a action) (any, bool) {
+	return max(f, fencedResource(a.fence)), a.fence >= int64(f)
+}
+func (f fencedResource) words() []uint64 { return []uint64{uint64(f)} }
+func (f fencedResource) String() string  { return fmt.Sprintf("has seen fence %d", int64(f)) }

@@ -1,0 +1,68 @@
+package checker
+
+import "fmt"
+
+// The models of locks that one owner holds at a time.
+
+// mutex knows only held and free, and lets anybody release.
+type mutex bool
+
+func (m mutex) step(a action) (any, bool) { return mutex(!a.release), bool(m) == a.release }
+func (m mutex) words() []uint64 {
+	if m {
+		return []uint64{1}
+	}
+	return []uint64{0}
+}
+func (m mutex) String() string {
+	if m {
+		return "held"
+	}
+	return "free"
+}
+
+// owned lets only its owner release, and nobody acquire what is held.
+type owned struct {
+	held  bool
+	owner int
+}
+
+func (o owned) step(a action) (any, bool) {
+	if a.release {
+		return owned{}, o == owned{held: true, owner: a.owner}
+	}
+	return owned{held: true, owner: a.owner}, !o.held
+}
+func (o owned) words() []uint64 {
+	if !o.held {
+		return nil
+	}
+	return []uint64{uint64(o.owner)}
+}
+func (o owned) String() string {
+	if !o.held {
+		return "free"
+	}
+	return fmt.Sprintf("held by c%d", o.owner)
+}
+
+// reentrant lets its owner acquire again, and counts.
+type reentrant struct{ owner, depth int }
+
+func (r reentrant) step(a action) (any, bool) {
+	switch {
+	case a.release && r.depth == 1 && r.owner == a.owner:
+		return reentrant{}, true
+	case a.release:
+		return reentrant{r.owner, r.depth - 1}, r.depth > 0 && r.owner == a.owner
+	default:
+		return reentrant{a.owner, r.depth + 1}, r.depth == 0 || r.owner == a.owner
+	}
+}
+func (r reentrant) words() []uint64 { return []uint64{uint64(r.owner), uint64(r.depth)} }
+func (r reentrant) String() string {
+	if r.depth == 0 {
+		return "free"
+	}
+	return fmt.Sprintf("held by c%d, %d deep", r.owner, r.depth)
+}
