@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -11,10 +13,10 @@ import (
 // zero; the counts beside say how much there was to see.
 type Progress struct {
 	// Waits counts the waits that ended with a grant: from a client's first
-	// attempt, through all that failed, to the grant. Gave counts those that did
-	// not: the client crashed, or the trial ended.
+	// attempt, through all that failed, to the grant. InVain counts those that
+	// did not: the client crashed, or the trial ended. Re-entries are no waits.
 	Waits      int           `json:"waits"`
-	Gave       int           `json:"gave"`
+	InVain     int           `json:"inVain"`
 	WaitMedian time.Duration `json:"waitMedian"`
 	WaitP95    time.Duration `json:"waitP95"`
 	WaitMax    time.Duration `json:"waitMax"`
@@ -30,21 +32,23 @@ type Progress struct {
 	Grants  int     `json:"grants"`
 	Clients int     `json:"clients"`
 
-	// Losses counts the holders who were told, or saw, that their lease was gone;
-	// the lag is from the moment it was gone until then.
+	// Losses counts the holders who were told, or saw, that their lease was gone,
+	// where the wire shows when that was; the lag is from that moment until then.
 	Losses     int           `json:"losses"`
 	LossLagMax time.Duration `json:"lossLagMax"`
 	LossLagSum time.Duration `json:"lossLagSum"`
 
-	// Orphans counts the claims that stood on a node while no living client had to
-	// do with them; the time is for how long, in all and at most.
+	// Orphans counts the times that a key stood on a node while no living client
+	// whose claim it carried had to do with the lock; the time is for how long. What
+	// is over within two milliseconds does not count.
 	Orphans   int           `json:"orphans"`
 	OrphanSum time.Duration `json:"orphanSum"`
 	OrphanMax time.Duration `json:"orphanMax"`
 
-	// Recoveries counts the faults after which somebody was granted a lock: from
-	// the fault's end, or the crash, to the next grant on the locks that were in
-	// use then. Unrecovered counts those after which nobody was.
+	// Recoveries counts, for each fault, the locks that somebody was granted after
+	// it: the time is from the fault's end, or the crash, to the next grant. Of a
+	// crash only the locks count that the client had to do with; a lock that nobody
+	// asked for any more does not. Unrecovered counts where nobody was let in.
 	Recoveries  int           `json:"recoveries"`
 	Unrecovered int           `json:"unrecovered"`
 	RecoverySum time.Duration `json:"recoverySum"`
@@ -54,5 +58,153 @@ type Progress struct {
 // Measure works out a trial's progress. It is a pure function of the evidence, in
 // O(n log n); an impossible history has none.
 func Measure(e history.Evidence) Progress {
-	return Progress{}
+	w, err := newCaseFile(e).wire()
+	if err != nil {
+		return Progress{}
+	}
+	m := &measure{wire: w, granted: map[string][]time.Duration{}, asked: map[string]time.Duration{}, got: map[int]int{}}
+	m.waits()
+	m.losses()
+	m.orphaned()
+	m.recoveries()
+	return m.Progress
+}
+
+// measure is a Progress in the making.
+type measure struct {
+	Progress
+	wire    *wire
+	granted map[string][]time.Duration // by lock: when each grant was known, ascending
+	asked   map[string]time.Duration   // by lock: when the last acquire was over
+	got     map[int]int                // grants by client
+}
+
+// queued is a client's wait for a lock.
+type queued struct {
+	lock        string
+	since, till time.Duration
+}
+
+// waits measures waiting, bypasses and fairness.
+func (m *measure) waits() {
+	open := map[seat]time.Duration{}
+	var through []queued
+	for i := range m.wire.pairing.all {
+		p := &m.wire.pairing.all[i]
+		at := seat{client: p.Invoke.Client, lock: p.Invoke.Lock, mode: p.Invoke.Mode}
+		if p.Invoke.F != history.FAcquire || p.Invoke.Process == history.Nemesis {
+			continue
+		}
+		m.got[at.client] += 0
+		m.asked[at.lock] = max(m.asked[at.lock], min(m.wire.doneAt(p), m.wire.end))
+		since, waiting := open[at]
+		if !waiting {
+			if m.reenters(p) {
+				continue
+			}
+			since = p.Invoke.Time
+			open[at] = since
+		}
+		if p.Done() != history.OK {
+			continue
+		}
+		delete(open, at)
+		till := p.Complete.Time
+		m.granted[at.lock] = append(m.granted[at.lock], till)
+		m.got[at.client]++
+		through = append(through, queued{at.lock, since, till})
+	}
+	for _, times := range m.granted {
+		slices.Sort(times)
+	}
+	m.InVain = len(open)
+	m.tell(through)
+	m.fairness()
+}
+
+// reenters says whether the client believed that it held the lock when it asked.
+func (m *measure) reenters(p *history.Pair) bool {
+	if p.Done() == history.OK {
+		if i, ok := m.wire.holdOf[p.Complete.Index]; ok && m.wire.holds[i].Acquire != p.Complete.Index {
+			return true
+		}
+	}
+	return m.wire.Claims.Reentrant && m.wire.attends(p.Invoke.Client, p.Invoke.Lock, p.Invoke.Time)
+}
+
+// tell counts the waits that came to an end, and who was let in meanwhile.
+func (m *measure) tell(through []queued) {
+	lasted := make([]time.Duration, 0, len(through))
+	for _, q := range through {
+		lasted = append(lasted, q.till-q.since)
+		times := m.granted[q.lock]
+		first, _ := slices.BinarySearch(times, q.since+1)
+		past, _ := slices.BinarySearch(times, q.till)
+		n := max(0, past-first)
+		m.Bypasses += n
+		m.BypassesMax = max(m.BypassesMax, n)
+	}
+	if m.Waits = len(lasted); m.Waits == 0 {
+		return
+	}
+	slices.Sort(lasted)
+	m.WaitMedian, m.WaitP95, m.WaitMax = lasted[(m.Waits-1)/2], lasted[(m.Waits*95+99)/100-1], lasted[m.Waits-1]
+}
+
+// fairness is Jain's index: R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of
+// Fairness and Discrimination for Resource Allocation in Shared Computer Systems"
+// (1984).
+func (m *measure) fairness() {
+	sum, squares := 0.0, 0.0
+	for _, n := range m.got {
+		m.Grants += n
+		sum += float64(n)
+		squares += float64(n) * float64(n)
+	}
+	if m.Clients = len(m.got); squares > 0 {
+		m.Jain = min(1, sum*sum/(float64(m.Clients)*squares))
+	}
+}
+
+// losses measures how long holders went on after their leases were gone.
+func (m *measure) losses() {
+	last := map[errand]int{} // the invocation of the client's last grant
+	for _, op := range m.wire.Ops {
+		at := errand{op.Client, op.Lock}
+		if invoked, ok := m.wire.invocation(op.Index); ok && op.F == history.FAcquire && op.Type == history.OK {
+			p := m.wire.operation(invoked)
+			last[errand{p.Invoke.Client, p.Invoke.Lock}] = invoked
+		}
+		grant, had := last[at]
+		if op.F != history.FLost || !had {
+			continue
+		}
+		if gone, ok := m.wire.goneAt(grant); ok && gone <= op.Time {
+			m.Losses++
+			m.LossLagSum += op.Time - gone
+			m.LossLagMax = max(m.LossLagMax, op.Time-gone)
+		}
+	}
+}
+
+// goneAt is when so few nodes still carried what the acquire had put there that it
+// no longer had its quorum.
+func (w *wire) goneAt(acquire int) (at time.Duration, ok bool) {
+	left := map[string]time.Duration{} // by node: the last that stood there
+	for _, l := range w.byOp[acquire] {
+		until := Never
+		if l.over != nil {
+			until = l.over.at.lo
+		}
+		if l.end != nil {
+			until = min(until, l.end.at.lo)
+		}
+		left[l.node] = max(left[l.node], until)
+	}
+	if len(left) == 0 {
+		return 0, false
+	}
+	ends := slices.Sorted(maps.Values(left))
+	at = ends[max(0, len(ends)-max(1, w.Claims.Quorum))]
+	return at, at < Never
 }

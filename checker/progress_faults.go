@@ -1,0 +1,180 @@
+package checker
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// This file measures what keys that nobody cares for cost, and how soon after a
+// fault somebody gets in again.
+
+// orphaned measures, key by key, the time that it stood there while nobody living
+// attended to what it carried.
+func (m *measure) orphaned() {
+	type spot struct{ node, key string }
+	byKey := map[spot][]*life{}
+	for _, l := range m.wire.lives {
+		if at := (spot{l.node, l.key}); l.sure {
+			byKey[at] = append(byKey[at], l)
+		}
+	}
+	for _, lives := range byKey {
+		stood, cared := m.wire.stood(lives), m.wire.caredFor(lives)
+		for _, s := range subtract(stood, cared) {
+			lasted := s.to - s.from
+			if lasted <= expirySlack {
+				continue
+			}
+			m.Orphans++
+			m.OrphanSum += lasted
+			m.OrphanMax = max(m.OrphanMax, lasted)
+		}
+	}
+}
+
+// stood is when the claims stood there.
+func (w *wire) stood(lives []*life) []spell {
+	var all []spell
+	for _, l := range lives {
+		s := spell{max(l.at.lo, l.came), w.end}
+		if l.over != nil {
+			s.to = min(s.to, l.over.at.lo)
+		}
+		if l.end != nil {
+			s.to = min(s.to, l.end.at.lo)
+		}
+		all = append(all, s)
+	}
+	return merged(all)
+}
+
+// caredFor is when their owners, alive, had to do with the lock.
+func (w *wire) caredFor(lives []*life) []spell {
+	var all []spell
+	seen := map[errand]bool{}
+	for _, l := range lives {
+		alive := w.crashOf(l.client)
+		if p := w.operation(l.op); w.has(l.op) {
+			all = append(all, spell{p.Invoke.Time, min(w.doneAt(p), alive)})
+		}
+		at := errand{l.client, l.lock}
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		for _, s := range w.spells[at] {
+			all = append(all, spell{s.from, min(s.to, alive)})
+		}
+	}
+	return merged(all)
+}
+
+// merged sorts spells and joins those that touch; empty ones are left out.
+func merged(all []spell) []spell {
+	all = slices.DeleteFunc(all, func(s spell) bool { return s.to <= s.from })
+	slices.SortFunc(all, func(a, b spell) int { return cmp.Compare(a.from, b.from) })
+	var joined []spell
+	for _, s := range all {
+		if last := len(joined) - 1; last >= 0 && s.from <= joined[last].to {
+			joined[last].to = max(joined[last].to, s.to)
+		} else {
+			joined = append(joined, s)
+		}
+	}
+	return joined
+}
+
+// subtract returns what of a, both merged, lies outside of b.
+func subtract(a, b []spell) []spell {
+	var rest []spell
+	next := 0
+	for _, s := range a {
+		for next < len(b) && b[next].to <= s.from {
+			next++
+		}
+		for i := next; i < len(b) && b[i].from < s.to; i++ {
+			if b[i].from > s.from {
+				rest = append(rest, spell{s.from, b[i].from})
+			}
+			s.from = max(s.from, b[i].to)
+		}
+		if s.from < s.to {
+			rest = append(rest, s)
+		}
+	}
+	return rest
+}
+
+// recoveries measures how soon after each fault somebody was granted a lock.
+func (m *measure) recoveries() {
+	var crashes []int // indices of entries
+	for _, op := range m.wire.Ops {
+		if op.F == history.FCrash && op.Process == history.Nemesis && op.Window == nil {
+			crashes = append(crashes, op.Index)
+			for _, lock := range m.businessOf(op.Client, op.Time) {
+				m.recovery(lock, op.Time)
+			}
+		}
+	}
+	for _, win := range m.wire.windows {
+		if win.Complete == nil || win.Complete.Window == nil || win.Complete.Window.Hits == 0 {
+			continue
+		}
+		// A crash counts from itself.
+		i, _ := slices.BinarySearch(crashes, win.Invoke.Index)
+		if i < len(crashes) && crashes[i] < win.Complete.Index {
+			continue
+		}
+		for _, lock := range slices.Sorted(maps.Keys(m.asked)) {
+			m.recovery(lock, win.Complete.Time)
+		}
+	}
+}
+
+// businessOf lists the locks that the client held, asked for or gave back at t.
+func (m *measure) businessOf(client int, t time.Duration) []string {
+	var locks []string
+	for _, lock := range slices.Sorted(maps.Keys(m.asked)) {
+		spells := m.wire.spells[errand{client, lock}]
+		i, _ := slices.BinarySearchFunc(spells, t, func(s spell, t time.Duration) int { return cmp.Compare(s.to, t) })
+		asking := m.askedBy(client, lock, t)
+		if i < len(spells) && spells[i].from <= t || asking {
+			locks = append(locks, lock)
+		}
+	}
+	return locks
+}
+
+// askedBy says whether an acquire of the client's was under way at t: the last
+// that it invoked by then.
+func (m *measure) askedBy(client int, lock string, t time.Duration) bool {
+	all := m.wire.pairing.all
+	i, _ := slices.BinarySearchFunc(all, t, func(p history.Pair, t time.Duration) int {
+		return cmp.Or(cmp.Compare(p.Invoke.Time, t), -1)
+	})
+	for _, p := range slices.Backward(all[:i]) {
+		if p.Invoke.Process != history.Nemesis && p.Invoke.Client == client {
+			return p.Invoke.F == history.FAcquire && p.Invoke.Lock == lock && (p.Complete == nil || p.Complete.Time >= t)
+		}
+	}
+	return false
+}
+
+func (m *measure) recovery(lock string, since time.Duration) {
+	if m.asked[lock] <= since {
+		return // nobody asked for it any more
+	}
+	times := m.granted[lock]
+	i, _ := slices.BinarySearch(times, since+1)
+	if i == len(times) {
+		m.Unrecovered++
+		return
+	}
+	m.Recoveries++
+	m.RecoverySum += times[i] - since
+	m.RecoveryMax = max(m.RecoveryMax, times[i]-since)
+}
