@@ -213,7 +213,9 @@ func (m *mixer) vary(f Fault) (Action, bool) {
 	if a.Durability != "" {
 		a.Durability = m.durability
 	}
-	return a, true
+	p := Plan{a}
+	m.stayAway(p)
+	return p[0], true
 }
 
 // place decides where an action strikes: at its sample's place in the protocol,

@@ -16,7 +16,8 @@ import (
 // nodeRestart kills nodes and brings them back with what their durability
 // kept. The proof are the keys that were on them when they were killed, and
 // without which no quorum of nodes carries the lock. What is lost, is lost
-// between the node-down and the node-up event.
+// between the node-down and the node-up event. Where the recipe asks its operator
+// for it (history.Claims.Away), nodes that lost everything stay away for a while.
 var nodeRestart = Fault{
 	Name:       "node-restart",
 	Doc:        "Redis is killed and restarted: volatile (nothing kept), everysec (up to 1 s lost), always",
@@ -24,35 +25,67 @@ var nodeRestart = Fault{
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: sameTopology,
 	Plans:      restartPlans,
-	named:      namedRestarts,
-	target:     nodeTarget,
+	named: func(w World) []Schedule {
+		all := namedRestarts(w)
+		for _, s := range all {
+			w.stayAway(s.Plan)
+		}
+		return all
+	},
+	target: nodeTarget,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
-		r, err := s.restart(ctx)
-		return func(context.Context) (result, error) { return r, nil }, err
+		nodes := s.env.(testbed.Nodes)
+		before, err := keysOf(ctx, nodes, nodes.List())
+		if err != nil {
+			return nil, err
+		}
+		// A node that was killed is brought back whatever becomes of ctx.
+		ctx = context.WithoutCancel(ctx)
+		killed, err := s.kill(ctx)
+		if err == nil && s.action.length() > 0 {
+			return func(ctx context.Context) (result, error) {
+				// Whatever ended the window, the operator keeps his word.
+				err := sleepUntil(ctx, s.env, s.action.slot(s.from+s.action.Away))
+				r, rerr := s.restart(ctx, before, killed)
+				return r, errors.Join(err, rerr)
+			}, nil
+		}
+		r, rerr := s.restart(ctx, before, killed)
+		return func(context.Context) (result, error) { return r, nil }, errors.Join(err, rerr)
 	},
 }
 
-// restart kills the action's nodes, all before the first comes back.
-func (s *strike) restart(ctx context.Context) (result, error) {
-	nodes := s.env.(testbed.Nodes)
-	before, err := keysOf(ctx, nodes, nodes.List())
-	if err != nil {
-		return result{}, err
-	}
-	// A node that was killed is brought back whatever becomes of ctx.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healing)
-	defer cancel()
-	var killed []string
-	for _, node := range s.action.Nodes {
-		if err = s.event(history.Op{Client: history.NoClient, F: history.FNodeDown, Node: node}); err != nil {
-			break
+// stayAway sets how long the plan's nodes stay away when they have lost
+// everything.
+func (w World) stayAway(p Plan) {
+	for i := range p {
+		p[i].Away = 0
+		if p[i].Durability == testbed.Volatile {
+			p[i].Away = w.Claims.Away
 		}
-		if err = nodes.Kill(ctx, node); err != nil {
-			err = fmt.Errorf("kill %s: %w", node, err)
-			break
+	}
+}
+
+// kill kills the action's nodes and says which it did.
+func (s *strike) kill(ctx context.Context) (killed []string, err error) {
+	for _, node := range s.action.Nodes {
+		if err := s.event(history.Op{Client: history.NoClient, F: history.FNodeDown, Node: node}); err != nil {
+			return killed, err
+		}
+		if err := s.env.(testbed.Nodes).Kill(ctx, node); err != nil {
+			return killed, fmt.Errorf("kill %s: %w", node, err)
 		}
 		killed = append(killed, node)
 	}
+	return killed, nil
+}
+
+// restart brings the nodes that were killed back.
+func (s *strike) restart(ctx context.Context, before map[string][]history.KeyState, killed []string) (result, error) {
+	ctx, cancel := context.WithTimeout(ctx, healing)
+	defer cancel()
+	nodes := s.env.(testbed.Nodes)
+	var err error
 	for _, node := range killed {
 		lost, rerr := nodes.Restart(ctx, node)
 		if rerr != nil {
@@ -144,7 +177,9 @@ func (w World) restarts(d testbed.Durability, r *rand.Rand) []Plan {
 		if len(w.Nodes) > 1 {
 			a.Nodes = w.Nodes[:max(1, min(w.Claims.Quorum, len(w.Nodes)))]
 		}
-		moves = append(moves, move{Action: a, cost: w.TTL / 5, gap: w.TTL + w.TTL/10})
+		p := Plan{a}
+		w.stayAway(p)
+		moves = append(moves, move{Action: p[0], cost: w.TTL/5 + p[0].Away, gap: w.TTL + w.TTL/10})
 	}
 	idea := fmt.Sprintf("restart (%s) ", d)
 	add(w.during("node-restart", idea+"while the lock is held", testbed.StepHold))
@@ -172,7 +207,7 @@ func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
 	}
 	cutOff.For = w.Duration - cutOff.By
 	expired := cutOff.At + w.TTL + w.TTL/5 + time.Duration(r.Int64N(int64(w.TTL)/5+1)).Round(max(1, w.TTL/1000))
-	if cutOff.For <= 0 || expired+w.TTL > w.Duration {
+	if cutOff.For <= 0 || expired+w.TTL+w.Claims.Away > w.Duration {
 		return nil, false
 	}
 	node := w.Nodes[w.Claims.Quorum-1]
@@ -188,6 +223,10 @@ func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
 			a.At, a.After, a.Delay = 0, i+1, w.TTL+w.TTL/10
 		}
 		p = append(p, a)
+	}
+	w.stayAway(p[1:])
+	for i := range p[1:] {
+		p[i+1].By -= p[i+1].Away
 	}
 	return p, true
 }

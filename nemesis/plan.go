@@ -92,6 +92,9 @@ type Action struct {
 	OneConn    bool               `json:"oneConn,omitempty"`
 	Offset     time.Duration      `json:"offset,omitempty"`     // of a clock
 	Durability testbed.Durability `json:"durability,omitempty"` // that the trial's nodes must have
+	// Away is how long nodes at least stay away when they were killed, whatever For
+	// says: the operator's word (history.Claims.Away), not the fault's.
+	Away time.Duration `json:"away,omitempty"`
 	// Quorum is how many nodes must carry a key for it to be somebody's lock.
 	Quorum int `json:"quorum,omitempty"`
 

@@ -35,9 +35,9 @@ func (m move) usual() time.Duration {
 // length is the longest that an action can be in force.
 func (a Action) length() time.Duration {
 	if a.Until != nil {
-		return max(a.For, a.Limit)
+		return max(a.For, a.Limit, a.Away)
 	}
-	return a.For
+	return max(a.For, a.Away)
 }
 
 // pack puts moves, in their order, into plans of at most n actions that follow

@@ -1,0 +1,98 @@
+package nemesis
+
+import (
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+func TestNodesThatLostEverythingStayAwayIfTheRecipeAsksForIt(t *testing.T) {
+	for _, away := range []time.Duration{0, testTTL} {
+		w := worldOf(t, fakeRecipes["redlock"], testbed.Independent)
+		w.Claims.Away, w.Duration = away, 20*testTTL
+		var plans []Plan
+		for k := range 20 {
+			for _, fault := range []string{"node-restart", "chaos"} {
+				p, err := New(uint64(k), []string{fault}, w, k)
+				if err != nil {
+					t.Fatal(err)
+				}
+				plans = append(plans, p)
+			}
+		}
+		schedules, err := Named("node-restart", w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range schedules {
+			plans = append(plans, s.Plan)
+		}
+		volatile, others := 0, 0
+		for _, p := range plans {
+			for _, a := range p {
+				want := time.Duration(0)
+				switch a.Durability {
+				case testbed.Volatile:
+					want, volatile = away, volatile+1
+				case testbed.EverySec, testbed.Always:
+					others++
+				}
+				if a.Away != want || a.length() < want {
+					t.Fatalf("a node that keeps %q stays away for %v of %v, want %v", a.Durability, a.Away, a.length(), want)
+				}
+			}
+		}
+		if volatile == 0 || others == 0 {
+			t.Errorf("%d volatile restarts and %d others, want some of each", volatile, others)
+		}
+	}
+}
+
+func TestANodeIsDownForAsLongAsItStaysAway(t *testing.T) {
+	for _, test := range []struct{ length, away, want time.Duration }{
+		{0, 0, 0}, {0, testTTL, testTTL}, {2 * testTTL, testTTL, 2 * testTTL}, {testTTL / 2, testTTL, testTTL}, {testTTL, 0, testTTL},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newFakeEnv(t, 1, fiveNodes...)
+			rec := history.NewRecorder(nil, e.Now)
+			p := Plan{{
+				ID: 1, Fault: "node-restart", Idea: "restart", Client: history.NoClient, Nodes: fiveNodes[:1],
+				By: time.Second, For: test.length, Away: test.away,
+			}}
+			if err := Run(t.Context(), p, e, rec); err != nil {
+				t.Fatal(err)
+			}
+			var down, up time.Duration
+			for _, op := range rec.Ops() {
+				switch op.F {
+				case history.FNodeDown:
+					down = op.Time
+				case history.FNodeUp:
+					up = op.Time
+				}
+			}
+			if got := (up - down).Round(time.Millisecond); got != test.want {
+				t.Errorf("for %v and away %v: down for %v, want %v", test.length, test.away, got, test.want)
+			}
+		})
+	}
+}
+
+func TestARestartInTheRingLeavesTimeToStayAway(t *testing.T) {
+	w := worldOf(t, fakeRecipes["redlock"], testbed.Independent)
+	w.Claims.Away = testTTL
+	w.Duration = 10 * testTTL
+	p, ok := w.cutAndRestart(testbed.Volatile, rand.New(rand.NewPCG(1, 1)))
+	if !ok {
+		t.Fatal("no plan")
+	}
+	for _, a := range p[1:] {
+		if a.By+a.length() > w.Duration {
+			t.Errorf("it may last until %v, the trial until %v", a.By+a.length(), w.Duration)
+		}
+	}
+}
