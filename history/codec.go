@@ -48,6 +48,7 @@ func ReadOps(r io.Reader, name string) (ops []Op, truncated error, err error) {
 // owner, without times no two holds would overlap.
 type entry struct {
 	Op
+	Index   *int           `json:"index"`
 	Time    *time.Duration `json:"time"`
 	Process *Process       `json:"process"`
 	Client  *int           `json:"client"`
@@ -75,6 +76,9 @@ func (e entry) op() (Op, error) {
 	op.Process, op.Time, op.Client = *e.Process, *e.Time, NoClient
 	if e.Client != nil {
 		op.Client = *e.Client
+	}
+	if e.Index != nil {
+		op.Index = *e.Index
 	}
 	return op, nil
 }

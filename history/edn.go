@@ -1,0 +1,422 @@
+package history
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"olympos.io/encoding/edn"
+)
+
+// defaultLock is the name of the lock in a history that names none.
+const defaultLock = "lock"
+
+// ednEntry is an operation as Jepsen wrote it, before it is known what the plain
+// values of this history mean.
+type ednEntry struct {
+	op       Op
+	line     int
+	indexed  bool
+	timed    bool
+	explicit bool // Lockstorm wrote it: its keys say what the value would
+	owner    string
+	value    any
+}
+
+// clientFs are the names that lock tests give to what clients do.
+var clientFs = map[string]struct {
+	f    string
+	mode Mode
+}{
+	"acquire": {FAcquire, ""}, "lock": {FAcquire, ""}, "try-lock": {FAcquire, ""},
+	"release": {FRelease, ""}, "unlock": {FRelease, ""},
+	"extend": {FExtend, ""}, "renew": {FExtend, ""}, "refresh": {FExtend, ""},
+	"read": {FRead, ""}, "write": {FWrite, ""}, "lost": {FLost, ""},
+	"acquire-read": {FAcquire, Read}, "read-lock": {FAcquire, Read},
+	"acquire-write": {FAcquire, Write}, "write-lock": {FAcquire, Write},
+	"release-read": {FRelease, Read}, "read-unlock": {FRelease, Read},
+	"release-write": {FRelease, Write}, "write-unlock": {FRelease, Write},
+}
+
+// readEDN reads a history in EDN.
+func readEDN(text []byte, name string, values Values) (Reading, error) {
+	entries, line, err := ednEntries(text)
+	if err != nil {
+		return Reading{}, fmt.Errorf("%s:%d: %w", name, line, err)
+	}
+	var r Reading
+	named, line, err := r.meanings(entries, values)
+	if err == nil {
+		line, err = r.stamps(entries)
+	}
+	if err != nil {
+		return Reading{}, fmt.Errorf("%s:%d: %w", name, line, err)
+	}
+	for _, e := range entries {
+		r.Ops = append(r.Ops, e.op)
+	}
+	if line, err := owned(entries); err != nil {
+		return Reading{}, fmt.Errorf("%s:%d: %w", name, line, err)
+	} else if line > 0 {
+		r.note(owners(r.Ops, named)...)
+	}
+	if _, err := Pairs(r.Ops); err != nil {
+		return Reading{}, fmt.Errorf("%s: %w", name, err)
+	}
+	r.unordered()
+	return r, nil
+}
+
+// ednEntries decodes the operations of a file: the values in it, or in the one
+// vector or list that it is. An error comes with its line.
+func ednEntries(text []byte) (entries []ednEntry, line int, err error) {
+	f := forms{text: text, line: 1}
+	c, err := f.skip()
+	if err != nil {
+		return nil, f.line, err
+	}
+	if c == '[' || c == '(' {
+		at := f.pos
+		end, err := f.end(at)
+		if err != nil {
+			return nil, f.line, err
+		}
+		rest := forms{text: text, pos: end, line: 1 + bytes.Count(text[:end], []byte{'\n'})}
+		if c, err := rest.skip(); c != 0 || err != nil {
+			return nil, rest.line, fmt.Errorf("expected nothing after the %s that holds the history", map[byte]string{'[': "vector", '(': "list"}[text[at]])
+		}
+		f.text = text[:end-1]
+		f.advance(at + 1)
+	}
+	for {
+		if _, err := f.skip(); err != nil {
+			return nil, f.line, err
+		}
+		line := f.line
+		raw, err := f.next()
+		if err != nil {
+			return nil, f.line, err
+		}
+		if raw == nil {
+			return entries, f.line, nil
+		}
+		e, err := newEDNEntry(raw)
+		if err != nil {
+			return nil, line, err
+		}
+		e.line = line
+		entries = append(entries, e)
+	}
+}
+
+// newEDNEntry decodes one operation.
+func newEDNEntry(raw []byte) (ednEntry, error) {
+	m, err := members(raw)
+	if err != nil {
+		return ednEntry{}, err
+	}
+	k := keys{m: m}
+	e := ednEntry{indexed: k.has("index"), timed: k.has("time"), explicit: k.in("client")}
+	e.op = Op{
+		Index: int(k.number("index")), Time: time.Duration(k.number("time")),
+		Client: NoClient, Type: Type(k.word("type")), F: k.word("f"), Error: k.text("error"),
+	}
+	switch process := k.any("process").(type) {
+	case int64:
+		if e.op.Process = Process(process); process < 0 {
+			return e, fmt.Errorf(":process is %d, expected a number from 0 or :nemesis", process)
+		}
+	case edn.Keyword, edn.Symbol, string:
+		if word(process) != "nemesis" {
+			return e, fmt.Errorf(":process is %v, expected a number or :nemesis", process)
+		}
+		e.op.Process = Nemesis
+	default:
+		return e, fmt.Errorf(":process is %s, expected a number or :nemesis", excerptOf(m, "process"))
+	}
+	switch {
+	case k.err != nil:
+		return e, k.err
+	case e.op.Type != Invoke && e.op.Type != OK && e.op.Type != Fail && e.op.Type != Info:
+		return e, fmt.Errorf(":type is %s, expected :invoke, :ok, :fail or :info", excerptOf(m, "type"))
+	}
+	if e.op.Process == Nemesis {
+		k.nemesis(&e)
+		return e, k.err
+	}
+	return e, k.clients(&e)
+}
+
+func excerptOf(m map[string][]byte, key string) string {
+	if raw, ok := m[key]; ok {
+		return excerpt(raw)
+	}
+	return "missing"
+}
+
+// clients fills in what a client did.
+func (k *keys) clients(e *ednEntry) error {
+	known, ok := clientFs[e.op.F]
+	if !ok {
+		return fmt.Errorf(":f is %s, expected one of %s", excerptOf(k.m, "f"), expectedFs())
+	}
+	e.op.F, e.op.Mode = known.f, known.mode
+	if mode := k.word("mode"); mode != "" {
+		e.op.Mode = modes[mode]
+	}
+	e.op.Lock = k.text("lock")
+	if k.has("token") || k.has("fence") || k.has("deadline") {
+		e.op.Lease = &Lease{Token: k.text("token"), Fence: k.number("fence"), Deadline: time.Duration(k.number("deadline"))}
+	}
+	e.op.Seq, e.op.Reason = k.number("seq"), Reason(k.word("reason"))
+	e.value = k.any("value")
+	client := k.any("client")
+	if _, e.explicit = whole(client); !e.explicit {
+		e.owner = word(client) // somebody else's name for it
+	} else {
+		e.op.Client = int(k.number("client"))
+		if e.op.F == FRead || e.op.F == FWrite {
+			e.op.Value = numbers(e.value)
+		}
+	}
+	return k.err
+}
+
+// nemesis fills in what Lockstorm's nemesis did. That of others may do what it
+// likes; its names must not be taken for ours, which mean something to oracles.
+func (k *keys) nemesis(e *ednEntry) {
+	op := &e.op
+	if !e.explicit {
+		op.Type = Info
+		if op.F = cmp.Or(op.F, "nemesis"); ours(op.F) {
+			op.F = "nemesis " + op.F
+		}
+		return
+	}
+	if k.has("client") {
+		op.Client = int(k.number("client"))
+	}
+	op.Lock, op.Node, op.Offset = k.text("lock"), k.text("node"), time.Duration(k.number("offset"))
+	if !k.has("window") {
+		return
+	}
+	m, err := members(k.m["window"])
+	if err != nil {
+		k.err = fmt.Errorf(":window: %w", err)
+		return
+	}
+	w := keys{m: m}
+	op.Window = &Window{
+		Fault: w.text("fault"), ID: int(w.number("id")), Target: w.text("target"), Planned: w.text("planned"),
+		Hits: int(w.number("hits")), Evidence: w.text("evidence"),
+	}
+	if string(m["opens"]) == "true" {
+		op.Type = Invoke
+	}
+	if k.err == nil {
+		k.err = w.err
+	}
+}
+
+// ours says whether a nemesis's event of this name means something to oracles.
+func ours(f string) bool {
+	return slices.Contains([]string{
+		FCrash, FClock, FNodeDown, FNodeUp, FPromote, FNodeClock, FEvict, FSplit, FHealed, FKeys, FStall,
+		FDeadlock, FPanic, FRunaway, FLost, FAcquire, FRelease, FExtend, FRead, FWrite,
+	}, f)
+}
+
+// modes are the words for how a read-write lock is taken.
+var modes = map[string]Mode{"read": Read, "shared": Read, "write": Write, "exclusive": Write}
+
+func expectedFs() string {
+	var names []string
+	for f := range clientFs {
+		names = append(names, ":"+f)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// keys takes values out of a map; the first error stays.
+type keys struct {
+	m   map[string][]byte
+	err error
+}
+
+func (k *keys) in(key string) bool { return k.m[key] != nil }
+
+// has says whether the key is there with a value other than nil.
+func (k *keys) has(key string) bool { return k.in(key) && string(k.m[key]) != "nil" }
+
+// any decodes a value, without its tags.
+func (k *keys) any(key string) any {
+	if !k.has(key) {
+		return nil
+	}
+	v, err := decode(k.m[key])
+	if err != nil && k.err == nil {
+		k.err = fmt.Errorf(":%s: %w", key, err)
+	}
+	return plainly(v)
+}
+
+func (k *keys) number(key string) int64 {
+	v := k.any(key)
+	if v == nil {
+		return 0
+	}
+	n, ok := whole(v)
+	if !ok && k.err == nil {
+		k.err = fmt.Errorf(":%s is %s, expected a whole number", key, excerpt(k.m[key]))
+	}
+	return n
+}
+
+// word is a keyword, a symbol or a string, "" if it is none.
+func (k *keys) word(key string) string { return word(k.any(key)) }
+
+// text is a word or a number, or else the value as it is written.
+func (k *keys) text(key string) string {
+	if !k.has(key) {
+		return ""
+	}
+	raw := k.m[key]
+	if v, err := decode(raw); err == nil && (scalar(v) != "" || raw[0] == '"') {
+		return scalar(v)
+	}
+	return string(bytes.ToValidUTF8(raw, []byte("?")))
+}
+
+func word(v any) string {
+	switch v := v.(type) {
+	case edn.Keyword:
+		return string(v)
+	case edn.Symbol:
+		return string(v)
+	case string:
+		return v
+	}
+	return ""
+}
+
+// whole is a number without a fraction that int64 holds.
+func whole(v any) (int64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return v, true
+	case *big.Int:
+		return v.Int64(), v.IsInt64()
+	case big.Int:
+		return v.Int64(), v.IsInt64()
+	case float64:
+		return int64(v), v == math.Trunc(v) && math.Abs(v) < 1<<62
+	}
+	return 0, false
+}
+
+// plainly takes the tag off a value. A tuple of jepsen.independent, which Jepsen
+// prints as a vector, may also stand as a tagged map.
+func plainly(v any) any {
+	for {
+		tag, ok := v.(edn.Tag)
+		if !ok {
+			return v
+		}
+		v = tag.Value
+		if m, ok := v.(map[any]any); ok && strings.HasPrefix(tag.Tagname, "jepsen.independent") {
+			return []any{either(m, "key", "k"), either(m, "value", "v")}
+		}
+	}
+}
+
+// either is the value of the first of these keys that is there.
+func either(m map[any]any, keys ...edn.Keyword) any {
+	for _, k := range keys {
+		if v, ok := m[k]; ok {
+			return v
+		}
+	}
+	return nil
+}
+
+// numbers are the state of a resource: a number, or a few.
+func numbers(v any) []int64 {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	var all []int64
+	for _, x := range list {
+		n, ok := whole(x)
+		if !ok {
+			return nil
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// stamps numbers what has no index and times what has no time.
+func (r *Reading) stamps(entries []ednEntry) (line int, err error) {
+	if len(entries) == 0 {
+		return 0, nil
+	}
+	back := 0
+	for i := range entries {
+		e, op := &entries[i], &entries[i].op
+		switch {
+		case e.indexed != entries[0].indexed:
+			return e.line, fmt.Errorf(":index is here or missing unlike in the entries before: expected it in every entry or in none")
+		case e.timed != entries[0].timed:
+			return e.line, fmt.Errorf(":time is here or missing unlike in the entries before: expected it in every entry or in none")
+		case !e.indexed:
+			op.Index = i
+		case i > 0 && op.Index <= entries[i-1].op.Index:
+			return e.line, fmt.Errorf(":index is %d, expected more than %d", op.Index, entries[i-1].op.Index)
+		}
+		switch {
+		case !e.timed:
+			op.Time = time.Duration(i+1) * time.Millisecond
+		case op.Time < 0:
+			return e.line, fmt.Errorf(":time is %d, expected nanoseconds since the start", op.Time)
+		case i > 0 && op.Time < entries[i-1].op.Time:
+			back++
+			op.Time = entries[i-1].op.Time + 1
+		}
+	}
+	if !entries[0].indexed {
+		r.note("entries have no :index: they are numbered from 0 in their order")
+	}
+	if r.Untimed = !entries[0].timed; r.Untimed {
+		r.note("entries have no :time: they are taken in their order, a millisecond apart, so that how long something lasts means nothing")
+	}
+	if back > 0 {
+		r.note(fmt.Sprintf("%d entries are timed before the entry that precedes them: the order of the file counts, as in Jepsen", back))
+	}
+	return 0, nil
+}
+
+// owned says whether clients are missing, from every entry of a client: then the
+// line is that of one.
+func owned(entries []ednEntry) (line int, err error) {
+	explicit := false
+	for _, e := range entries {
+		switch {
+		case e.op.Process == Nemesis:
+		case e.explicit:
+			explicit = true
+		case line == 0:
+			line = e.line
+		}
+	}
+	if explicit && line > 0 {
+		return line, fmt.Errorf(":client is missing, expected it in every entry of a client or in none")
+	}
+	return line, nil
+}

@@ -1,0 +1,245 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+
+	"olympos.io/encoding/edn"
+)
+
+// What the :value of an operation on a lock says is each test's own. These are
+// the shapes that are read:
+//
+//	nil             nothing
+//	name            the lock, where acquires share names; see Values
+//	[lock value]    jepsen.independent's tuple: the lock, and one of the others
+//	number          of an acquire's ok: its fence; of what follows: the fence it is done under
+//	token           of an acquire's ok, and of what is done under it
+//	:read, :write   how a read-write lock is taken
+//	{…}             :lock, :mode, :fence (0 = none), :token, :client; others are ignored
+//	true            nothing: it was acquired
+
+// saying is what one value says.
+type saying struct {
+	lock   string
+	mode   Mode
+	fence  int64
+	token  string
+	client string
+	isMap  bool
+	plain  any // what is none of these yet: a word or a number
+}
+
+const shapes = "nil, a lock's name, a fence, a token, [lock value], :read or :write, or a map with :lock, :fence, :token, :client"
+
+// said reads a value of an operation on a lock.
+func said(v any) (saying, error) {
+	switch v := plainly(v).(type) {
+	case nil:
+		return saying{}, nil
+	case bool:
+		if !v {
+			return saying{}, fmt.Errorf(":value is false, expected :type :fail of what did not succeed")
+		}
+		return saying{}, nil
+	case []any:
+		if len(v) != 2 || scalar(v[0]) == "" {
+			return saying{}, fmt.Errorf(":value is a vector of %d, expected %s", len(v), shapes)
+		}
+		if _, nested := plainly(v[1]).([]any); nested {
+			return saying{}, fmt.Errorf(":value is a tuple in a tuple, expected %s", shapes)
+		}
+		s, err := said(v[1])
+		s.lock = scalar(v[0])
+		return s, err
+	case map[any]any:
+		return saidByMap(v)
+	case edn.Keyword:
+		if mode, ok := modes[string(v)]; ok {
+			return saying{mode: mode}, nil
+		}
+	}
+	if scalar(v) == "" {
+		return saying{}, fmt.Errorf(":value is %v, expected %s", v, shapes)
+	}
+	return saying{plain: plainly(v)}, nil
+}
+
+func saidByMap(m map[any]any) (saying, error) {
+	s := saying{
+		isMap: true, lock: scalar(either(m, "lock", "name", "key")), token: scalar(either(m, "token")),
+		mode: modes[word(either(m, "mode"))], client: scalar(either(m, "client", "owner")),
+	}
+	if fence := either(m, "fence"); fence != nil {
+		n, ok := whole(fence)
+		if !ok {
+			return s, fmt.Errorf(":fence is %v, expected a whole number", fence)
+		}
+		s.fence = n
+	}
+	return s, nil
+}
+
+// scalar is a word or a whole number as text, "" of anything else.
+func scalar(v any) string {
+	v = plainly(v)
+	if n, ok := whole(v); ok {
+		return fmt.Sprint(n)
+	}
+	return word(v)
+}
+
+// meanings fills in what the values of the entries say, as far as Lockstorm did
+// not write them, and returns the owners that they name.
+func (r *Reading) meanings(entries []ednEntry, values Values) (named map[Process]string, line int, err error) {
+	all := make([]saying, len(entries))
+	for i, e := range entries {
+		if e.plainOp() && (e.op.F != FRead && e.op.F != FWrite) {
+			if all[i], err = said(e.value); err != nil {
+				return nil, e.line, err
+			}
+		}
+	}
+	names, line, err := r.plainLocks(entries, all, values)
+	if err != nil {
+		return nil, line, err
+	}
+	m := meaning{names: names, tokens: values == ValuesToken, open: map[Process]int{}, named: map[Process]string{}}
+	for i := range entries {
+		if !entries[i].plainOp() {
+			continue
+		}
+		m.tuples = m.tuples || all[i].lock != "" && !all[i].isMap
+	}
+	for i := range entries {
+		if entries[i].plainOp() {
+			m.fill(entries, all, i)
+		}
+	}
+	return m.named, 0, nil
+}
+
+// plainOp says whether a client of somebody else's did it.
+func (e *ednEntry) plainOp() bool { return e.op.Process != Nemesis && !e.explicit }
+
+// plainLocks returns the plain values of acquires that are names of locks: they
+// are if two acquires share one, or if there is but one acquire; they are not if
+// completions come back with a map in their place. Else only the user knows.
+func (r *Reading) plainLocks(entries []ednEntry, all []saying, values Values) (names map[string]int, line int, err error) {
+	count, acquires, first, shared, replaced := map[string]int{}, 0, -1, false, false
+	open := map[Process]int{}
+	for i := range entries {
+		e := &entries[i]
+		switch {
+		case !e.plainOp() || e.op.F != FAcquire:
+		case e.op.Type == Invoke:
+			acquires++
+			open[e.op.Process] = i
+			if v := scalar(all[i].plain); v != "" && all[i].lock == "" {
+				if count[v]++; first < 0 {
+					first = i
+				}
+				shared = shared || count[v] > 1
+			}
+		case all[i].isMap:
+			if at, ok := open[e.op.Process]; ok && all[at].plain != nil && all[i].lock == "" {
+				replaced = true
+			}
+		}
+	}
+	switch {
+	case first < 0 || values == ValuesToken:
+		return nil, 0, nil
+	case values == ValuesLock || shared && !replaced || acquires == 1:
+		return count, 0, nil
+	case replaced:
+		r.note("the plain values of invocations are not the names of locks, since completions replace them: all is taken for one lock")
+		return nil, 0, nil
+	}
+	return nil, entries[first].line, fmt.Errorf("no two acquires have the same :value (here %s), so it may name the lock or this one acquire: expected --values lock or --values token", scalar(all[first].plain))
+}
+
+// meaning gives the entries of one history their locks and leases.
+type meaning struct {
+	names          map[string]int // plain values that are names of locks
+	tokens, tuples bool
+	open           map[Process]int // the open invocation
+	named          map[Process]string
+}
+
+// fill gives one entry what its value and its invocation's say.
+func (m *meaning) fill(entries []ednEntry, all []saying, i int) {
+	e, s := &entries[i], &all[i]
+	if owner := cmp.Or(e.owner, s.client); owner != "" {
+		m.named[e.op.Process] = owner
+	}
+	at, completes := m.open[e.op.Process]
+	completes = completes && e.op.Type != Invoke && e.op.F != FLost
+	if e.op.Type == Invoke {
+		m.open[e.op.Process] = i
+	}
+	if e.op.F == FRead || e.op.F == FWrite {
+		m.touch(e)
+	} else {
+		m.plain(e, s, completes && scalar(all[at].plain) == scalar(s.plain))
+	}
+	if completes {
+		delete(m.open, e.op.Process)
+		e.op.Lock = entries[at].op.Lock
+		if e.op.Mode == "" {
+			e.op.Mode = entries[at].op.Mode
+		}
+		if s.lock != "" && all[at].lock == "" && all[at].plain == nil {
+			e.op.Lock = s.lock // it was told which one it got
+			entries[at].op.Lock = s.lock
+		}
+	}
+}
+
+// plain gives an operation on a lock its lock, mode and lease. What a completion
+// merely repeats of its invocation is nothing new.
+func (m *meaning) plain(e *ednEntry, s *saying, repeats bool) {
+	lease, lock, text := Lease{Token: s.token, Fence: s.fence}, s.lock, scalar(s.plain)
+	_, number := whole(s.plain)
+	proposed := e.op.F == FAcquire && e.op.Type == Invoke
+	switch {
+	case text == "":
+	case m.tokens && (proposed || repeats || !number):
+		lease.Token = text
+	case repeats:
+	case lock == "" && e.op.Type == Invoke && m.names[text] > 0:
+		lock = text
+	case proposed && lock == "": // an operation's own name, which its completion replaces
+	case number:
+		lease.Fence, _ = whole(s.plain)
+	default:
+		lease.Token = text
+	}
+	if e.op.Lock == "" {
+		e.op.Lock = lock
+	}
+	if e.op.Lock == "" {
+		e.op.Lock = defaultLock
+	}
+	if s.mode != "" {
+		e.op.Mode = s.mode
+	}
+	if lease != (Lease{}) && e.op.Lease == nil {
+		e.op.Lease = &lease
+	}
+}
+
+// touch gives a read or a write its lock and its numbers.
+func (m *meaning) touch(e *ednEntry) {
+	v := plainly(e.value)
+	if tuple, ok := v.([]any); ok && m.tuples && len(tuple) == 2 {
+		if e.op.Lock == "" {
+			e.op.Lock = scalar(tuple[0])
+		}
+		v = plainly(tuple[1])
+	}
+	if e.op.Lock == "" {
+		e.op.Lock = defaultLock
+	}
+	e.op.Value = numbers(v)
+}

@@ -1,0 +1,139 @@
+package history
+
+import (
+	"bufio"
+	"io"
+	"strings"
+
+	"olympos.io/encoding/edn"
+)
+
+// WriteEDN writes a history as Jepsen writes its history.edn: a map a line,
+// with :process, :type, :f, :value, :time and :index, so that Knossos, Elle and
+// whoever reads Jepsen's histories can. Everything of a client is invoked and
+// completed as it was; the nemesis only ever does :info, as in Jepsen.
+//
+// The :value of an acquire's ok is its fence, if there is one, and that of a
+// read or a write is what was read or written. What Jepsen has no word for
+// stands in keys of its own, which it ignores and ReadAny understands: :client (in
+// every entry; nil if it concerns none), :lock, :mode, :token, :fence,
+// :deadline, :seq, :reason, and of the nemesis :node, :offset and :window. A
+// deadline ends a hold without an operation: a model that does not know of
+// :deadline takes the lock for held until a release that succeeds. Left out is
+// what a post-mortem found (Op.Keys).
+func WriteEDN(w io.Writer, ops []Op) error {
+	out := bufio.NewWriter(w)
+	var m ednMap
+	for i := range ops {
+		m.b = m.b[:0]
+		m.op(&ops[i])
+		if _, err := out.Write(append(m.b, '\n')); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// ednMap is a map on its way to a file.
+type ednMap struct{ b []byte }
+
+func (m *ednMap) op(op *Op) {
+	process, kind := "", op.Type
+	if op.Process == Nemesis {
+		process, kind = ":nemesis", Info
+	}
+	m.b = append(m.b, '{')
+	if process == "" {
+		m.b = appendInt(append(m.b, ":process "...), op.Process)
+	} else {
+		m.b = append(append(m.b, ":process "...), process...)
+	}
+	m.raw(":type", ":"+string(kind))
+	m.raw(":f", keyword(op.F))
+	m.value(op)
+	m.b = appendInt(append(m.b, ", :time "...), op.Time)
+	m.b = appendInt(append(m.b, ", :index "...), op.Index)
+	m.text(":error", op.Error)
+	if op.Client == NoClient {
+		m.raw(":client", "nil")
+	} else {
+		m.b = appendInt(append(m.b, ", :client "...), op.Client)
+	}
+	m.text(":lock", op.Lock)
+	if op.Mode != "" {
+		m.raw(":mode", keyword(string(op.Mode)))
+	}
+	if op.Lease != nil {
+		m.text(":token", op.Lease.Token)
+		m.b = appendNumber(m.b, ", :fence ", op.Lease.Fence)
+		m.b = appendNumber(m.b, ", :deadline ", op.Lease.Deadline)
+	}
+	m.b = appendNumber(m.b, ", :seq ", op.Seq)
+	if op.Reason != "" {
+		m.raw(":reason", keyword(string(op.Reason)))
+	}
+	m.text(":node", op.Node)
+	m.b = appendNumber(m.b, ", :offset ", op.Offset)
+	if op.Window != nil {
+		m.window(op.Window, op.Type == Invoke)
+	}
+	m.b = append(m.b, '}')
+}
+
+// value writes what Jepsen's models look at.
+func (m *ednMap) value(op *Op) {
+	m.b = append(m.b, ", :value "...)
+	switch {
+	case len(op.Value) == 1:
+		m.b = appendInt(m.b, op.Value[0])
+	case len(op.Value) > 1:
+		for i, v := range op.Value {
+			m.b = appendInt(append(m.b, "[ "[min(i, 1)]), v)
+		}
+		m.b = append(m.b, ']')
+	case op.F == FAcquire && op.Type == OK && op.Lease != nil && op.Lease.Fence != 0:
+		m.b = appendInt(m.b, op.Lease.Fence)
+	default:
+		m.b = append(m.b, "nil"...)
+	}
+}
+
+func (m *ednMap) window(w *Window, opens bool) {
+	m.b = append(m.b, ", :window {:id "...)
+	m.b = appendInt(m.b, w.ID)
+	if opens {
+		m.raw(":opens", "true")
+	}
+	m.text(":fault", w.Fault)
+	m.text(":target", w.Target)
+	m.text(":planned", w.Planned)
+	m.b = appendNumber(m.b, ", :hits ", w.Hits)
+	m.text(":evidence", w.Evidence)
+	m.b = append(m.b, '}')
+}
+
+func (m *ednMap) raw(key, value string) {
+	m.b = append(append(append(append(m.b, ", "...), key...), ' '), value...)
+}
+
+func (m *ednMap) text(key, value string) {
+	if value != "" {
+		m.raw(key, quotedEDN(value))
+	}
+}
+
+// quotedEDN writes a string. What it gets cannot fail; bytes that are no UTF-8
+// become the replacement character, as in JSON.
+func quotedEDN(s string) string {
+	text, _ := edn.Marshal(strings.ToValidUTF8(s, "\ufffd"))
+	return string(text)
+}
+
+// keyword writes a name: as a keyword if it can be one.
+func keyword(name string) string {
+	plain := name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == ""
+	if !plain || name[0] < 'A' {
+		return quotedEDN(name)
+	}
+	return ":" + name
+}

@@ -1,0 +1,137 @@
+package history
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// owners decides on whose behalf each process of a history without clients
+// acts, sets Op.Client, and says how it was decided. Jepsen's process p is run by
+// thread p mod concurrency: after an info, which retires a process, its thread
+// goes on as process p + concurrency. Named are the owners that entries tell.
+func owners(ops []Op, named map[Process]string) (notes []string) {
+	step, retired := concurrency(ops)
+	thread := func(p Process) Process {
+		if step > 0 {
+			return p % step
+		}
+		return p
+	}
+	names := map[Process]string{} // of a thread
+	for p, name := range named {
+		if old, ok := names[thread(p)]; ok && old != name {
+			// The thread is no single owner: each process is what it says.
+			step = 0
+		}
+		names[thread(p)] = name
+	}
+	if step == 0 {
+		names = named
+	}
+	switch {
+	case step > 0:
+		notes = append(notes, fmt.Sprintf("processes %d apart are taken for one client, as in a Jepsen run of concurrency %d: after an info, its thread goes on as a new process", step, step))
+	case retired:
+		notes = append(notes, "which process goes on for one that an info retired cannot be told: each process is taken for a client of its own")
+	}
+	numbers, told := map[string]int{}, map[int]string{}
+	for i := range ops {
+		op := &ops[i]
+		if op.Process == Nemesis {
+			continue
+		}
+		op.Client = int(thread(op.Process))
+		if name, ok := names[thread(op.Process)]; ok {
+			if _, known := numbers[name]; !known {
+				numbers[name] = len(numbers)
+			}
+			op.Client = numbers[name]
+			told[op.Client] = name
+		}
+	}
+	if len(numbers) == 0 {
+		return notes
+	}
+	unnamed(ops, names, thread, len(numbers))
+	var parts []string
+	for _, c := range slices.Sorted(maps.Keys(told)) {
+		parts = append(parts, fmt.Sprintf("c%d is %s", c, told[c]))
+	}
+	return append(notes, "clients are those that completions name: "+strings.Join(parts, ", "))
+}
+
+// unnamed numbers the owners that no entry names after those that have names.
+func unnamed(ops []Op, names map[Process]string, thread func(Process) Process, next int) {
+	numbers := map[Process]int{}
+	for i := range ops {
+		t := thread(ops[i].Process)
+		if _, ok := names[t]; ok || ops[i].Process == Nemesis {
+			continue
+		}
+		if _, ok := numbers[t]; !ok {
+			numbers[t] = next + len(numbers)
+		}
+		ops[i].Client = numbers[t]
+	}
+}
+
+// concurrency infers how many threads ran a history: the least number such that
+// as many processes began, and every later one follows a process that an info
+// retired. It is 0 if there is none, or nothing to infer it from; retired says
+// whether processes were retired, and more came after all.
+func concurrency(ops []Op) (step Process, retired bool) {
+	seen, over := map[Process]int{}, map[Process]int{}
+	var order []Process
+	for i, op := range ops {
+		if op.Process == Nemesis {
+			continue
+		}
+		if _, gone := over[op.Process]; gone {
+			return 0, true // it went on: this is not Jepsen's way
+		}
+		if _, known := seen[op.Process]; !known {
+			seen[op.Process] = i
+			order = append(order, op.Process)
+		}
+		if op.Type == Info && op.F != FLost {
+			over[op.Process] = i
+		}
+	}
+	if len(over) == 0 || len(order) == 0 {
+		return 0, false
+	}
+	last := slices.Max(order)
+	var steps []Process
+	for p := range over {
+		if p < last {
+			steps = append(steps, last-p)
+		}
+	}
+	slices.Sort(steps)
+	for _, step := range slices.Compact(steps) {
+		if succeed(step, order, seen, over) {
+			return step, true
+		}
+	}
+	return 0, len(steps) > 0
+}
+
+// succeed says whether step threads explain the processes: first all of the
+// threads' own, then only successors of retired ones.
+func succeed(step Process, order []Process, seen, over map[Process]int) bool {
+	for i, p := range order {
+		if p < step {
+			if i >= int(step) {
+				return false
+			}
+			continue
+		}
+		end, gone := over[p-step]
+		if i < int(step) || !gone || end > seen[p] {
+			return false
+		}
+	}
+	return true
+}
