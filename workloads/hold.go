@@ -136,6 +136,15 @@ func (s *session) enter(h *hold) (ok bool, err error) {
 	return s.entry(lerr)
 }
 
+// enterOnce asks once and leaves it at that.
+func (s *session) enterOnce(h *hold) (ok bool, err error) {
+	_, lerr := s.attempt(s.ctx, h, h.handle.TryLock)
+	if errors.Is(lerr, locks.ErrBusy) {
+		return false, nil
+	}
+	return s.entry(lerr)
+}
+
 // enterBlocking asks once, as every recipe is asked, and then lets the recipe
 // wait in its own way. Only the end of the liveness phase's grace cuts it short.
 func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
@@ -242,12 +251,16 @@ func (s *session) work(h *hold, parts int) error {
 // healing says whether the liveness phase has begun.
 func (s *session) healing() bool { return s.healed.Load() != 0 }
 
-// stall is the stop between look and touch of a section whose write comes late.
-func (s *session) stall() error {
-	if s.current.Late == 0 || s.healing() {
-		return nil
+// lateWrite is the last thing that a touch does: a write. Before the first of
+// them the client stops, if its critical section is to be late.
+func (s *session) lateWrite(h *hold, values ...int64) error {
+	late := s.current.Late
+	if s.current.Late = 0; late > 0 && !s.healing() {
+		if err := s.sleep(late); err != nil {
+			return err
+		}
 	}
-	return s.sleep(s.current.Late)
+	return s.write(h, values...)
 }
 
 // touch looks, marks the step in which a fault can still hit, and then does

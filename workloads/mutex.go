@@ -22,6 +22,9 @@ func mutexSection(s *session, lock string) error {
 	if err != nil || !ok {
 		return err
 	}
+	if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
+		return err
+	}
 	if err := s.increment(&h, 1); err != nil {
 		return err
 	}
@@ -31,9 +34,6 @@ func mutexSection(s *session, lock string) error {
 // increment adds one to the first register, in two touches with work between, one
 // of so many parts.
 func (s *session) increment(h *hold, parts int) error {
-	if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
-		return err
-	}
 	var values []int64
 	err := s.touch(h, testbed.StepRead, func() (err error) {
 		values, err = s.read(h)
@@ -48,10 +48,5 @@ func (s *session) increment(h *hold, parts int) error {
 	if values == nil {
 		return nil
 	}
-	return s.touch(h, testbed.StepTouch, func() error {
-		if err := s.stall(); err != nil {
-			return err
-		}
-		return s.write(h, []int64{values[0] + 1})
-	})
+	return s.touch(h, testbed.StepTouch, func() error { return s.lateWrite(h, values[0]+1) })
 }

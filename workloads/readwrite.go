@@ -74,7 +74,7 @@ func writeBoth(s *session, h *hold) error {
 			return err
 		}
 		next = values[0] + 1
-		return s.write(h, []int64{next, values[1]})
+		return s.write(h, next, values[1])
 	})
 	if err != nil {
 		return err
@@ -82,10 +82,5 @@ func writeBoth(s *session, h *hold) error {
 	if err := s.work(h, 1); err != nil {
 		return err
 	}
-	return s.touch(h, testbed.StepTouch, func() error {
-		if err := s.stall(); err != nil {
-			return err
-		}
-		return s.write(h, []int64{next, next})
-	})
+	return s.touch(h, testbed.StepTouch, func() error { return s.lateWrite(h, next, next) })
 }

@@ -42,6 +42,9 @@ func reentrantSection(s *session, lock string) error {
 		}
 		holds = append(holds, inner)
 	}
+	if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
+		return err
+	}
 	if err := s.increment(&holds[0], 1); err != nil {
 		return err
 	}

@@ -198,7 +198,11 @@ func (s *session) rest() error {
 	if err := s.client.Step(s.ctx, testbed.StepRest); err != nil {
 		return err
 	}
-	return s.sleep(s.current.Rest)
+	d := s.current.Rest
+	if s.workload.pause != nil {
+		d = s.workload.pause(s, d)
+	}
+	return pause(s.ctx, d)
 }
 
 func (s *session) sleep(d time.Duration) error { return pause(s.ctx, d.Round(time.Microsecond)) }

@@ -47,8 +47,12 @@ type Workload struct {
 	// section is one critical section, the session's current one, on the lock of
 	// that name: from the first acquire to the last release.
 	section func(*session, string) error
+	// pause is how long a client that rests for so long stays away; nil = that long.
+	pause func(s *session, rest time.Duration) time.Duration
 	// values is the number of registers of the guarded resource.
 	values int
+	// tallied: the resource counts writes in the last of them.
+	tallied bool
 	// once: a busy lock is not waited for.
 	once bool
 	// late: some writes outlast the lease.
@@ -56,7 +60,7 @@ type Workload struct {
 }
 
 // all is the registry; a workload is one file and one row.
-var all = []Workload{mutex, readWrite, reentrant}
+var all = []Workload{counter, fencedWrite, handoff, lottery, mutex, readWrite, reentrant}
 
 // All returns every workload, sorted by name.
 func All() []Workload {
@@ -81,7 +85,7 @@ func (w Workload) Body(ctx context.Context, world World) error {
 	}
 	r := &run{World: world, workload: w, resources: map[string]*resource{}}
 	for k := range world.Opts.Keys {
-		r.resources[lockName(k)] = &resource{values: make([]int64, w.values)}
+		r.resources[lockName(k)] = &resource{fenced: world.Claims.Fenced, tallied: w.tallied, values: make([]int64, w.values)}
 	}
 	for i := range world.Opts.Clients {
 		s, err := r.session(ctx, i)

@@ -1,0 +1,62 @@
+package workloads
+
+import (
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// handoff has a job that survives its worker, as a leader's does: the holder
+// works on it while the others wait, and notes how far it got. Who gets in next
+// finds either a job that is done, and starts the next one, or one that its worker
+// left, and takes it over where the last note says.
+//
+// The resource is the number of the job, its worker, and how many of its parts
+// are done: a crash shows as a job with a second worker, whose first note tells
+// who got in, and how soon.
+var handoff = Workload{
+	Name:    "handoff",
+	Doc:     "a job in parts, noted one by one; who gets in after its worker failed takes it over",
+	Suits:   func(c history.Claims) bool { return !c.ReadWrite },
+	section: handoffSection,
+	values:  3,
+}
+
+// parts of a job.
+const parts = 4
+
+func handoffSection(s *session, lock string) error {
+	h := hold{lock: lock, handle: s.handles[lock]}
+	ok, err := s.enter(&h)
+	if err != nil || !ok {
+		return err
+	}
+	if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
+		return err
+	}
+	if err := s.takeOver(&h); err != nil {
+		return err
+	}
+	return s.leave(h)
+}
+
+// takeOver works on the job that is there, or on the next one, to its end.
+func (s *session) takeOver(h *hold) error {
+	var job, done int64
+	err := s.touch(h, testbed.StepRead, func() error {
+		note, err := s.read(h)
+		if err != nil || note == nil {
+			return err
+		}
+		if job, done = note[0], note[2]; job == 0 || done == parts {
+			job, done = job+1, 0
+		}
+		return s.write(h, job, int64(s.id), done)
+	})
+	for ; err == nil && job > 0 && done < parts && !h.lost; done++ {
+		if err = s.work(h, parts); err != nil {
+			break
+		}
+		err = s.touch(h, testbed.StepTouch, func() error { return s.lateWrite(h, job, int64(s.id), done+1) })
+	}
+	return err
+}

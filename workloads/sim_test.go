@@ -1,0 +1,190 @@
+package workloads_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// spec is a trial as a run plans it, of a recipe on one node.
+func spec(lock, workload string, seed uint64) campaign.Spec {
+	return campaign.Spec{
+		Lock: lock, Workload: workload, Fault: "none", Testbed: "sim", Topology: testbed.Single, Seed: seed,
+		CommandTimeout: 500 * time.Millisecond,
+		Options: workloads.Options{
+			Clients: 3, Keys: 1, TTL: time.Second, Hold: 100 * time.Millisecond, Rest: 50 * time.Millisecond,
+			Retry: 50 * time.Millisecond, Duration: 3 * time.Second, Margin: 500 * time.Millisecond, Seed: seed,
+		},
+	}
+}
+
+func run(t *testing.T, s campaign.Spec) history.Evidence {
+	t.Helper()
+	tb := sim.New()
+	e, err := campaign.RunTrial(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
+	if err != nil {
+		t.Fatalf("%s, %s under %s, seed %d: %v", s.Lock, s.Workload, s.Fault, s.Seed, err)
+	}
+	return e
+}
+
+// struck is the same trial with a plan of a fault; ok = false: it has none there.
+func struck(t *testing.T, s campaign.Spec, fault string, undisturbed history.Evidence) (_ campaign.Spec, ok bool) {
+	t.Helper()
+	o := s.Options
+	plan, err := nemesis.New(s.Seed, []string{fault}, nemesis.World{
+		Clients: o.Clients, Nodes: []string{"n0"}, Topology: s.Topology, Capabilities: sim.New().Capabilities(),
+		TTL: o.TTL, Hold: o.Hold, Retry: o.Retry, Duration: o.Duration, CommandTimeout: s.CommandTimeout,
+		Points: nemesis.Points(undisturbed.Commands), Claims: undisturbed.Claims,
+	}, int(s.Seed))
+	if errors.Is(err, nemesis.ErrNotSupported) {
+		return s, false
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Fault, s.Plan, s.Durability = fault, plan, plan.Durability()
+	return s, true
+}
+
+// suiting lists pairs of these locks and all workloads that suit them.
+func suiting(ids ...string) (pairs [][2]string) {
+	for _, id := range ids {
+		r, _ := locks.ByID(id)
+		for _, w := range workloads.All() {
+			if w.Suits(r.Claims(time.Second, 1)) {
+				pairs = append(pairs, [2]string{id, w.Name})
+			}
+		}
+	}
+	return pairs
+}
+
+func verdicts(t *testing.T, e history.Evidence) []checker.Verdict {
+	t.Helper()
+	all, err := checker.Judge(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// onResource is the verdict of the oracle that workloads make touches for.
+func onResource(t *testing.T, e history.Evidence) checker.Verdict {
+	t.Helper()
+	all := verdicts(t, e)
+	i := slices.IndexFunc(all, func(v checker.Verdict) bool { return v.Oracle == "resource" })
+	if i < 0 {
+		t.Fatal("no verdict on the resource")
+	}
+	return all[i]
+}
+
+// A script of what clients decided makes the same trial: what shrinking starts from.
+func TestAScriptOfATrialsChoicesGivesTheSameHistory(t *testing.T) {
+	for _, p := range suiting("set-nx-px", "reentrant-hash", "redisson", "rw-two-keys", "fenced") {
+		t.Run(p[0]+" "+p[1], func(t *testing.T) {
+			t.Parallel()
+			w, _ := workloads.ByName(p[1])
+			for seed := range uint64(3) {
+				s := spec(p[0], p[1], seed)
+				if seed == 2 {
+					s.Options.Keys, s.Options.Overrun = 2, 0.2
+				}
+				undisturbed := run(t, s)
+				same(t, w, s, undisturbed)
+				for _, fault := range []string{"client-crash", "client-pause", "lost-reply"} {
+					if s, ok := struck(t, s, fault, undisturbed); ok {
+						same(t, w, s, run(t, s))
+					}
+				}
+			}
+		})
+	}
+}
+
+// same runs a trial again from its script, and that from its own, after a
+// journey through JSON.
+func same(t *testing.T, w workloads.Workload, s campaign.Spec, original history.Evidence) {
+	t.Helper()
+	want := history.Hash(original.Ops, original.Commands)
+	for range 2 {
+		s.Options = w.Scripted(s.Options, original.Ops)
+		s.Options = travelled(t, s.Options)
+		e := run(t, s)
+		if got := history.Hash(e.Ops, e.Commands); got != want {
+			t.Fatalf("%s, %s under %s, seed %d: the script's history has %d entries, the original %d; %s", s.Lock, s.Workload, s.Fault, s.Seed,
+				len(e.Ops), len(original.Ops), firstDifference(e.Ops, original.Ops))
+		}
+	}
+}
+
+func firstDifference(got, want []history.Op) string {
+	for i := range min(len(got), len(want)) {
+		a, b := string(got[i].AppendJSON(nil)), string(want[i].AppendJSON(nil))
+		if a != b {
+			return fmt.Sprintf("got %s, want %s", a, b)
+		}
+	}
+	return "the commands differ"
+}
+
+func travelled(t *testing.T, o workloads.Options) (back workloads.Options) {
+	t.Helper()
+	text, err := json.Marshal(o)
+	if err == nil {
+		err = json.Unmarshal(text, &back)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
+
+// No workload makes a lock that keeps its word look as if it did not.
+func TestAGoodLockIsAccusedInNoWorkload(t *testing.T) {
+	seeds := uint64(40)
+	if testing.Short() {
+		seeds = 5
+	}
+	for _, p := range suiting("set-nx-px", "fenced", "rw-hash-owners", "reentrant-hash") {
+		t.Run(p[0]+" "+p[1], func(t *testing.T) {
+			t.Parallel()
+			for seed := range seeds {
+				for _, v := range verdicts(t, run(t, spec(p[0], p[1], seed))) {
+					about := slices.Contains([]string{"exclusion", "resource", "fencing", "liveness", "reentrancy"}, v.Oracle)
+					if about && v.Result != checker.Held && v.Result != checker.NotApplicable {
+						t.Fatalf("seed %d: %s is %s: %s %v", seed, v.Oracle, v.Result, v.Why, v.Findings)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Every workload shows D3's simple idea for what it is, without any fault.
+func TestCheckThenSetIsSeenInEveryWorkload(t *testing.T) {
+	for _, p := range suiting("exists-set") {
+		t.Run(p[1], func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(20) {
+				if onResource(t, run(t, spec(p[0], p[1], seed))).Result == checker.Violated {
+					return
+				}
+			}
+			t.Error("no violation of the resource in 20 trials")
+		})
+	}
+}
