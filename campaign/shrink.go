@@ -37,25 +37,29 @@ func Shrink(ctx context.Context, s Spec, same func(context.Context, Spec) (bool,
 	if err := x.script(ctx); err != nil {
 		return x.best, err
 	}
-	for changed := true; changed; {
-		changed = false
-		for _, edits := range passes {
-			smaller, err := x.pass(ctx, edits)
-			if err != nil {
-				return x.best, err
-			}
-			changed = changed || smaller
+	for stage := 0; stage < len(stages); {
+		changed, err := x.exhaust(ctx, stages[stage])
+		if err != nil {
+			return x.best, err
+		}
+		if stage++; changed && stage > 1 {
+			stage = 0
 		}
 	}
 	return x.best, nil
 }
 
-// passes are gone through until none makes anything smaller: first those that cut
-// the most off a trial, because what is cheaper to run is quicker to shrink.
-var passes = []pass{
-	fewerActions, shorterTrial, fewerSections, fewerClients, plainerOptions, smallerTopology,
-	plainerActions, narrowerActions, shallowerSections,
-	calmerSections, actionTimes, sectionTimes,
+// stages are passes that are gone through until none of them makes anything
+// smaller. When a later stage did, all begins again. What cuts the most off a
+// trial comes first: what is cheaper to run is quicker to shrink. What fits its
+// times closely is hard to cut: they come last.
+var stages = [][]pass{
+	{
+		fewerActions, shorterTrial, fewerSections, fewerClients, plainerOptions, smallerTopology,
+		plainerActions, narrowerActions, shallowerSections,
+	},
+	{jointClients},
+	{calmerSections, actionTimes, sectionTimes},
 }
 
 // pass lists edits of one kind that may make a spec smaller, the boldest first.
@@ -74,6 +78,21 @@ type reduction struct {
 	same  func(context.Context, Spec) (bool, error)
 	best  Spec
 	tried map[[sha256.Size]byte]bool
+}
+
+// exhaust goes through passes until none of them makes anything smaller.
+func (x *reduction) exhaust(ctx context.Context, passes []pass) (changed bool, err error) {
+	for again := true; again; {
+		again = false
+		for _, edits := range passes {
+			smaller, err := x.pass(ctx, edits)
+			again, changed = again || smaller, changed || smaller
+			if err != nil {
+				return changed, err
+			}
+		}
+	}
+	return changed, nil
 }
 
 // pass makes the edits that leave the same.

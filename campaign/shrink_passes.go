@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -61,6 +62,56 @@ func fewerClients(s Spec) (edits []edit) {
 	return edits
 }
 
+// jointClients leaves out one client of more than two and has another one do its
+// part as well, before or after its own.
+func jointClients(s Spec) (edits []edit) {
+	n := s.Options.Clients
+	for c := n - 1; c >= 0 && n > 2; c-- {
+		for d := range n {
+			for _, first := range []bool{false, true} {
+				edits = append(edits, func(s *Spec) bool { return s.Options.Clients == n && mergeClients(s, c, d, first) })
+			}
+		}
+	}
+	return edits
+}
+
+// mergeClients has d do what c did, first or last, and suffer what c suffered.
+func mergeClients(s *Spec, c, d int, first bool) bool {
+	if c == d || max(c, d) >= len(s.Options.Script) {
+		return false
+	}
+	parts := [][]workloads.Section{s.Options.Script[d], s.Options.Script[c]}
+	if first {
+		slices.Reverse(parts)
+	}
+	s.Options.Script[d] = slices.Concat(parts...)
+	for i := range s.Plan {
+		a := &s.Plan[i]
+		if a.Client == c {
+			a.Client = d
+		}
+		lists := []*[]int{&a.Others}
+		for _, t := range triggers(a) {
+			if *t != nil {
+				lists = append(lists, &(*t).Clients)
+			}
+		}
+		for _, list := range lists {
+			if slices.Contains(*list, c) && !slices.Contains(*list, d) {
+				*list = append(*list, d)
+				slices.Sort(*list)
+			}
+		}
+		for k, l := range a.Links {
+			if moved := (testbed.Link{From: clientID(d), To: l.To, Conn: l.Conn}); l.From == clientID(c) && !slices.Contains(a.Links, moved) {
+				a.Links[k] = moved
+			}
+		}
+	}
+	return dropClient(s, c)
+}
+
 // dropClient leaves out a client and the actions that struck nobody else. Those
 // after it move up.
 func dropClient(s *Spec, c int) bool {
@@ -102,11 +153,12 @@ func withoutClient(a *nemesis.Action, c int) bool {
 			a.Links[i].From = clientID(n - 1)
 		}
 	}
-	if a.Point == nil && len(a.Others) == 0 && a.Client == c {
-		left = false
-	}
-	if a.Client > c {
+	switch {
+	case a.Client > c:
 		a.Client--
+	case a.Client == c:
+		left = left && (a.Point != nil || len(a.Others) > 0)
+		a.Client = history.NoClient
 	}
 	return left
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -26,6 +27,30 @@ type Shrinking struct {
 	// Unfinished says why the search ended before its end: there may be a smaller
 	// one. Empty = no single step leads further.
 	Unfinished string `json:"unfinished,omitempty"`
+}
+
+// Words are a reader's words for it: "3 to 2 clients, 676 to 52 operations".
+func (s Shrinking) Words() string {
+	var words []string
+	for _, n := range []struct {
+		from, to int
+		noun     string
+	}{
+		{s.From.Clients, s.To.Clients, "client"}, {s.From.Actions, s.To.Actions, "fault"}, {s.From.Nodes, s.To.Nodes, "node"},
+		{s.From.Ops, s.To.Ops, "operation"}, {s.From.Commands, s.To.Commands, "command"},
+	} {
+		if n.from != n.to {
+			words = append(words, fmt.Sprintf("%d to %d %s", n.from, n.to, plural(n.to, n.noun)))
+		}
+	}
+	text := strings.Join(words, ", ")
+	if text == "" {
+		text = "nothing could be left out"
+	}
+	if s.Unfinished != "" {
+		text += "; " + s.Unfinished
+	}
+	return text
 }
 
 // Size is how much there is to a trial.

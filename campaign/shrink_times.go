@@ -102,7 +102,7 @@ func actionTimes(s Spec) (edits []edit) {
 				return field(&s.Plan[i])
 			})...)
 		}
-		edits = append(edits, untilOver(i))
+		edits = append(edits, untilOver(i), roundPatience(i, s.Options.TTL))
 	}
 	return edits
 }
@@ -119,8 +119,16 @@ func untilOver(i int) edit {
 	}
 }
 
+// roundPatience lets an action wait for its start a little longer.
+func roundPatience(i int, ttl time.Duration) edit {
+	return onAction(i, func(a *nemesis.Action) bool {
+		unit := units(ttl)[0]
+		return simplify(&a.By, (a.By + unit - 1).Truncate(unit), ttl)
+	})
+}
+
 // calmerSections give all sections the mean times at once, or no rest, and have
-// clients ask less often.
+// clients ask less often, also in the liveness phase.
 func calmerSections(s Spec) (edits []edit) {
 	every := func(do func(*workloads.Section) bool) {
 		edits = append(edits, func(s *Spec) bool {
@@ -138,6 +146,7 @@ func calmerSections(s Spec) (edits []edit) {
 	every(func(x *workloads.Section) bool { return simplify(&x.Rest, o.Rest, o.TTL) })
 	every(func(x *workloads.Section) bool { return simplify(&x.Hold, o.Hold, o.TTL) })
 	every(func(x *workloads.Section) bool { return simplify(&x.Late, 0, o.TTL) })
+	edits = append(edits, func(s *Spec) bool { return simplify(&s.Options.Retry, s.Options.TTL/10, s.Options.TTL) })
 	for i := range calm(o) {
 		every(func(x *workloads.Section) bool { return ask(x, i, o) })
 	}
