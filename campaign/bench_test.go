@@ -108,7 +108,7 @@ func trialsOf(b *testing.B, tb *sim.Testbed, c Config, lock, fault string) (next
 	if err := p.look(b.Context(), tb, recipe, "mutex"); err != nil {
 		b.Fatal(err)
 	}
-	cell, err := p.named(lock, fault, "mutex")
+	cell, err := p.only(lock, fault, "mutex")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func DefaultConfig() Config {
 		Name:      "compare",
 		Locks:     []string{"all"},
 		Faults:    []string{"all"},
-		Workloads: []string{"all"},
+		Workloads: []string{standardNames},
 		Testbed:   "process",
 		Clients:   3,
 		Keys:      1,
@@ -66,6 +66,9 @@ func DefaultConfig() Config {
 type Defaults struct {
 	Trials   int // of each cell and workload
 	Parallel int // trials at a time
+	// Named: the named schedules run if nothing is chosen; they are worth their
+	// time where trials do the same again.
+	Named bool
 }
 
 // modest is for testbeds of which nothing is known.

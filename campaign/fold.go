@@ -239,7 +239,11 @@ func replay(info Info, t Trial) string {
 		words = []string{"lockstorm", "replay", "--testbed", s.Testbed, "--lock", s.Lock, "--fault", s.Fault, "--workload", s.Workload}
 		count, k = "--trial", s.Trial
 	}
-	words = append(words, "--seed", strconv.FormatUint(c.Seed, 10), count, strconv.Itoa(k))
+	if s.named() {
+		words = []string{"lockstorm", "replay", "--testbed", s.Testbed, "--lock", s.Lock, "--fault", s.Fault, "--workload", s.Workload, "--schedule", s.Schedule}
+	} else {
+		words = append(words, "--seed", strconv.FormatUint(c.Seed, 10), count, strconv.Itoa(k))
+	}
 	flag := func(differs bool, name string, value any) {
 		if differs {
 			words = append(words, "--"+name, fmt.Sprint(value))

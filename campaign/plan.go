@@ -22,6 +22,7 @@ type plannedCell struct {
 	topology  testbed.Topology
 	workloads []string
 	variants  int    // of the fault's plans, in the workload with the most
+	named     int    // schedules, in all workloads
 	why       string // not supported, if not empty
 }
 
@@ -43,10 +44,15 @@ type planner struct {
 	topologies   []testbed.Topology
 	capabilities []testbed.Capability
 	points       map[pair][]testbed.Point // by probes that finished
+	// schedule enumerates a fault's named schedules in a world.
+	schedule func(fault string, w nemesis.World) ([]nemesis.Schedule, error)
 }
 
 func newPlanner(c Config, tb testbed.Testbed) *planner {
-	return &planner{config: c, topologies: tb.Topologies(), capabilities: tb.Capabilities(), points: map[pair][]testbed.Point{}}
+	return &planner{
+		config: c, topologies: tb.Topologies(), capabilities: tb.Capabilities(),
+		points: map[pair][]testbed.Point{}, schedule: nemesis.Named,
+	}
 }
 
 // cells resolves the names of the configuration: every chosen recipe under
@@ -60,7 +66,7 @@ func (p *planner) cells() ([]plannedCell, error) {
 	if err != nil {
 		return nil, err
 	}
-	bodies, err := chosen("workload", p.config.Workloads, workloads.All(), func(w workloads.Workload) string { return w.Name })
+	bodies, err := chosenWorkloads(p.config.Workloads)
 	if err != nil {
 		return nil, err
 	}
@@ -123,13 +129,17 @@ func covers(have, need testbed.Topology) bool {
 // spec is the trial number k of a cell under a workload, without its plan.
 func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 	conf := p.config
+	seed := conf.Seed
+	if c.fault.Undisturbed && k == 0 {
+		seed = fixedSeed // the probe
+	}
 	s := Spec{
 		Lock:     c.recipe.ID,
 		Workload: workload,
 		Fault:    c.fault.Name,
 		Testbed:  conf.Testbed,
 		Topology: c.topology,
-		Seed:     trialSeed(conf.Seed, c.recipe.ID, c.fault.Name, workload, k),
+		Seed:     trialSeed(seed, c.recipe.ID, c.fault.Name, workload, k),
 		Trial:    k,
 		// A service waits for Redis a good deal shorter than a lease lasts.
 		CommandTimeout: conf.TTL / 2,
@@ -213,10 +223,24 @@ func (p *planner) probe(r locks.Recipe, workload string) (job, error) {
 	return job{spec: p.spec(c, workload, 0), probe: true}, nil
 }
 
-// jobs are the trials of all cells but those that the probes were, in an order
-// that fills the matrix evenly. A workload in which the fault has nothing to
-// strike is taken from its cell; a cell without any is not supported.
+// jobs are the trials of all cells but those that the probes were: first the
+// named ones, then those that are drawn. A workload in which the fault has
+// nothing to strike is taken from its cell; a cell without any is not supported.
 func (p *planner) jobs(cells []plannedCell) ([]job, error) {
+	drawn, err := p.drawn(cells)
+	if err != nil {
+		return nil, err
+	}
+	named, err := p.enumerated(cells)
+	if err != nil {
+		return nil, err
+	}
+	return append(named, drawn...), nil
+}
+
+// drawn are the trials that hang on the campaign's seed, in an order that fills
+// the matrix evenly.
+func (p *planner) drawn(cells []plannedCell) ([]job, error) {
 	var jobs []job
 	for k := range p.config.Trials {
 		for i := range cells {
@@ -316,7 +340,7 @@ func join[T ~string](values []T) string {
 func planned(cells []plannedCell) []PlannedCell {
 	var all []PlannedCell
 	for _, c := range cells {
-		all = append(all, PlannedCell{Lock: c.recipe.ID, Fault: c.fault.Name, Workloads: c.workloads, Variants: c.variants, NotSupported: c.why})
+		all = append(all, PlannedCell{Lock: c.recipe.ID, Fault: c.fault.Name, Workloads: c.workloads, Variants: c.variants, Named: c.named, NotSupported: c.why})
 	}
 	return all
 }

@@ -18,22 +18,12 @@ import (
 // first if the fault needs it. Names are taken as they are: no globs. The error
 // is an InputError if there is no such trial, also where the cell is not supported.
 func PlanTrial(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string, k int) (Spec, error) {
-	c = c.filled(modest)
-	if err := c.check(); err != nil {
-		return Spec{}, err
-	}
 	if k < 0 {
 		return Spec{}, Inputf("--trial %d: expected a number from 0", k)
 	}
-	p := newPlanner(c, tb)
-	cell, err := p.named(lock, fault, workload)
+	p, cell, err := planning(ctx, tb, c, lock, fault, workload)
 	if err != nil {
 		return Spec{}, err
-	}
-	if !cell.fault.Undisturbed {
-		if err := p.look(ctx, tb, cell.recipe, workload); err != nil {
-			return Spec{}, err
-		}
 	}
 	s, _, err := p.trial(cell, workload, k)
 	if errors.Is(err, nemesis.ErrNotSupported) {
@@ -42,8 +32,23 @@ func PlanTrial(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, w
 	return s, err
 }
 
-// named is the cell of that lock and fault, with that workload only.
-func (p *planner) named(lock, fault, workload string) (plannedCell, error) {
+// planning is a planner that can plan the trials of one cell with one workload,
+// and that cell.
+func planning(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string) (*planner, plannedCell, error) {
+	c = c.filled(modest)
+	if err := c.check(); err != nil {
+		return nil, plannedCell{}, err
+	}
+	p := newPlanner(c, tb)
+	cell, err := p.only(lock, fault, workload)
+	if err == nil && !cell.fault.Undisturbed {
+		err = p.look(ctx, tb, cell.recipe, workload)
+	}
+	return p, cell, err
+}
+
+// only is the cell of that lock and fault, with that workload only.
+func (p *planner) only(lock, fault, workload string) (plannedCell, error) {
 	recipe, err := chosen("lock", []string{lock}, locks.All(), func(r locks.Recipe) string { return r.ID })
 	if err != nil {
 		return plannedCell{}, err

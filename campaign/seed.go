@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"strconv"
 )
 
 // MaxSeed is the largest seed: seeds stay below 2^53, so that programs that
@@ -13,6 +14,19 @@ const MaxSeed = 1<<53 - 1
 // trialSeed derives a trial's seed from what names it in its campaign, so that
 // a trial keeps its seed whatever else is run beside it.
 func trialSeed(campaign uint64, lock, fault, workload string, k int) uint64 {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s\x00%s\x00%s\x00%d", campaign, lock, fault, workload, k))
+	return seedOf(campaign, lock, fault, workload, strconv.Itoa(k))
+}
+
+// fixedSeed stands for the campaign's where a trial must not depend on that: of
+// named schedules, and of the probe that shows which there are.
+const fixedSeed = 1
+
+// scheduleSeed is the seed of a named schedule's trial.
+func scheduleSeed(lock, fault, workload, schedule string) uint64 {
+	return seedOf(fixedSeed, lock, fault, workload, schedule)
+}
+
+func seedOf(campaign uint64, lock, fault, workload, number string) uint64 {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s\x00%s\x00%s\x00%s", campaign, lock, fault, workload, number))
 	return binary.BigEndian.Uint64(sum[:8]) & MaxSeed
 }

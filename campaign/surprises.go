@@ -37,19 +37,19 @@ func unexpected(trials []Trial) []Surprise {
 // fault that it is declared for; elsewhere under one of them at least. In a mix
 // of faults it is up to chance what comes together: nothing is missed there.
 func missed(info Info, trials []Trial) []Surprise {
-	s := searchOf(info, trials)
+	h := huntOf(info, trials)
 	var all []Surprise
 	for _, r := range locks.All() {
 		for _, f := range r.Flaws {
-			all = append(all, s.misses(r.ID, f)...)
+			all = append(all, h.misses(r.ID, f)...)
 		}
 	}
 	slices.SortStableFunc(all, compareSurprises)
 	return all
 }
 
-// search is what a campaign looked at.
-type search struct {
+// hunt is what a campaign looked at.
+type hunt struct {
 	info Info
 	// flaws and oracles say what was found, and judged at all, in which cell.
 	flaws   map[place]bool
@@ -61,39 +61,39 @@ type search struct {
 // place is a cell, and an oracle with a cause or without.
 type place struct{ lock, fault, oracle, cause string }
 
-func searchOf(info Info, trials []Trial) search {
-	s := search{info: info, flaws: map[place]bool{}, oracles: map[place]bool{}, finished: map[place]int{}}
+func huntOf(info Info, trials []Trial) hunt {
+	h := hunt{info: info, flaws: map[place]bool{}, oracles: map[place]bool{}, finished: map[place]int{}}
 	for _, t := range trials {
 		cell := place{lock: t.Spec.Lock, fault: t.Spec.Fault}
 		if t.Err == "" {
-			s.finished[cell]++
+			h.finished[cell]++
 		}
 		for _, v := range t.Verdicts {
 			if v.Result != checker.NotApplicable {
-				s.oracles[place{cell.lock, cell.fault, v.Oracle, ""}] = true
+				h.oracles[place{cell.lock, cell.fault, v.Oracle, ""}] = true
 			}
 		}
 		for _, f := range t.Flaws {
-			s.flaws[place{cell.lock, cell.fault, f.Oracle, f.Cause}] = true
+			h.flaws[place{cell.lock, cell.fault, f.Oracle, f.Cause}] = true
 		}
 	}
-	return s
+	return h
 }
 
 // misses are where a flaw of a lock should have been found, and was not.
-func (s search) misses(lock string, f locks.Flaw) []Surprise {
+func (h hunt) misses(lock string, f locks.Flaw) []Surprise {
 	var under []string
 	shown := false
-	for _, p := range s.info.Plan {
+	for _, p := range h.info.Plan {
 		switch {
 		case p.Lock != lock || !slices.Contains(f.Faults, p.Fault) || mixes(p.Fault):
-		case s.flaws[place{lock, p.Fault, f.Oracle, f.Cause}]:
+		case h.flaws[place{lock, p.Fault, f.Oracle, f.Cause}]:
 			shown = true
-		case s.looked(p, f.Oracle):
+		case h.looked(p, f.Oracle):
 			under = append(under, p.Fault)
 		}
 	}
-	if !s.info.thorough() {
+	if !h.info.thorough() {
 		if shown || len(under) == 0 {
 			return nil
 		}
@@ -108,11 +108,11 @@ func (s search) misses(lock string, f locks.Flaw) []Surprise {
 
 // looked says whether a cell was run to its end, with something for the oracle
 // to judge. A choice of workloads may leave it nothing: then it is no miss.
-func (s search) looked(p PlannedCell, oracle string) bool {
-	if p.NotSupported != "" || s.finished[place{lock: p.Lock, fault: p.Fault}] < s.info.trialsOf(p) {
+func (h hunt) looked(p PlannedCell, oracle string) bool {
+	if p.NotSupported != "" || h.finished[place{lock: p.Lock, fault: p.Fault}] < h.info.trialsOf(p) {
 		return false
 	}
-	return s.info.everyWorkload() || s.oracles[place{p.Lock, p.Fault, oracle, ""}]
+	return h.info.everyWorkload() || h.oracles[place{p.Lock, p.Fault, oracle, ""}]
 }
 
 // thorough says whether a flaw shows wherever it is declared, or the search for

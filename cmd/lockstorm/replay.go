@@ -18,6 +18,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -26,6 +27,7 @@ type replayFlags struct {
 	campaign.Config
 	lock, fault, workload string
 	trial                 int
+	schedule              string
 	hash, out             string
 	verbose, json         bool
 }
@@ -50,6 +52,7 @@ they were cut short or changed since; 254 bad usage or configuration, 255 the
 history differs on a testbed with virtual time, or the harness failed.`,
 		Example: `  lockstorm replay store/latest/trials/set-nx-ex/delay/mutex-0
   lockstorm replay --lock set-nx-px --fault client-pause --seed 1 --trial 0
+  lockstorm replay --lock setnx-expire --fault client-crash --schedule acquire.n0.1.replied-1of2
   lockstorm replay --lock redlock --fault chaos --seed 7 --trial 3 --verbose`,
 		Args: expectArgs(0, 1, "the folder of a stored trial, or none"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,6 +69,7 @@ history differs on a testbed with virtual time, or the harness failed.`,
 	flags.StringVar(&f.workload, "workload", "", "what clients do (lockstorm list workloads; default the first that suits the recipe)")
 	flags.Uint64Var(&f.Seed, "seed", f.Seed, "seed of the campaign")
 	flags.IntVar(&f.trial, "trial", 0, "number of the trial in its cell, from 0")
+	flags.StringVar(&f.schedule, "schedule", "", "the named schedule to run instead, whatever the seed")
 	flags.StringVar(&f.Testbed, "testbed", f.Testbed, "where Redis comes from (lockstorm list testbeds; with DIR default the one that the trial ran on)")
 	trialFlags(flags, &f.Config)
 	flags.StringVar(&f.hash, "hash", "", fmt.Sprintf("the hash to compare with, or its first digits, at least %d", fewestDigits))
@@ -92,6 +96,8 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 			return campaign.Inputf("lockstorm replay: expected the folder of a stored trial, or --lock and --fault")
 		case f.trial < 0:
 			return campaign.Inputf("--trial %d: expected at least 0", f.trial)
+		case f.schedule != "" && flags.Changed("trial"):
+			return campaign.Inputf("--trial %d: --schedule %s says which trial it is; expected one of them", f.trial, f.schedule)
 		}
 		return nil
 	}
@@ -107,7 +113,7 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 // suitable is the first workload that can put the recipe on trial, as run would
 // take it; the first of all for a recipe that there is not.
 func (f replayFlags) suitable() string {
-	all := workloads.All()
+	all := campaign.StandardWorkloads()
 	if r, ok := locks.ByID(f.lock); ok {
 		claims := r.Claims(f.TTL, max(1, f.Nodes))
 		if i := slices.IndexFunc(all, func(w workloads.Workload) bool { return w.Suits(claims) }); i >= 0 {
@@ -115,6 +121,15 @@ func (f replayFlags) suitable() string {
 		}
 	}
 	return all[0].Name
+}
+
+// plan is the trial that the flags name.
+func (f replayFlags) plan(ctx context.Context, tb testbed.Testbed) (campaign.Spec, error) {
+	workload := cmp.Or(f.workload, f.suitable())
+	if f.schedule != "" {
+		return campaign.PlanNamed(ctx, tb, f.Config, f.lock, f.fault, workload, f.schedule)
+	}
+	return campaign.PlanTrial(ctx, tb, f.Config, f.lock, f.fault, workload, f.trial)
 }
 
 // before is the stored trial, if a folder is given.
@@ -172,8 +187,7 @@ func (a *app) replay(cmd *cobra.Command, f replayFlags, args []string) error {
 	r := campaign.Replay{Testbed: tb, Spec: before.spec, Dir: f.out}
 	comparable := choice.Virtual && (len(args) == 0 || before.spec.Testbed == choice.Name)
 	if len(args) == 0 {
-		workload := cmp.Or(f.workload, f.suitable())
-		if r.Spec, err = campaign.PlanTrial(ctx, tb, f.Config, f.lock, f.fault, workload, f.trial); err != nil {
+		if r.Spec, err = f.plan(ctx, tb); err != nil {
 			return err
 		}
 	}
@@ -199,7 +213,7 @@ func (a *app) replay(cmd *cobra.Command, f replayFlags, args []string) error {
 		fmt.Fprintf(a.notes(f.json), "\n%s\n\n", strings.Join(reports.FaultLines(evidence.Ops), "\n"))
 	}
 	x := comparison{expected: hash, got: trial.Hash, stored: f.hash == "", comparable: comparable, differs: before.differs}
-	if len(args) == 0 {
+	if len(args) == 0 && f.schedule == "" {
 		x.campaignSeed = f.Seed
 	}
 	if err := a.showReplay(f, trial, evidence, x); err != nil {
@@ -220,8 +234,8 @@ func (a *app) showReplay(f replayFlags, t campaign.Trial, e history.Evidence, x 
 		}
 		return printJSON(a.stdout, r)
 	}
-	fmt.Fprintf(a.stdout, "%s under %s, %s, trial %d, %s, on testbed %s (%s): %d operations, %d commands\n",
-		t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Trial, x.seeds(t.Spec), t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands)
+	fmt.Fprintf(a.stdout, "%s under %s, %s, %s, %s, on testbed %s (%s): %d operations, %d commands\n",
+		t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Title(), x.seeds(t.Spec), t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands)
 	fmt.Fprintf(a.stdout, "hash %s\n%s\n\n", t.Hash, x.words())
 	a.verdicts(t.Verdicts)
 	fmt.Fprintln(a.stdout)

@@ -23,6 +23,7 @@ type runFlags struct {
 	locks, faults, workloads string
 	config                   string
 	json                     bool
+	namedChosen              bool // else the testbed's default counts
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -35,7 +36,20 @@ number of trials; the worst verdict makes the cell of the matrix. First comes a
 fault-free trial of each recipe, which shows where in its protocol faults can
 strike. The matrix names for each violated cell the command that replays it.
 
-Names are comma-separated; globs ("set-nx-*") and "all" are names too.`,
+Then come the named schedules, which are enumerated and hang on no seed: the
+fault strikes at each place that the fault-free trial showed. Then trials that
+are drawn from the seed.
+
+Names are comma-separated; globs ("set-nx-*") and "all" are names too, and of
+workloads "standard" is.
+
+Exit codes: 0 it ran to its end, and with --expect came out as recipes declare;
+1 with --expect: a declared flaw was not found under a fault that has to show it
+(on real Redis: under none of them), a violation is not declared for its fault,
+or a fault hit nothing; 2 somewhere it cannot be told whether a property holds;
+254 bad usage or configuration; 255 the harness failed: a trial could not be
+finished, two checkers disagree, or a trial in the simulation, run again, did
+something else. Without --expect, finding violations is the job done: 0.`,
 		Example: `  lockstorm run --locks set-nx-px,redlock --faults client-pause
   lockstorm run --locks 'rw-*' --faults none --json
   lockstorm run --testbed process --expect`,
@@ -46,6 +60,7 @@ Names are comma-separated; globs ("set-nx-*") and "all" are names too.`,
 					return err
 				}
 			}
+			f.namedChosen = cmd.Flags().Changed("named")
 			return a.campaign(cmd.Context(), f)
 		},
 	}
@@ -66,16 +81,17 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	flags.SortFlags = false
 	flags.StringVar(&f.locks, "locks", "all", "recipes to compare (lockstorm list locks)")
 	flags.StringVar(&f.faults, "faults", "all", "faults to try them under (lockstorm list faults)")
-	flags.StringVar(&f.workloads, "workloads", "all", "what clients do; each recipe gets those that suit it (lockstorm list workloads)")
+	flags.StringVar(&f.workloads, "workloads", f.Workloads[0], "what clients do; each recipe gets those that suit it (lockstorm list workloads)")
 	flags.StringVar(&f.Testbed, "testbed", f.Testbed, "where Redis comes from (lockstorm list testbeds)")
 	trialFlags(flags, &f.Config)
 	flags.IntVar(&f.Trials, "trials", f.Trials, "trials of each cell and workload ("+a.defaults(trialsOf)+")")
+	flags.BoolVar(&f.Named, "named", false, "run the named schedules before the trials that are drawn ("+a.namedDefaults()+")")
 	flags.Uint64Var(&f.Seed, "seed", f.Seed, "seed of the campaign; 0 draws one")
 	flags.IntVar(&f.Parallel, "parallel", f.Parallel, "trials at a time ("+a.defaults(parallelOf)+")")
 	flags.StringVar(&f.Store, "store", f.Store, "directory that campaigns are stored in")
 	flags.StringVar(&f.Name, "name", f.Name, "the campaign's name in the store")
 	flags.BoolVar(&f.Keep, "keep", f.Keep, "keep the histories of trials without a violation too")
-	flags.BoolVar(&f.Expect, "expect", f.Expect, "exit 1 if a declared flaw was missed or another was found")
+	flags.BoolVar(&f.Expect, "expect", f.Expect, "exit 1 if a declared flaw was missed, another was found, or a fault hit nothing")
 	flags.BoolVar(&f.json, "json", false, "print matrix.json instead of the matrix")
 	flags.StringVar(&f.config, "config", "", "JSON file with the same names; flags win")
 }
@@ -90,6 +106,9 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 	choice, err := a.choice(c.Testbed)
 	if err != nil {
 		return err
+	}
+	if !f.namedChosen {
+		c.Named = choice.Defaults.Named
 	}
 	tb, done, err := choice.open()
 	if err != nil {
@@ -176,13 +195,16 @@ func (a *app) surprises(w io.Writer, s campaign.Stored) {
 			}
 			fmt.Fprintf(w, "declared but not found: %s: %s (%s), looked for under %s%s\n", m.Lock, m.Oracle, m.Cause, m.Fault, hint)
 		}
+		for _, c := range s.Matrix.NotExercised() {
+			fmt.Fprintf(w, "not exercised: %s under %s: the fault hit nothing in %s\n", c.Lock, c.Fault, count(c.Trials, "trial"))
+		}
 		if s.Matrix.ExitCode(true) == campaign.ExitExpected && !s.Matrix.Interrupted {
 			fmt.Fprintln(w, "as expected: every declared flaw that was looked for was found, and no other")
 		}
 	}
 	for _, t := range s.Matrix.Failed {
-		fmt.Fprintf(a.stderr, "lockstorm: trial %s of %s under %s (%s) failed: %s%s\n",
-			fmt.Sprint(t.Spec.Trial), t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, oneLine(errors.New(t.Err)), at(s.Dir, t.Dir))
+		fmt.Fprintf(a.stderr, "lockstorm: %s of %s under %s (%s) failed: %s%s\n",
+			t.Spec.Title(), t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, oneLine(errors.New(t.Err)), at(s.Dir, t.Dir))
 	}
 }
 

@@ -36,7 +36,7 @@ var testbeds = []testbedChoice{
 		Doc:      "a deterministic simulation in this program: virtual time, no Redis needed",
 		New:      func() (testbed.Testbed, error) { return sim.New(), nil },
 		Virtual:  true,
-		Defaults: campaign.Defaults{Trials: 12, Parallel: runtime.NumCPU()}, // all of it within a minute on 2 cores
+		Defaults: campaign.Defaults{Trials: 12, Parallel: runtime.NumCPU(), Named: true}, // all of it within a minute on 2 cores
 	},
 	{
 		Name:     "process",
@@ -126,6 +126,15 @@ func (a *app) defaults(of func(testbedChoice) string) string {
 		words = append(words, c.Name+" "+of(c))
 	}
 	return "0 is the default, by testbed: " + strings.Join(words, ", ")
+}
+
+// namedDefaults says in words on which testbeds named schedules run by themselves.
+func (a *app) namedDefaults() string {
+	var words []string
+	for _, c := range a.testbeds {
+		words = append(words, fmt.Sprintf("%s %v", c.Name, c.Defaults.Named))
+	}
+	return "default by testbed: " + strings.Join(words, ", ")
 }
 
 func trialsOf(c testbedChoice) string { return strconv.Itoa(c.Defaults.Trials) }

@@ -1,0 +1,43 @@
+package campaign
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+func TestStandardWorkloadsAreWhatTheRegistrySays(t *testing.T) {
+	names := func(these func(workloads.Workload) bool) (all []string) {
+		for _, w := range workloads.All() {
+			if these(w) {
+				all = append(all, w.Name)
+			}
+		}
+		return all
+	}
+	any := func(workloads.Workload) bool { return true }
+	standard := func(w workloads.Workload) bool { return w.Standard }
+	for _, test := range []struct {
+		choice []string
+		want   []string
+	}{
+		{[]string{"standard"}, names(standard)},
+		{[]string{" standard", "mutex"}, names(standard)},
+		{[]string{"all"}, names(any)},
+		{[]string{"standard", "all"}, names(any)},
+		{[]string{"mutex"}, []string{"mutex"}},
+	} {
+		bodies, err := chosenWorkloads(test.choice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, w := range bodies {
+			got = append(got, w.Name)
+		}
+		if len(got) == 0 || !slices.Equal(got, test.want) {
+			t.Errorf("%q: got %q, want %q", test.choice, got, test.want)
+		}
+	}
+}
