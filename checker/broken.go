@@ -1,3 +1,320 @@
 package checker
 
-func (w *wire) counterLost(before, after grant) (cmds []int, broken string) { return nil, "" }
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// This file names the assumption of leases that a trial broke. A lease promises
+// something only as long as clients stop in time, messages come soon or never,
+// nodes keep what they acknowledged, and clocks agree. Which of these did not hold
+// is told from the evidence alone; where all of them did, there is nothing to tell.
+
+// suspicion is a finding on its way to the assumption behind it.
+type suspicion struct {
+	Finding
+	// first is what the robbed party's grant had put there, or what kept others
+	// out; nil if that is not known.
+	first *life
+	cmds  []int // places of the telling commands
+}
+
+// assumption tells what was broken, "" if nothing was.
+type assumption func(*wire, suspicion) string
+
+// assumptions are where to look, by cause. What is not here, the protocol does by
+// itself.
+var assumptions = map[Cause]assumption{
+	LeaseOutlived: (*wire).overstayed,
+	RenewalFailed: (*wire).cutFromRenewing,
+	ServerLostKey: (*wire).forgotten,
+	ServerClock:   (*wire).nodeClockWrong,
+	ClientClock:   (*wire).clientClockWrong,
+	OrphanedKey:   (*wire).leftBehind,
+	NoExpiry:      (*wire).leftBehind,
+	LateCommand:   (*wire).late,
+	ForeignDelete: (*wire).deletedAfter,
+}
+
+// broken is the assumption that did not hold.
+func (w *wire) broken(s suspicion) string {
+	ask := assumptions[s.Cause]
+	if ask == nil {
+		return ""
+	}
+	return ask(w, s)
+}
+
+// assume writes an assumption with what contradicts it, if anything does.
+func assume(what, but string) string {
+	if but == "" {
+		return ""
+	}
+	return "that " + what + ": " + but
+}
+
+const (
+	stops    = "a client stops when its lease ends"
+	arrives  = "a message arrives or is lost within the lease"
+	answered = "every message arrives and is answered"
+	keeps    = "a node keeps what it acknowledged"
+	follows  = "a replica has what its primary acknowledged"
+	single   = "there is one primary at a time"
+	agree    = "clocks agree"
+	fresh    = "what a client read off its clock is still true when it is used"
+	lives    = "a client lives to give back what it holds"
+)
+
+// notable is the delay from which on something is worth telling.
+func (w *wire) notable() time.Duration { return max(w.Claims.TTL/20, time.Millisecond) }
+
+// overstayed: the lease ended under its holder, who went on.
+func (w *wire) overstayed(s suspicion) string {
+	l := s.first
+	if l == nil {
+		return ""
+	}
+	ended := w.lapsed(l)
+	since := l.at.lo
+	if p := w.operation(l.op); w.has(l.op) {
+		since = p.Invoke.Time
+	}
+	if but := w.standstill(l.client, since, max(s.To, ended), ended); but != "" {
+		return assume(stops, but)
+	}
+	if pos, ok := w.slowest(l.client, since, s.To); ok {
+		return assume(arrives, w.delay(pos))
+	}
+	until := s.To
+	if h := w.hold(l); h != nil && h.To < until {
+		until = h.To
+	}
+	return assume(stops, fmt.Sprintf("c%d worked on until %s under a lease that it had got at %s and that ended at %s",
+		l.client, seconds(max(until, s.From)), seconds(l.at.mid()), seconds(ended)))
+}
+
+// lapsed is when the claim's life ended: by the key's end, or else by the lease.
+func (w *wire) lapsed(l *life) time.Duration {
+	lease := l.at.lo + w.Claims.TTL
+	switch {
+	case l.end != nil && l.end.how == expired:
+		return l.end.at.mid()
+	case l.over != nil:
+		return min(lease, l.over.at.lo)
+	case l.end != nil:
+		return min(lease, l.end.at.lo)
+	}
+	return lease
+}
+
+// cutFromRenewing: renewals did not come, or came too late.
+func (w *wire) cutFromRenewing(s suspicion) string {
+	l := s.first
+	if l == nil {
+		return ""
+	}
+	until := max(w.lapsed(l), l.at.hi)
+	for _, pos := range w.renewals() {
+		c := w.Commands[pos]
+		if c.Client != l.client || c.Sent < l.at.lo || c.Sent > until || !w.renews(c, l) {
+			continue
+		}
+		if told := w.unanswering(pos); told != "" {
+			return told
+		}
+		if w.lateness(c) > w.notable() {
+			return assume(arrives, w.delay(pos))
+		}
+	}
+	if but := w.standstill(l.client, l.at.lo, until, until); but != "" {
+		return assume("a client is there to renew its lease", but)
+	}
+	if told := w.upheaval(l, until); told != "" {
+		return told
+	}
+	return assume(answered, w.struck(l, until))
+}
+
+// leftBehind: a key of which its owner could not, or did not know to, let go.
+func (w *wire) leftBehind(s suspicion) string {
+	l := s.first
+	if l == nil {
+		return ""
+	}
+	if at, crashed := w.crashes[l.client]; crashed && at <= s.To {
+		return assume(lives, fmt.Sprintf("c%d crashed at %s", l.client, seconds(at)))
+	}
+	since := l.at.lo
+	if p := w.operation(l.op); w.has(l.op) {
+		since = min(since, p.Invoke.Time)
+	}
+	if pos, ok := w.firstLoss(l, since, s.To); ok {
+		return w.unanswering(pos)
+	}
+	if but := w.standstill(l.client, since, s.To, s.From); but != "" {
+		return assume("a client gives back what it holds before its lease ends", but)
+	}
+	if pos, ok := w.slowest(l.client, since, s.To); ok {
+		return assume(arrives, w.delay(pos))
+	}
+	if told := w.upheaval(l, s.To); told != "" {
+		return told
+	}
+	return assume(answered, w.struck(l, s.To))
+}
+
+// firstLoss is the first command about the claim, sent by its owner between the
+// two times, that was not answered: if there is one, one to the claim's node, and
+// of those one that did not arrive.
+func (w *wire) firstLoss(l *life, since, until time.Duration) (first int, ok bool) {
+	best := 0
+	for pos, c := range w.Commands {
+		if c.Client != l.client || c.Sent < since || c.Sent > until || !w.concerns(c, l) || w.unanswering(pos) == "" {
+			continue
+		}
+		weight := 1
+		if c.Node == l.node {
+			weight += 2
+		}
+		if c.Arrived == 0 {
+			weight++
+		}
+		if weight > best {
+			first, ok, best = pos, true, weight
+		}
+	}
+	return first, ok
+}
+
+// concerns says whether a command names the claim's key.
+func (w *wire) concerns(c history.Command, l *life) bool {
+	for _, a := range c.Args {
+		if string(a) == l.key {
+			return true
+		}
+	}
+	return false
+}
+
+// late: a command of long ago arrived.
+func (w *wire) late(s suspicion) string {
+	latest := -1
+	for _, pos := range s.cmds {
+		if latest < 0 || w.ran(pos).lo-w.Commands[pos].Sent > w.ran(latest).lo-w.Commands[latest].Sent {
+			latest = pos
+		}
+	}
+	if latest < 0 {
+		return ""
+	}
+	return assume(arrives, w.arrival(latest))
+}
+
+// deletedAfter: whoever deleted another's key had been held up, or had lost its own.
+func (w *wire) deletedAfter(s suspicion) string {
+	if s.first == nil || len(s.cmds) < 2 {
+		return ""
+	}
+	pos := s.cmds[len(s.cmds)-1]
+	c := w.Commands[pos]
+	if w.ran(pos).lo-c.Sent > w.notable() {
+		return assume(arrives, w.arrival(pos))
+	}
+	var own *life
+	for _, l := range w.lives {
+		if l.client == c.Client && l.key == s.first.key && l.seq < s.first.seq && l.sure && (own == nil || own.seq < l.seq) {
+			own = l
+		}
+	}
+	if own == nil || own.end == nil || own.end.seq > s.first.seq {
+		return ""
+	}
+	s.first = own
+	s.From, s.To = w.ran(pos).lo, w.ran(pos).lo
+	switch own.end.how {
+	case expired:
+		if last := own.terms[len(own.terms)-1]; last.moved < 0 {
+			return w.nodeClockWrong(s)
+		}
+		return w.overstayed(s)
+	case lost:
+		return w.forgotten(s)
+	}
+	return ""
+}
+
+// standstill tells of the client's longest freeze between the two times, of those
+// that still lasted at the deadline if there are any: the nemesis had a window open
+// on the client itself, and within it the client recorded nothing and sent nothing.
+func (w *wire) standstill(client int, since, until, deadline time.Duration) string {
+	var best spell
+	var name string
+	score := func(s spell) (bool, time.Duration) { return s.to > deadline, min(s.to, until) - max(s.from, since) }
+	for _, win := range w.windows {
+		if win.Invoke.Client != client || win.Invoke.Window == nil || !targets(win.Invoke.Window, client) {
+			continue
+		}
+		s := spell{win.Invoke.Time, w.end}
+		if win.Complete != nil {
+			s.to = win.Complete.Time
+		}
+		if s.from >= until || s.to <= since || s.to-s.from <= w.notable() || w.stirs(client, s) {
+			continue
+		}
+		over, long := score(s)
+		wasOver, wasLong := score(best)
+		if name == "" || over && !wasOver || over == wasOver && long > wasLong {
+			best, name = s, win.Invoke.Window.Fault
+		}
+	}
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf("c%d was frozen from %s to %s (%s)", client, seconds(best.from), seconds(best.to), name)
+}
+
+// targets says whether the window is over the client and nothing else.
+func targets(win *history.Window, client int) bool {
+	return win.Target == "" || win.Target == fmt.Sprintf("c%d", client)
+}
+
+// stirs says whether the client did anything in that time, or crashed by its end.
+func (w *wire) stirs(client int, s spell) bool {
+	if w.crashOf(client) <= s.to {
+		return true
+	}
+	for _, op := range w.Ops {
+		if op.Process != history.Nemesis && op.Client == client && s.from < op.Time && op.Time < s.to {
+			return true
+		}
+	}
+	for _, c := range w.Commands {
+		if c.Client == client && s.from < c.Sent && c.Sent < s.to {
+			return true
+		}
+	}
+	return false
+}
+
+// struck tells of a fault that was over the client or the claim's node.
+func (w *wire) struck(l *life, until time.Duration) string {
+	for _, win := range w.windows {
+		over := win.Invoke.Window
+		to := w.end
+		if win.Complete != nil {
+			to = win.Complete.Time
+		}
+		if over == nil || over.Target == "" || win.Invoke.Time >= until || to <= l.at.lo {
+			continue
+		}
+		for _, link := range strings.Fields(over.Target) {
+			if names := strings.FieldsFunc(link, func(r rune) bool { return strings.ContainsRune("→←↔", r) }); names[0] == fmt.Sprintf("c%d", l.client) || names[len(names)-1] == l.node && len(names) == 1 {
+				return fmt.Sprintf("%s was struck from %s to %s (%s)", link, seconds(win.Invoke.Time), seconds(to), over.Fault)
+			}
+		}
+	}
+	return ""
+}

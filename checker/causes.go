@@ -33,6 +33,7 @@ func classifyFindings(file *caseFile, fs []Finding) []Finding {
 			split.Cause = r.cause
 			split.Summary = f.Summary + ": " + r.why
 			split.Commands = w.indexOf(r.cmds...)
+			split.Broken = w.broken(suspicion{split, r.first, r.cmds})
 			told = append(told, split)
 		}
 	}
@@ -44,6 +45,15 @@ type reason struct {
 	cause Cause
 	why   string // in plain words
 	cmds  []int  // places of the telling commands
+	first *life  // what of the first party's grant came to an end
+}
+
+// of says what the reason is about, unless that is known better.
+func (r reason) of(first *life) reason {
+	if r.first == nil {
+		r.first = first
+	}
+	return r
 }
 
 func because(cause Cause, cmds []int, format string, args ...any) reason {
@@ -58,7 +68,7 @@ func (w *wire) explain(f Finding) []reason {
 	switch len(f.Clients) {
 	case 1:
 		if a := w.party(f, f.Clients[0]); len(a) > 0 {
-			return known([]reason{w.letIn(a[len(a)-1], nil)})
+			return known([]reason{w.letIn(a[len(a)-1], nil).of(a[len(a)-1])})
 		}
 		return nil
 	case 2:
@@ -79,11 +89,11 @@ func (w *wire) explain(f Finding) []reason {
 			if x.seq > y.seq {
 				x, y = y, x
 			}
-			reasons = append(reasons, w.letIn(x, y))
+			reasons = append(reasons, w.letIn(x, y).of(x))
 		}
 	}
 	if len(reasons) == 0 {
-		return known([]reason{w.onDifferentNodes(a, b)})
+		return known([]reason{w.onDifferentNodes(a, b).of(a[0])})
 	}
 	// Nodes on which the first party had nothing were free anyway.
 	needed := max(1, w.Claims.Quorum-(len(b)-len(reasons)))
@@ -328,9 +338,9 @@ func (w *wire) entryGone(first *life, end *ending) (reason, bool) {
 					l.node, l.client, seconds(l.at.lo), l.client, w.name(end.cmd), seconds(end.at.lo)), true
 			case l.op == first.op || l.end == nil || l.end.seq >= end.seq || !l.end.sure:
 			case l.end.how == lost:
-				return w.lostBy(l, l.end), true
+				return w.lostBy(l, l.end).of(l), true
 			case l.end.how == expired:
-				return w.expiredUnder(l, nil), true
+				return w.expiredUnder(l, nil).of(l), true
 			}
 		}
 	}

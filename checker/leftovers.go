@@ -16,6 +16,7 @@ type leftover struct {
 	cause   Cause
 	why     string
 	cmds    []int
+	first   *life // whose claim it carries; nil if that is not known
 	// young: it is no older than the recipe's locks may be, so that its owner may
 	// just be giving it back.
 	young bool
@@ -66,7 +67,7 @@ func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting [
 			continue
 		}
 		l, owner := w.standing(op.Node, k.Key), ""
-		found := leftover{blocks: true, at: op.Time}
+		found := leftover{blocks: true, at: op.Time, first: l}
 		if l != nil {
 			owner, found.cmds = ": "+w.abandoned(l), []int{l.cmd}
 		}

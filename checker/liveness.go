@@ -244,5 +244,6 @@ func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (fin
 		return nil, fmt.Sprintf("%s did not get into %s before the run ended at %s; it had until %s", names, lock, seconds(left.at), seconds(bound))
 	}
 	f.Summary = fmt.Sprintf("%s never got into %s again: %s", names, lock, left.why)
+	f.Broken = w.broken(suspicion{f, left.first, left.cmds})
 	return []Finding{f}, ""
 }

@@ -242,6 +242,7 @@ func (w *wire) orphaned(o *orphan) Finding {
 		f.Summary += fmt.Sprintf("; c%d, which did not hold it, went on prolonging it with %s, last at %s",
 			o.renewed.client, w.name(o.renewed.cmd), seconds(o.renewed.at.lo))
 	}
+	f.Broken = w.broken(suspicion{f, l, []int{l.cmd}})
 	return f
 }
 

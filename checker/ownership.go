@@ -167,6 +167,7 @@ func (w *wire) robbery(s strike, l *life, until time.Duration) Finding {
 	}
 	f.Summary = fmt.Sprintf("c%d's %s at %s%s %s %s on %s, which carried c%d's grant of %s",
 		c.Client, w.name(s.cmd), seconds(s.at.lo), late, did, l.key, l.node, l.client, seconds(l.at.lo))
+	f.Broken = w.broken(suspicion{f, l, []int{l.cmd, s.cmd}})
 	return f
 }
 

@@ -1,0 +1,261 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// This file tells what messages, nodes and clocks did that leases rely on them not
+// to do.
+
+// lateness is by how much more a command took than it should: to its node, and
+// from there.
+func (w *wire) lateness(c history.Command) time.Duration {
+	if c.Arrived == 0 {
+		return 0
+	}
+	late := sane(c.Arrived) - sane(c.Sent)
+	if c.Replied > 0 {
+		late = max(late, sane(c.Replied)-sane(c.Arrived))
+	}
+	return late
+}
+
+// slowest is the command of the client's operations, sent between the two times,
+// that was held up most.
+func (w *wire) slowest(client int, since, until time.Duration) (pos int, ok bool) {
+	most := w.notable()
+	for i, c := range w.Commands {
+		if c.Client == client && since <= c.Sent && c.Sent <= until && w.lateness(c) > most {
+			pos, ok, most = i, true, w.lateness(c)
+		}
+	}
+	return pos, ok
+}
+
+// delay tells of a command that was held up, on its way there or back.
+func (w *wire) delay(pos int) string {
+	c := w.Commands[pos]
+	if sane(c.Arrived)-sane(c.Sent) >= w.lateness(c) {
+		return w.arrival(pos)
+	}
+	return fmt.Sprintf("the reply to c%d's %s, which ran at %s, came at %s", c.Client, w.name(pos), seconds(c.Arrived), seconds(c.Replied))
+}
+
+func (w *wire) arrival(pos int) string {
+	c := w.Commands[pos]
+	return fmt.Sprintf("c%d's %s, sent at %s, ran at %s", c.Client, w.name(pos), seconds(c.Sent), seconds(w.ran(pos).lo))
+}
+
+// unanswering tells of a command that did not arrive, or too late, or whose reply
+// did not come; "" of one that was answered, or whose sender is dead.
+func (w *wire) unanswering(pos int) string {
+	c := w.Commands[pos]
+	switch {
+	case c.Replied > 0 || w.crashOf(c.Client) < Never:
+		return ""
+	case c.Arrived == 0 && c.Exec == 0:
+		return assume(answered, fmt.Sprintf("c%d's %s, sent at %s, never reached %s", c.Client, w.name(pos), seconds(c.Sent), c.Node))
+	case w.lateness(c) > w.notable():
+		return assume(arrives, w.arrival(pos))
+	}
+	return assume(answered, fmt.Sprintf("c%d never got the reply to its %s of %s", c.Client, w.name(pos), seconds(c.Sent)))
+}
+
+// forgotten: a node did not have what had been acknowledged.
+func (w *wire) forgotten(s suspicion) string {
+	if s.first == nil {
+		return ""
+	}
+	if e := s.first.end; e != nil && e.how == lost {
+		for _, op := range w.Ops {
+			if op.Index == e.event {
+				return w.loses(op, s.first.key)
+			}
+		}
+	}
+	return w.upheaval(s.first, s.To)
+}
+
+// upheaval tells of the last event, between the claim and that time, in which its
+// node lost something or another took its place.
+func (w *wire) upheaval(l *life, until time.Duration) string {
+	for _, op := range slices.Backward(w.Ops) {
+		if op.Time <= until && op.Time >= l.at.lo-w.Claims.TTL && w.mayLoseKey(op, l.node, l.key) {
+			return w.loses(op, l.key)
+		}
+	}
+	return ""
+}
+
+// mayLoseKey says whether the event can have cost the node that key.
+func (w *wire) mayLoseKey(op history.Op, node, key string) bool {
+	if op.Process != history.Nemesis || op.Window != nil {
+		return false
+	}
+	switch op.F {
+	case history.FPromote, history.FSplit:
+		return true
+	case history.FNodeUp:
+		return op.Node == node
+	case history.FEvict:
+		return op.Node == node && slices.ContainsFunc(op.Keys, func(k history.KeyState) bool { return k.Key == key })
+	}
+	return false
+}
+
+// loses tells what the event cost.
+func (w *wire) loses(op history.Op, key string) string {
+	switch op.F {
+	case history.FEvict:
+		return assume(keeps, fmt.Sprintf("%s evicted %s at %s", op.Node, key, seconds(op.Time)))
+	case history.FSplit:
+		return assume(single, fmt.Sprintf("%s served clients beside %s from %s on", op.Node, w.oldPrimary(op.Time), seconds(op.Time)))
+	case history.FPromote:
+		return assume(follows, fmt.Sprintf("%s was promoted at %s without all that clients had been told was done", op.Node, seconds(op.Time)))
+	}
+	return assume(keeps, fmt.Sprintf("%s restarted at %s and lost its data", op.Node, seconds(op.Time)))
+}
+
+// oldPrimary is which node was primary when the clients parted at that time.
+func (w *wire) oldPrimary(at time.Duration) string {
+	for _, p := range w.partings {
+		if p.since == at {
+			return p.old
+		}
+	}
+	return "the old primary"
+}
+
+// nodeClockWrong: a node's wall clock, by which it lets keys expire, had jumped.
+func (w *wire) nodeClockWrong(s suspicion) string {
+	if s.first == nil {
+		return ""
+	}
+	ahead := map[string]time.Duration{}
+	told := ""
+	for _, op := range w.Ops {
+		if op.F != history.FNodeClock || op.Process != history.Nemesis || op.Window != nil || op.Time > s.To {
+			continue
+		}
+		by := op.Offset - ahead[op.Node]
+		ahead[op.Node] = op.Offset
+		if by != 0 && op.Node == s.first.node && op.Time >= s.first.at.lo {
+			told = fmt.Sprintf("%s's clock %s at %s", op.Node, jumped(by), seconds(op.Time))
+		}
+	}
+	if told == "" && ahead[s.first.node] != 0 {
+		told = fmt.Sprintf("%s's clock was %s", s.first.node, off(ahead[s.first.node]))
+	}
+	if told == "" { // it came from a node with another clock
+		for _, l := range w.byOp[s.first.op] {
+			if by := ahead[s.first.node] - ahead[l.node]; by != 0 {
+				told = fmt.Sprintf("%s's clock was %s of %s's", s.first.node, off(by), l.node)
+			}
+		}
+	}
+	return assume(agree, told)
+}
+
+func jumped(by time.Duration) string {
+	if by < 0 {
+		return "went back by " + roughly(-by)
+	}
+	return "jumped ahead by " + roughly(by)
+}
+
+func off(by time.Duration) string {
+	if by < 0 {
+		return roughly(-by) + " behind"
+	}
+	return roughly(by) + " ahead"
+}
+
+func roughly(d time.Duration) string { return d.Round(time.Millisecond).String() }
+
+// clientClockWrong: clients' wall clocks differed, or a time was old when it was
+// used.
+func (w *wire) clientClockWrong(s suspicion) string {
+	told, most := "", time.Duration(0)
+	for _, op := range w.Ops {
+		concerned := op.F == history.FClock && op.Process == history.Nemesis && op.Window == nil &&
+			op.Time <= s.To && slices.Contains(s.Clients, op.Client)
+		if concerned && op.Offset.Abs() > most && w.aheadUntil(op) >= s.From-max(w.claimedLife(), w.Claims.TTL)-op.Offset.Abs() {
+			most = op.Offset.Abs()
+			told = fmt.Sprintf("c%d's clock was %s from %s on", op.Client, off(op.Offset), seconds(op.Time))
+		}
+	}
+	if told != "" || s.first == nil {
+		return assume(agree, told)
+	}
+	since := s.first.at.lo
+	if p := w.operation(s.first.op); w.has(s.first.op) {
+		since = p.Invoke.Time
+	}
+	for _, c := range append([]int{s.first.client}, s.Clients...) {
+		if but := w.standstill(c, since, s.To, s.first.at.lo); but != "" {
+			return assume(fresh, but)
+		}
+		if pos, ok := w.slowest(c, since, s.To); ok {
+			return assume(fresh, w.delay(pos))
+		}
+	}
+	return ""
+}
+
+// aheadUntil is when the clock that the event set wrong was set anew.
+func (w *wire) aheadUntil(event history.Op) time.Duration {
+	for _, o := range w.clocks[event.Client] {
+		if o.since > event.Time {
+			return o.since
+		}
+	}
+	return w.end
+}
+
+// counterLost tells where between two grants the fence counter was lost: the
+// commands that granted, and the assumption that was broken. It is empty where
+// nothing happened to a node: then the recipe counts wrongly.
+func (w *wire) counterLost(before, after grant) (cmds []int, broken string) {
+	first, second := w.granting(before.invoke), w.granting(after.invoke)
+	for _, pos := range []int{first, second} {
+		cmds = append(cmds, w.indexOf(pos)...)
+	}
+	slices.Sort(cmds)
+	for _, op := range slices.Backward(w.Ops) {
+		if op.Time > after.entry.Complete.Time || op.Time < before.entry.Invoke.Time || op.Process != history.Nemesis || op.Window != nil {
+			continue
+		}
+		switch {
+		case op.F == history.FPromote, op.F == history.FSplit,
+			op.F == history.FNodeUp && (second < 0 || op.Node == w.Commands[second].Node):
+			return cmds, w.loses(op, "")
+		case op.F == history.FEvict:
+			for _, k := range op.Keys {
+				if second < 0 || w.isCounter(second, k.Key) {
+					return cmds, w.loses(op, k.Key)
+				}
+			}
+		}
+	}
+	return cmds, ""
+}
+
+// granting is the place of the last command that ran for the acquire; -1 if none
+// was seen.
+func (w *wire) granting(acquire int) int {
+	for pos := len(w.Commands) - 1; pos >= 0; pos-- {
+		if c := w.Commands[pos]; c.Op == acquire && c.Ran() {
+			return pos
+		}
+	}
+	return -1
+}
+
+// isCounter says whether the command names the key, and nobody's claim is on it.
+func (w *wire) isCounter(pos int, key string) bool {
+	return !w.carries(key) && slices.Contains(w.Commands[pos].Args, history.Bytes(key))
+}
