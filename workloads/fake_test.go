@@ -16,9 +16,10 @@ import (
 // world is an Env without Redis: its locks live in memory, its clock is the
 // bubble's, and at, if set, is called at each step.
 type world struct {
-	start time.Time
-	skew  time.Duration
-	at    func(client int, step string) error
+	start  time.Time
+	skew   time.Duration
+	fenced bool
+	at     func(client int, step string) error
 }
 
 func (w *world) Now() time.Duration                         { return time.Since(w.start) }
@@ -53,7 +54,9 @@ type memoryLock struct {
 	key      string
 	mode     history.Mode
 	deadline func() time.Time
+	fence    func() int64
 	lost     chan struct{}
+	free     bool         // for everybody, at any time
 	unlock   func() error // instead of a plain release
 	try      func() error // before anything else
 }
@@ -75,7 +78,11 @@ func (l *memoryLock) TryLock(context.Context) (locks.Lease, error) {
 	if l.deadline != nil {
 		lease.Deadline = l.deadline()
 	}
+	if l.fence != nil {
+		lease.Fence = l.fence()
+	}
 	switch {
+	case l.free:
 	case l.mode == history.Read && own == 0:
 		l.s.readers[l.key]++
 	case l.mode != history.Read && (own == 0 || own == l.client+1) && l.s.readers[l.key] == 0:
@@ -129,7 +136,7 @@ func play(t *testing.T, name string, w *world, opts Options, adapt func(*memoryL
 		}
 		err = load.Body(t.Context(), World{
 			Env: w, Opts: opts, Rec: rec, Healed: healed,
-			Claims: history.Claims{Lock: "memory", TTL: opts.TTL, KeyTTL: opts.TTL, Recovery: opts.TTL},
+			Claims: history.Claims{Lock: "memory", TTL: opts.TTL, KeyTTL: opts.TTL, Recovery: opts.TTL, Fenced: w.fenced},
 			Make: func(client int) (locks.Maker, error) {
 				return func(key string, _ time.Duration) (locks.Lock, error) {
 					l := &memoryLock{s: s, client: client, key: key}

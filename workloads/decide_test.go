@@ -1,0 +1,267 @@
+package workloads
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+func anyOptions(t *rapid.T) Options {
+	mean := rapid.Custom(func(t *rapid.T) time.Duration {
+		return time.Duration(rapid.Int64Range(0, int64(10*time.Second)).Draw(t, "ns"))
+	})
+	return Options{
+		Clients: rapid.IntRange(1, 8).Draw(t, "clients"), Keys: rapid.IntRange(1, 5).Draw(t, "keys"),
+		TTL: mean.Draw(t, "ttl"), Hold: mean.Draw(t, "hold"), Rest: mean.Draw(t, "rest"), Retry: mean.Draw(t, "retry"),
+		Overrun: rapid.Float64Range(0, 1).Draw(t, "overrun"), Seed: rapid.Uint64Max(1<<53).Draw(t, "seed"),
+	}
+}
+
+// around says whether a duration is 0.5 to 1.5 times the mean, to the microsecond.
+func around(d, mean time.Duration) bool {
+	return d >= mean/2-time.Microsecond && d <= mean*3/2+time.Microsecond && d%time.Microsecond == 0
+}
+
+func TestDecisionsAreAPureFunctionWithinTheirBounds(t *testing.T) {
+	for _, w := range All() {
+		t.Run(w.Name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				o := anyOptions(t)
+				client, n := rapid.IntRange(0, o.Clients-1).Draw(t, "client"), rapid.IntRange(0, 1000).Draw(t, "n")
+				s := w.Decide(o, client, n)
+				if again := w.Decide(o, client, n); again != s {
+					t.Fatalf("decided %+v, and then %+v", s, again)
+				}
+				o.Script = [][]Section{{s}}
+				if err := o.Validate(); err != nil {
+					t.Fatalf("%+v: %v", s, err)
+				}
+				if w.Decide(o, client, n) != s {
+					t.Fatal("a script changed what was decided")
+				}
+				if !around(s.Hold, o.Hold) && s.Hold != o.outlast() || !around(s.Rest, o.Rest) || !around(s.Retry, o.Retry) && s.Retry != time.Microsecond {
+					t.Fatalf("%+v of %+v", s, o)
+				}
+				if suits := w.Suits(history.Claims{ReadWrite: true}); (s.Mode != "") != suits {
+					t.Fatalf("mode %q", s.Mode)
+				}
+			})
+		})
+	}
+}
+
+// Turning one dial leaves the decisions that hang on the others as they were.
+func TestADialMovesOnlyWhatHangsOnIt(t *testing.T) {
+	w, _ := ByName("mutex")
+	rapid.Check(t, func(t *rapid.T) {
+		a := anyOptions(t)
+		b := a
+		b.Hold, b.Keys, b.Overrun, b.Clients = anyOptions(t).Hold, 1, 0, 9
+		x, y := w.Decide(a, 0, 3), w.Decide(b, 0, 3)
+		if x.Rest != y.Rest || x.Retry != y.Retry {
+			t.Fatalf("%+v and %+v", x, y)
+		}
+	})
+}
+
+func TestDecisionsDifferBetweenSeedsClientsAndSections(t *testing.T) {
+	opts := options
+	opts.Keys = 4
+	w, _ := ByName("mutex")
+	seen := map[time.Duration]int{}
+	byLock := make([]int, opts.Keys)
+	var sum, product float64
+	const each = 20
+	for seed := range uint64(each) {
+		opts.Seed = seed
+		for client := range each {
+			for n := range each {
+				s := w.Decide(opts, client, n)
+				seen[s.Hold]++
+				byLock[s.Lock]++
+				sum += float64(s.Hold) / float64(opts.Hold)
+				next := w.Decide(opts, client, n+1)
+				product += (float64(s.Hold)/float64(opts.Hold) - 1) * (float64(next.Hold)/float64(opts.Hold) - 1)
+			}
+		}
+	}
+	const all = each * each * each
+	if len(seen) < all*9/10 {
+		t.Errorf("%d different holds in %d sections", len(seen), all)
+	}
+	if mean := sum / all; math.Abs(mean-1) > 0.02 {
+		t.Errorf("mean hold is %.3f of what was asked", mean)
+	}
+	if covariance := product / all; math.Abs(covariance) > 0.01 {
+		t.Errorf("successive holds have covariance %.4f", covariance)
+	}
+	if slices.Min(byLock) < all/opts.Keys*9/10 {
+		t.Errorf("locks were chosen %v times", byLock)
+	}
+}
+
+func TestOptionsThatNoTrialCanBeMadeOfAreRefused(t *testing.T) {
+	script := func(s ...Section) func(*Options) {
+		return func(o *Options) { o.Script = [][]Section{nil, s} }
+	}
+	for want, change := range map[string]func(*Options){
+		"0 clients and 1 keys":                                    func(o *Options) { o.Clients = 0 },
+		"3 clients and 0 keys":                                    func(o *Options) { o.Keys = 0 },
+		"overrun is NaN: expected 0 to 1":                         func(o *Options) { o.Overrun = math.NaN() },
+		"overrun is 1.5: expected 0 to 1":                         func(o *Options) { o.Overrun = 1.5 },
+		"ttl is -1ns: expected 0 or more":                         func(o *Options) { o.TTL = -1 },
+		"the script has lists for 4 clients: expected at most 3":  func(o *Options) { o.Script = make([][]Section, 4) },
+		"script of client 1, section 1: lock 1: expected 0 to 0":  script(Section{}, Section{Lock: 1}),
+		"script of client 1, section 0: lock -1: expected 0 to 0": script(Section{Lock: -1}),
+		`section 0: mode "both": expected read, write or none`:    script(Section{Mode: "both"}),
+		"section 0: depth -1 is negative":                         script(Section{Depth: -1}),
+		"section 0: hold is -1s: expected 0 or more":              script(Section{Hold: -time.Second}),
+		"section 0: late is -1s: expected 0 or more":              script(Section{Late: -time.Second}),
+		"section 0: rest is -1s: expected 0 or more":              script(Section{Rest: -time.Second}),
+		"section 0: retry is -1s: expected 0 or more":             script(Section{Retry: -time.Second}),
+		"": script(Section{}, Section{Mode: history.Read, Depth: 2, Retry: 1, Hold: 1, Late: 1, Rest: 1}),
+	} {
+		opts := options
+		change(&opts)
+		ops, err := play(t, "mutex", &world{}, opts, nil)
+		if want == "" {
+			if err != nil {
+				t.Errorf("a good script: %v", err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || len(ops) > 1 {
+			t.Errorf("got %v and %d entries, want %s", err, len(ops), want)
+		}
+	}
+}
+
+// invokedAt lists when a client asked for a lock.
+func invokedAt(ops []history.Op, client int) (at []time.Duration) {
+	for _, op := range ops {
+		if op.Client == client && op.F == history.FAcquire && op.Type == history.Invoke {
+			at = append(at, op.Time)
+		}
+	}
+	return at
+}
+
+func TestAScriptedClientDoesWhatItIsToldThenRestsUntilHealing(t *testing.T) {
+	opts := options
+	opts.Keys = 2
+	opts.Script = [][]Section{
+		{{Lock: 1, Hold: 700 * time.Millisecond, Rest: 30 * time.Millisecond}, {Lock: 0, Hold: 20 * time.Millisecond}},
+		{}, // and the third has no list
+	}
+	var resting []int
+	w := &world{at: func(client int, step string) error {
+		if step == "rest" {
+			resting = append(resting, client)
+		}
+		return nil
+	}}
+	ops, err := play(t, "mutex", w, opts, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	healed := slices.IndexFunc(ops, is(history.FHealed, history.Info))
+	var held []string
+	var holds []time.Duration
+	for _, op := range ops[:healed] {
+		switch {
+		case op.Client > 0:
+			t.Fatalf("client %d did something before the healing: %+v", op.Client, op)
+		case op.F == history.FAcquire && op.Type == history.OK:
+			held = append(held, op.Lock)
+			holds = append(holds, -op.Time)
+		case op.F == history.FRelease && op.Type == history.Invoke:
+			holds[len(holds)-1] += op.Time
+		}
+	}
+	if !slices.Equal(held, []string{"lock-1", "lock-0"}) || !slices.Equal(holds, []time.Duration{700 * time.Millisecond, 20 * time.Millisecond}) {
+		t.Errorf("held %v for %v", held, holds)
+	}
+	if slices.Sort(resting); !slices.Equal(resting, []int{0, 0, 0, 1, 2}) {
+		t.Errorf("clients %v rested, want the first after each section and all before the healing", resting)
+	}
+	if n := count(ops[healed:], is(history.FAcquire, history.OK)); n != opts.Clients*opts.Keys {
+		t.Errorf("%d of %d entries after healing", n, opts.Clients*opts.Keys)
+	}
+}
+
+func TestScriptedClientsWakeOneAfterAnother(t *testing.T) {
+	opts := options
+	opts.Script = [][]Section{{}}
+	ops, err := play(t, "mutex", &world{}, opts, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c := range opts.Clients {
+		if at, want := invokedAt(ops, c)[0], opts.Duration+time.Duration(c+1)*apart; at != want {
+			t.Errorf("client %d woke at %v, want %v", c, at, want)
+		}
+	}
+}
+
+func TestAScriptCountsSectionsNotAttempts(t *testing.T) {
+	entry := func(client int, f string, typ history.Type, reason history.Reason) history.Op {
+		return history.Op{Process: history.Process(client), Client: client, F: f, Type: typ, Reason: reason}
+	}
+	acquire, release := history.FAcquire, history.FRelease
+	for name, c := range map[string]struct {
+		workload string
+		ops      []history.Op
+		want     int
+	}{
+		"none": {"mutex", nil, 0},
+		"busy, then held": {"mutex", []history.Op{
+			entry(0, acquire, history.Invoke, ""), entry(0, acquire, history.Fail, history.Busy),
+			entry(0, acquire, history.Invoke, ""), entry(0, acquire, history.OK, ""),
+			entry(0, release, history.Invoke, ""), entry(0, release, history.OK, ""),
+			entry(0, acquire, history.Invoke, ""),
+		}, 2},
+		"busy, not waited for": {"lottery", []history.Op{
+			entry(0, acquire, history.Invoke, ""), entry(0, acquire, history.Fail, history.Busy),
+			entry(0, acquire, history.Invoke, ""),
+		}, 2},
+		"unknown, refused, held": {"mutex", []history.Op{
+			entry(0, acquire, history.Invoke, ""), entry(0, acquire, history.Info, history.Unknown),
+			entry(0, acquire, history.Invoke, ""), entry(0, acquire, history.Fail, history.Refused),
+			entry(0, acquire, history.Invoke, ""), entry(0, acquire, history.OK, ""),
+		}, 3},
+		"nested, with an unknown one inside": {"reentrant", []history.Op{
+			entry(0, acquire, history.Invoke, ""), entry(0, acquire, history.OK, ""),
+			entry(0, acquire, history.Invoke, ""), entry(0, acquire, history.Info, history.Unknown),
+			entry(0, acquire, history.Invoke, ""), entry(0, acquire, history.OK, ""),
+			entry(0, release, history.Invoke, ""), entry(0, release, history.Info, history.Unknown),
+			entry(0, release, history.Invoke, ""), entry(0, release, history.OK, ""),
+		}, 1},
+		"others', and after the healing": {"mutex", []history.Op{
+			entry(1, acquire, history.Invoke, ""),
+			{Process: history.Nemesis, Client: history.NoClient, F: history.FHealed},
+			entry(0, acquire, history.Invoke, ""),
+		}, 0},
+	} {
+		w, _ := ByName(c.workload)
+		o := w.Scripted(options, c.ops)
+		if got := len(o.Script[0]); got != c.want+1 {
+			t.Errorf("%s: %d sections, want %d and one more", name, got, c.want)
+		}
+		for n, s := range o.Script[0] {
+			if s != w.Decide(options, 0, n) {
+				t.Errorf("%s: section %d is %+v", name, n, s)
+			}
+		}
+		o.Script[0] = append(o.Script[0], o.Script[0]...)
+		o.Script[0][0].Hold = 1
+		if o = w.Scripted(o, c.ops); len(o.Script[0]) != c.want+1 || o.Script[0][0].Hold != 1 {
+			t.Errorf("%s: of a script there is %+v", name, o.Script[0])
+		}
+	}
+}
