@@ -1,0 +1,161 @@
+package mutants
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+)
+
+// Every mutant is caught by a named schedule: there it is violated in a way that
+// the good recipe does not declare for that fault, or does not show when it is
+// tried in the same way.
+func TestEveryMutantIsCaught(t *testing.T) {
+	for _, m := range register(t) {
+		t.Run(strings.TrimPrefix(m.ID, "mutant-"), func(t *testing.T) {
+			t.Parallel()
+			h := hunter{mutant: m, bed: sim.New()}
+			if err := h.hunt(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if h.best == nil {
+				t.Fatalf("not caught in %d named trials: of %s: %s", h.trials, m.Of, m.Doc)
+			}
+			t.Logf("of %s, caught in trial %d: %s", m.Of, h.trials, h.best)
+		})
+	}
+}
+
+// register makes the mutants known to trials.
+func register(t *testing.T) []Mutant {
+	t.Helper()
+	for _, m := range All() {
+		r, err := m.Recipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := locks.ByID(m.ID); !ok {
+			locks.Register(r)
+		}
+	}
+	return All()
+}
+
+// catch is a named trial that tells a mutant from the recipe it was made of.
+type catch struct {
+	spec   campaign.Spec
+	oracle string
+	cause  checker.Cause
+	// declared: the good recipe declares it for the fault, but does not show it in
+	// the same schedule.
+	declared bool
+}
+
+// String names the schedule and what it shows.
+func (c catch) String() string {
+	how := "which the good recipe does not declare"
+	if c.declared {
+		how = "which the good recipe does not show in that schedule"
+	}
+	return fmt.Sprintf("%s by %s, %s: %s, %s, schedule %s", c.oracle, c.cause, how, c.spec.Fault, c.spec.Workload, c.spec.Schedule)
+}
+
+// hunter looks for the first trial that catches a mutant, and prefers what the
+// good recipe does not declare.
+type hunter struct {
+	mutant Mutant
+	bed    *sim.Testbed
+	trials int
+	best   *catch
+}
+
+func (h *hunter) hunt(ctx context.Context) error {
+	config := campaign.DefaultConfig()
+	config.Testbed = h.bed.Name()
+	for _, f := range nemesis.All() {
+		for _, w := range campaign.StandardWorkloads() {
+			specs, err := campaign.NamedTrials(ctx, h.bed, config, h.mutant.ID, f.Name, w.Name)
+			if input := new(campaign.InputError); errors.As(err, &input) {
+				continue // it cannot be tried there
+			}
+			if err != nil {
+				return fmt.Errorf("%s, %s: %w", f.Name, w.Name, err)
+			}
+			for _, s := range specs {
+				if err := h.try(ctx, s); err != nil || h.best != nil && !h.best.declared {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// try runs one schedule, and looks at what the good recipe declares for it and
+// does in it.
+func (h *hunter) try(ctx context.Context, s campaign.Spec) error {
+	h.trials++
+	found, err := h.run(ctx, s)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	good, _ := locks.ByID(h.mutant.Of)
+	for _, c := range found {
+		if !declares(good, c) {
+			h.best = &c
+			return nil
+		}
+	}
+	if h.best != nil {
+		return nil
+	}
+	s.Lock = good.ID
+	same, err := h.run(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, c := range found {
+		if !slices.ContainsFunc(same, func(g catch) bool { return g.oracle == c.oracle && g.cause == c.cause }) {
+			c.declared = true
+			h.best = &c
+			return nil
+		}
+	}
+	return nil
+}
+
+// declares says whether a recipe declares what was found for the fault.
+func declares(r locks.Recipe, c catch) bool {
+	return slices.ContainsFunc(r.Flaws, func(f locks.Flaw) bool {
+		return f.Oracle == c.oracle && f.Cause == string(c.cause) &&
+			(slices.Contains(f.Faults, c.spec.Fault) || slices.Contains(f.Also, c.spec.Fault))
+	})
+}
+
+// run judges one trial, and lists what is violated.
+func (h *hunter) run(ctx context.Context, s campaign.Spec) ([]catch, error) {
+	e, err := campaign.RunTrial(ctx, h.bed, s, history.NewRecorder(nil, h.bed.Clock()), nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s under %s, %s, schedule %s: %w", s.Lock, s.Fault, s.Workload, s.Schedule, err)
+	}
+	verdicts, err := checker.Judge(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	var found []catch
+	for _, v := range verdicts {
+		for _, f := range v.Findings {
+			found = append(found, catch{spec: s, oracle: v.Oracle, cause: f.Cause})
+		}
+	}
+	return found, nil
+}
