@@ -48,6 +48,15 @@ type server struct {
 	readers map[string]int
 }
 
+// expire takes the lock from a client, if it has it.
+func (s *server) expire(key string, client int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.owner[key] == client+1 {
+		s.owner[key], s.count[key] = 0, 0
+	}
+}
+
 type memoryLock struct {
 	s        *server
 	client   int

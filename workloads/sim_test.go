@@ -188,3 +188,60 @@ func TestCheckThenSetIsSeenInEveryWorkload(t *testing.T) {
 		})
 	}
 }
+
+// What the counter shows to be lost, the oracle has seen to be overwritten: the
+// difference is never news.
+func TestWhatTheCounterLostIsAViolationOfTheResource(t *testing.T) {
+	lossy := 0
+	for _, lock := range []string{"exists-set", "set-nx-ex", "set-nx-px"} {
+		for seed := range uint64(8) {
+			s := spec(lock, "counter", seed)
+			s.Options.Overrun = 0.2
+			e := run(t, s)
+			lost := int64(0)
+			for _, op := range e.Ops {
+				if op.F == history.FWrite && op.Type == history.OK {
+					lost = max(lost, op.Value[1]-op.Value[0])
+				}
+			}
+			if lost == 0 {
+				continue
+			}
+			lossy++
+			if v := onResource(t, e); v.Result != checker.Violated {
+				t.Errorf("%s, seed %d: %d updates are lost, and the resource is %q", lock, seed, lost, v.Result)
+			}
+		}
+	}
+	if lossy == 0 {
+		t.Error("nothing was lost in any trial")
+	}
+}
+
+// Late writers meet a resource that has seen a newer fence, and nothing is lost.
+func TestFencesKeepLateWritersOut(t *testing.T) {
+	refused, late := 0, 0
+	for seed := range uint64(10) {
+		e := run(t, spec("fenced", "fenced-write", seed))
+		var last int64
+		for _, op := range e.Ops {
+			if op.F != history.FWrite || op.Type == history.Invoke {
+				continue
+			}
+			if op.Time > op.Lease.Deadline {
+				late++
+			}
+			if op.Reason == history.Stale {
+				refused++
+				continue
+			}
+			if op.Value[0] != last+1 {
+				t.Fatalf("seed %d: entry %d writes %d after %d", seed, op.Index, op.Value[0], last)
+			}
+			last = op.Value[0]
+		}
+	}
+	if refused == 0 || late < refused {
+		t.Errorf("%d of %d late writes were refused; want some", refused, late)
+	}
+}

@@ -1,0 +1,222 @@
+package workloads
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// gaps lets everybody in at any time, with a fence that grows.
+func gaps() func(*memoryLock) {
+	var last int64
+	return func(l *memoryLock) {
+		l.free = true
+		l.fence = func() int64 { last++; return last }
+	}
+}
+
+func TestTheResourceRefusesAnOlderFenceForEver(t *testing.T) {
+	r := &resource{fenced: true, values: make([]int64, 1)}
+	type step struct {
+		fence int64
+		ok    bool
+	}
+	for i, s := range []step{{0, true}, {5, true}, {5, true}, {4, false}, {0, false}, {7, true}, {5, false}} {
+		_, _, read := r.read(s.fence)
+		_, seq, wrote := r.write(s.fence, []int64{int64(i)})
+		if read != s.ok || wrote != s.ok || (seq > 0) != s.ok {
+			t.Errorf("step %d: fence %d: read %v, wrote %v as %d, want %v", i, s.fence, read, wrote, seq, s.ok)
+		}
+	}
+	if r.values[0] != 5 {
+		t.Errorf("a refused write is stored: %v", r.values)
+	}
+}
+
+func TestARefusedWriteEndsTheLeaseOfCarefulAndTrustingClients(t *testing.T) {
+	for _, trusting := range []bool{false, true} {
+		opts := options
+		opts.Trusting, opts.Clients = trusting, 2
+		// The first stops before its write, the second gets in meanwhile.
+		opts.Script = [][]Section{{{Late: 400 * time.Millisecond}}, {{Retry: 1}, {Retry: 1}}}
+		ops, err := play(t, "mutex", &world{fenced: true}, opts, gaps())
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(ops, is(history.FWrite, history.Fail))
+		if i < 0 || ops[i].Client != 0 || ops[i].Reason != history.Stale || ops[i].Seq != 0 || ops[i].Value != nil {
+			t.Fatalf("trusting %v: no write of the first client was refused as stale: %+v", trusting, ops)
+		}
+		if lost := ops[i+1]; lost.F != history.FLost || lost.Client != 0 || lost.Lease == nil || *lost.Lease != *ops[i].Lease {
+			t.Errorf("trusting %v: after the refusal comes %+v", trusting, lost)
+		}
+		touched := func(op history.Op) bool {
+			return op.Client == 0 && (op.F == history.FRead || op.F == history.FWrite)
+		}
+		rest := ops[i+1:]
+		if out := slices.IndexFunc(rest, is(history.FRelease, history.Invoke)); count(rest[:out], touched) != 0 {
+			t.Errorf("trusting %v: touched again under the refused lease", trusting)
+		}
+	}
+}
+
+func TestALockWithoutFencesIsNotAskedForThem(t *testing.T) {
+	ops, err := play(t, "mutex", &world{}, options, func(l *memoryLock) {
+		fence := int64(100)
+		l.fence = func() int64 { fence--; return fence }
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := count(ops, is(history.FWrite, history.Fail)); n > 0 || count(ops, is(history.FWrite, history.OK)) == 0 {
+		t.Errorf("%d writes were refused", n)
+	}
+}
+
+func TestALateWriteOutlastsTheLookBeforeIt(t *testing.T) {
+	opts := options
+	opts.Clients = 1
+	opts.Script = [][]Section{{{Late: 2 * opts.TTL}}}
+	for _, name := range []string{"mutex", "counter", "handoff", "lottery"} {
+		var deadline time.Time
+		ops, err := play(t, name, &world{}, opts, func(l *memoryLock) {
+			l.deadline = func() time.Time { deadline = time.Now().Add(opts.TTL); return deadline }
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		late := func(op history.Op) bool {
+			return op.F == history.FWrite && op.Type == history.OK && op.Time > op.Lease.Deadline
+		}
+		healed := slices.IndexFunc(ops, is(history.FHealed, history.Info))
+		if n := count(ops[:healed], late); n != 1 || count(ops[healed:], late) != 0 {
+			t.Errorf("%s: %d writes came after their deadline, want 1 and none after the healing", name, n)
+		}
+	}
+}
+
+func TestFencedWritesComeLateOnPurpose(t *testing.T) {
+	w, _ := ByName("fenced-write")
+	late := 0
+	for n := range 600 {
+		if d := w.Decide(options, 0, n).Late; d > 0 {
+			late++
+			if d <= options.TTL {
+				t.Fatalf("section %d is late by %v, within its lease of %v", n, d, options.TTL)
+			}
+		}
+	}
+	if late < 70 || late > 130 {
+		t.Errorf("%d of 600 writes come late, want about 100", late)
+	}
+	if w.Suits(history.Claims{}) || !w.Suits(history.Claims{Fenced: true}) {
+		t.Error("it must suit fenced locks, and only these")
+	}
+}
+
+func TestTheCounterShowsHowManyUpdatesWereLost(t *testing.T) {
+	for _, good := range []bool{true, false} {
+		ops, err := play(t, "counter", &world{}, options, func(l *memoryLock) { l.free = !good })
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last []int64
+		writes := 0
+		for _, op := range ops {
+			if op.F == history.FWrite && op.Type == history.OK {
+				last = op.Value
+				writes++
+			}
+		}
+		if writes < 20 || last[1] != int64(writes) || good != (last[0] == last[1]) {
+			t.Errorf("good lock %v: %d of %d increments are left after %d writes", good, last[0], last[1], writes)
+		}
+	}
+}
+
+func TestExactlyOneInstanceDrawsTenWinnersInEveryRound(t *testing.T) {
+	ops, err := play(t, "lottery", &world{}, options, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	by, winnersOf := map[int64]int{}, map[int64]int64{}
+	tried := map[int64]map[int]bool{}
+	for _, op := range ops {
+		round := int64(op.Time/drawEvery(options)) + 1
+		if op.F == history.FAcquire && op.Type == history.Invoke && op.Time < options.Duration {
+			if tried[round] == nil {
+				tried[round] = map[int]bool{}
+			}
+			if tried[round][op.Client] {
+				t.Fatalf("client %d tried twice in round %d", op.Client, round)
+			}
+			tried[round][op.Client] = true
+		}
+		if op.F != history.FWrite || op.Type != history.OK {
+			continue
+		}
+		draw := op.Value[0]
+		if who, drawn := by[draw]; drawn && who != op.Client || op.Value[1] != winnersOf[draw]+1 {
+			t.Fatalf("draw %d of client %d: client %d draws winner %d after %d", draw, who, op.Client, op.Value[1], winnersOf[draw])
+		}
+		by[draw], winnersOf[draw] = op.Client, op.Value[1]
+	}
+	if len(by) < 8 || len(tried) < 8 {
+		t.Errorf("%d draws in %d rounds", len(by), len(tried))
+	}
+	for draw, n := range winnersOf {
+		if n != winners {
+			t.Errorf("draw %d has %d winners", draw, n)
+		}
+	}
+	for round, clients := range tried {
+		if len(clients) != options.Clients {
+			t.Errorf("%d clients tried in round %d", len(clients), round)
+		}
+	}
+}
+
+func TestWhoGetsInAfterACrashTakesTheJobOver(t *testing.T) {
+	crashed := false
+	w := &world{at: func(client int, step string) error {
+		crashed = crashed || client == 1 && step == testbed.StepTouch
+		if client == 1 && crashed {
+			return testbed.ErrCrashed
+		}
+		return nil
+	}}
+	var takers []int64
+	ops, err := play(t, "handoff", w, options, func(l *memoryLock) {
+		l.try = func() error {
+			if crashed {
+				l.s.expire(l.key, 1)
+			}
+			return nil
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	note := []int64{0, 0, parts}
+	for _, op := range ops {
+		if op.F != history.FWrite || op.Type != history.OK {
+			continue
+		}
+		job, worker, done := op.Value[0], op.Value[1], op.Value[2]
+		switch {
+		case job == note[0]+1 && note[2] == parts && done == 0:
+		case job == note[0] && worker == note[1] && done == note[2]+1:
+		case job == note[0] && note[1] == 1 && crashed && done == note[2]:
+			takers = append(takers, worker)
+		default:
+			t.Fatalf("entry %d: job %d of worker %d with %d done follows %v", op.Index, job, worker, done, note)
+		}
+		note = op.Value
+	}
+	if len(takers) != 1 || takers[0] == 1 || note[0] < 5 {
+		t.Errorf("the crashed worker's job was taken over by %v, the last note is %v", takers, note)
+	}
+}
