@@ -24,6 +24,9 @@ type Reading struct {
 	// Unordered: reads and writes do not say in which order the resource saw
 	// them (Op.Seq), so nothing can be said of the resource.
 	Unordered bool
+	// Foreign: it is not a history.jsonl as Lockstorm stores it: ReadOps does not
+	// read it.
+	Foreign bool
 
 	unnumbered bool // the first entry has no index
 }
@@ -59,6 +62,7 @@ func ReadAny(r io.Reader, name string, values Values) (Reading, error) {
 	case isEDN(text, name):
 		return readEDN(text, name, values)
 	case bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")):
+		all.Foreign = true
 		err = all.readArray(text, name)
 	default:
 		err = all.readLines(text, name)
@@ -171,6 +175,7 @@ func (r *Reading) finish(name string) error {
 	if lack >= 0 {
 		r.note(owners(r.Ops, nil)...)
 	}
+	r.Foreign = r.Foreign || lack >= 0 || r.unnumbered
 	if _, err := Pairs(r.Ops); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -14,86 +14,164 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// models are what a history without a spec.json can be judged as.
-var models = []struct {
-	name   string
-	claims history.Claims
-}{
-	{"mutex", history.Claims{Quorum: 1}},
-	{"reentrant", history.Claims{Quorum: 1, Reentrant: true}},
-	{"read-write", history.Claims{Quorum: 1, ReadWrite: true}},
+// checkFlags are check's.
+type checkFlags struct {
+	model    string
+	values   string
+	timeline string
+	export   string
+	out      string
+	json     bool
 }
 
 func modelNames() []string {
 	var names []string
-	for _, m := range models {
-		names = append(names, m.name)
+	for _, m := range checker.Models() {
+		names = append(names, m.Name)
 	}
 	return names
 }
 
+// modelWords lists the models as --model takes them.
+func modelWords() string {
+	words := strings.Join(modelNames(), ", ")
+	return strings.Replace(words, "semaphore", "semaphore:N", 1)
+}
+
 func (a *app) checkCommand() *cobra.Command {
-	var model string
-	var asJSON bool
+	var f checkFlags
 	cmd := &cobra.Command{
 		Use:   "check FILE",
-		Short: "Judge a stored history",
-		Long: `Check judges a history in JSON Lines, or a trial's folder, by the oracles that
-judge a run. It uses commands.jsonl and spec.json if they lie beside the
-history; without spec.json, say with --model what kind of lock it is. Nothing is
-said to hold where files are cut short or are not those that the run judged.
+		Short: "Judge a history, of Lockstorm's, Jepsen's or anybody's",
+		Long: `Check judges a history, or a trial's folder, by the oracles that judge a run. The
+history is in JSON Lines as Lockstorm writes them, one JSON array of these, or
+EDN as Jepsen writes it: one vector or list of operations, or one a line.
 
-Exit codes: 0 nothing is violated, 1 something is, 2 it cannot be told.`,
+Of a trial it uses commands.jsonl and spec.json if they lie beside the history;
+without spec.json, say with --model what kind of lock it is. Nothing is said to
+hold where files are cut short or are not those that the run judged. What a
+history leaves open, and how it was taken, is said on stderr.
+
+A history in EDN may lack :index and :time; clients are then its processes, those
+that succeed each other on one of Jepsen's threads being one. Operations are :f
+:acquire, :release, :extend, :read and :write (or :lock, :unlock, :renew,
+:refresh, :read-lock, :write-lock, :acquire-read, …), a :value is nil, a lock's
+name, [lock value], a fence, a token, or a map with :lock, :fence, :token, :client.
+
+With --export the history is written, not judged: edn as Jepsen writes it (what
+Jepsen has no word for stands in keys of its own, such as :deadline), jsonl as
+Lockstorm does, or knossos: only the believed holds, as acquires and releases,
+which Knossos's mutex can judge.
+
+Exit codes: 0 nothing is violated, 1 something is, 2 it cannot be told, 254 no
+history that can be read.`,
 		Example: `  lockstorm check store/latest/trials/set-nx-ex/delay/mutex-0
-  lockstorm check history.jsonl --model mutex`,
+  lockstorm check history.edn --model fenced-mutex --timeline picture.html
+  lockstorm check store/latest/trials/set-nx-ex/delay/mutex-0 --export edn --out history.edn`,
 		Args: expectArgs(1, 1, "one history file or trial folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.check(cmd.Context(), args[0], model, asJSON)
+			return a.check(cmd.Context(), args[0], f)
 		},
 	}
-	cmd.Flags().StringVar(&model, "model", "", "what kind of lock it is: "+strings.Join(modelNames(), ", ")+" (default as spec.json says)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the verdicts as JSON")
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.model, "model", "", "what kind of lock it is: "+modelWords()+" (default as spec.json says)")
+	flags.StringVar(&f.values, "values", "", "what a plain :value of acquires is in EDN: lock (its name) or token (of this one acquire); default as the history shows")
+	flags.StringVar(&f.timeline, "timeline", "", "draw what is violated to FILE.svg, or the whole history, by porcupine, to FILE.html")
+	flags.StringVar(&f.export, "export", "", "write the history instead: "+strings.Join(exportNames(), ", "))
+	flags.StringVar(&f.out, "out", "", "the file for --export (default stdout)")
+	flags.BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *app) check(ctx context.Context, path, model string, asJSON bool) error {
-	record, err := campaign.LoadJudged(path)
+func (a *app) check(ctx context.Context, path string, f checkFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	h, err := loadHistory(path, history.Values(f.values))
 	if err != nil {
 		return err
 	}
-	for _, t := range record.Truncated {
-		fmt.Fprintf(a.stderr, "lockstorm: %v\n", t)
+	a.warn(path, h)
+	if f.model != "" {
+		h.record.Evidence.Claims, _ = checker.ModelByName(f.model)
 	}
-	if record.Differs != nil {
-		fmt.Fprintf(a.stderr, "lockstorm: %s: %v\n", path, record.Differs)
+	if f.export != "" {
+		return a.exportHistory(f, h)
 	}
-	switch {
-	case model != "":
-		i := slices.Index(modelNames(), model)
-		if i < 0 {
-			return campaign.Inputf("--model %q: expected one of %s", model, strings.Join(modelNames(), ", "))
-		}
-		record.Evidence.Claims = models[i].claims
-	case record.Spec == nil:
-		return campaign.Inputf("%s: no %s beside it that says what was promised: expected --model %s",
-			path, campaign.SpecFile, strings.Join(modelNames(), ", "))
+	if f.model == "" && h.record.Spec == nil {
+		return campaign.Inputf("%s: no %s beside it that says what was promised: expected --model %s", path, campaign.SpecFile, modelWords())
 	}
-	trial, err := campaign.Judge(ctx, record)
+	trial, err := campaign.Judge(ctx, h.record)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if asJSON {
-		err = printJSON(a.stdout, trial.Verdicts)
+	h.withhold(trial.Verdicts)
+	if f.timeline != "" {
+		if err := a.draw(f, path, trial, h.record.Evidence); err != nil {
+			return err
+		}
+	}
+	told := tellingOf(trial.Verdicts, h.record.Evidence)
+	if f.json {
+		err = printJSON(a.stdout, checked{
+			Schema: 1, Model: f.model, Result: gravest(trial.Verdicts), Verdicts: trial.Verdicts, Conflict: told.entries(), Notes: append([]string{}, h.notes...),
+		})
 	} else {
 		a.verdicts(trial.Verdicts)
+		told.print(a.stdout)
 	}
 	if err != nil {
 		return err
 	}
 	return checkExit(trial.Verdicts)
+}
+
+// check returns an InputError if the flags do not go together.
+func (f checkFlags) check() error {
+	if f.model != "" {
+		if _, ok := checker.ModelByName(f.model); !ok {
+			return campaign.Inputf("--model %q: expected one of %s", f.model, modelWords())
+		}
+	}
+	switch {
+	case f.values != "" && f.values != string(history.ValuesLock) && f.values != string(history.ValuesToken):
+		return campaign.Inputf("--values %q: expected %s or %s", f.values, history.ValuesLock, history.ValuesToken)
+	case f.export != "" && exports[f.export] == nil:
+		return campaign.Inputf("--export %q: expected one of %s", f.export, strings.Join(exportNames(), ", "))
+	case f.out != "" && f.export == "":
+		return campaign.Inputf("--out %s: expected --export with it", f.out)
+	case f.export != "" && (f.json || f.timeline != ""):
+		return campaign.Inputf("--export %s: expected neither --json nor --timeline with it: nothing is judged", f.export)
+	case f.timeline != "" && drawings[pictureKind(f.timeline)] == nil:
+		return campaign.Inputf("--timeline %s: expected a name that ends in .svg or .html", f.timeline)
+	}
+	return nil
+}
+
+// checked is what --json prints.
+type checked struct {
+	Schema   int               `json:"schema"`
+	Model    string            `json:"model,omitempty"`
+	Result   checker.Result    `json:"result"`
+	Verdicts []checker.Verdict `json:"verdicts"`
+	// Conflict is the entries that show the most telling finding.
+	Conflict []history.Op `json:"conflict"`
+	// Notes say what the history leaves open, and how it was taken.
+	Notes []string `json:"notes"`
+}
+
+// gravest is the result that decides on the exit code.
+func gravest(verdicts []checker.Verdict) checker.Result {
+	for _, r := range []checker.Result{checker.Violated, checker.Unknown, checker.Held} {
+		if slices.ContainsFunc(verdicts, func(v checker.Verdict) bool { return v.Result == r }) {
+			return r
+		}
+	}
+	return checker.Unknown
 }
 
 // mostFindings is how many findings of an oracle a table lists.
@@ -119,13 +197,10 @@ func (a *app) verdicts(verdicts []checker.Verdict) {
 
 // checkExit is nil if something held and nothing else is to be said.
 func checkExit(verdicts []checker.Verdict) error {
-	has := func(r checker.Result) bool {
-		return slices.ContainsFunc(verdicts, func(v checker.Verdict) bool { return v.Result == r })
-	}
-	switch {
-	case has(checker.Violated):
+	switch gravest(verdicts) {
+	case checker.Violated:
 		return exit(campaign.ExitUnexpected)
-	case has(checker.Unknown), !has(checker.Held):
+	case checker.Unknown:
 		return exit(campaign.ExitUnknown)
 	}
 	return nil

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/reports"
+)
+
+// drawings are the pictures that --timeline makes, by the file's extension; nil
+// and no error if there is nothing to draw.
+var drawings = map[string]func(campaign.Trial, history.Evidence) ([]byte, error){
+	".svg": timelineSVG,
+	".html": func(_ campaign.Trial, e history.Evidence) ([]byte, error) {
+		var b bytes.Buffer
+		err := checker.Visualize(&b, e)
+		return b.Bytes(), err
+	},
+}
+
+func pictureKind(path string) string { return strings.ToLower(filepath.Ext(path)) }
+
+// timelineSVG is the timeline of a violated trial, which reports writes into a folder.
+func timelineSVG(t campaign.Trial, e history.Evidence) ([]byte, error) {
+	if !t.Violation() {
+		return nil, nil
+	}
+	dir, err := os.MkdirTemp("", "lockstorm-check-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := reports.Trial(dir, t, e); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(dir, reports.TimelineFile))
+}
+
+// draw writes the picture that --timeline asks for.
+func (a *app) draw(f checkFlags, path string, t campaign.Trial, e history.Evidence) error {
+	if t.Spec.Lock == "" { // nobody's recipe: the picture is headed by what it shows
+		t.Spec.Lock, t.Spec.Fault = filepath.Base(path), "the model "+f.model
+	}
+	picture, err := drawings[pictureKind(f.timeline)](t, e)
+	if err != nil {
+		return fmt.Errorf("draw %s: %w", f.timeline, err)
+	}
+	if picture == nil {
+		fmt.Fprintf(a.stderr, "lockstorm: %s: nothing is violated, so %s is not drawn (an .html shows the whole history)\n", path, f.timeline)
+		return nil
+	}
+	if err := os.WriteFile(f.timeline, picture, 0o666); err != nil {
+		return &campaign.InputError{Err: err}
+	}
+	return nil
+}

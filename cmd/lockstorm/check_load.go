@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// givenHistory is what check was given: a stored trial of Lockstorm's, or what
+// somebody else recorded.
+type givenHistory struct {
+	record campaign.Record
+	// notes say what was supposed to read it.
+	notes []string
+	// silent are the oracles that cannot say anything of it, and why.
+	silent map[string]string
+}
+
+// loadHistory reads a trial's folder, or a history in a file of any format.
+func loadHistory(path string, values history.Values) (givenHistory, error) {
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() {
+		record, err := campaign.LoadJudged(path)
+		return givenHistory{record: record}, err
+	}
+	r, err := readHistory(path, values)
+	if err != nil {
+		return givenHistory{}, &campaign.InputError{Err: err}
+	}
+	if !r.Foreign {
+		record, err := campaign.LoadJudged(path)
+		return givenHistory{record: record, notes: r.Notes, silent: silent(r)}, err
+	}
+	if r.Truncated != nil {
+		return givenHistory{}, campaign.Inputf("%w: expected a whole file, since clients or indices are missing too", r.Truncated)
+	}
+	return givenHistory{
+		record: campaign.Record{Evidence: history.Evidence{Ops: r.Ops}}, notes: r.Notes, silent: silent(r),
+	}, nil
+}
+
+func readHistory(path string, values history.Values) (r history.Reading, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return r, fmt.Errorf("%s: expected a history file or a trial's folder: %w", path, errors.Unwrap(err))
+	}
+	defer file.Close()
+	return history.ReadAny(file, path, values)
+}
+
+// silent says which oracles a reading leaves nothing to say.
+func silent(r history.Reading) map[string]string {
+	none := map[string]string{}
+	if r.Untimed {
+		none["liveness"] = "the history has no times: how long anybody waited is not known"
+	}
+	if r.Unordered {
+		none["resource"] = "the history does not say in which order the resource saw reads and writes"
+	}
+	return none
+}
+
+// withhold takes back what oracles said that had nothing to go by.
+func (h givenHistory) withhold(verdicts []checker.Verdict) {
+	for i, v := range verdicts {
+		if why, ok := h.silent[v.Oracle]; ok && v.Result != checker.NotApplicable {
+			verdicts[i] = checker.Verdict{Oracle: v.Oracle, Result: checker.NotApplicable, Why: why}
+		}
+	}
+}
+
+// warn says on stderr what is to be known of what was read.
+func (a *app) warn(path string, h givenHistory) {
+	for _, t := range h.record.Truncated {
+		fmt.Fprintf(a.stderr, "lockstorm: %v\n", t)
+	}
+	if h.record.Differs != nil {
+		fmt.Fprintf(a.stderr, "lockstorm: %s: %v\n", path, h.record.Differs)
+	}
+	for _, n := range h.notes {
+		fmt.Fprintf(a.stderr, "lockstorm: %s: %s\n", path, n)
+	}
+}
