@@ -19,13 +19,14 @@ import (
 // longestList is how many entries a counterexample lists at most.
 const longestList = 60
 
-// counterexample tells a violated trial in Markdown: what happened, in plain
-// words; the verdicts; the operations and commands that matter, in order; how
-// to look again. folder is the trial's, as command lines name it.
+// counterexample tells a violated trial in Markdown: what happened, in numbered
+// steps, what broke and what would have prevented it; the verdicts; the
+// operations and commands that matter, in order; how to look again. folder is
+// the trial's, as command lines name it.
 func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, folder string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s under %s: %s\n\n", t.Spec.Lock, t.Spec.Fault, trialWords(t))
-	fmt.Fprintf(&b, "%s\n\n", markdown(story(t, e, f)))
+	fmt.Fprintf(&b, "# %s: %s\n\n", trialTitle(t), trialWords(t))
+	b.WriteString(tellStory(e, f).markdown())
 	if text := g.declaredWords(t, f.Finding); text != "" {
 		fmt.Fprintf(&b, "> %s\n\n", markdown(text))
 	}
@@ -34,7 +35,7 @@ func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, 
 	for _, v := range t.Verdicts {
 		verdictRows(&b, v)
 	}
-	b.WriteString("\n## What happened\n\n" + ordered + "\n\n| seconds | who | what |\n|---:|---|---|\n")
+	b.WriteString("\n## In order\n\n" + ordered + "\n\n| seconds | who | what |\n|---:|---|---|\n")
 	entries, more := relevant(e, f)
 	for _, x := range entries {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", stamp(x.At), x.Who, markdownCell(x.What))
@@ -47,6 +48,16 @@ func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, 
 		t.Spec.Seed, t.Spec.Trial, t.Spec.Lock, t.Spec.Workload, t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands,
 		campaign.HistoryFile, campaign.HistoryFile, PorcupineFile, PorcupineFile)
 	return []byte(b.String())
+}
+
+// trialTitle names a trial: its lock, its fault, and the schedule if it is one of
+// those that are enumerated.
+func trialTitle(t campaign.Trial) string {
+	title := fmt.Sprintf("%s under %s", t.Spec.Lock, t.Spec.Fault)
+	if t.Spec.Schedule != "" {
+		title += ", schedule " + t.Spec.Schedule
+	}
+	return title
 }
 
 func verdictRows(b *strings.Builder, v checker.Verdict) {
@@ -170,6 +181,38 @@ func nemesisEntry(op history.Op) string {
 		return "the harness itself stood still for " + length(op.Offset)
 	}
 	return eventWords(op)
+}
+
+// eventWords tells an event of the nemesis, "" for one that tells nothing here.
+func eventWords(op history.Op) string {
+	switch op.F {
+	case history.FCrash:
+		return fmt.Sprintf("c%d crashed", op.Client)
+	case history.FClock:
+		return fmt.Sprintf("c%d's wall clock is %s from now on", op.Client, offsetWords(op.Offset))
+	case history.FNodeClock:
+		return fmt.Sprintf("%s's wall clock is %s from now on", op.Node, offsetWords(op.Offset))
+	case history.FNodeDown:
+		return op.Node + " was killed"
+	case history.FNodeUp:
+		text := op.Node + " came back"
+		if op.Error != "" {
+			text += " (" + op.Error + ")"
+		}
+		return text
+	case history.FPromote:
+		return op.Node + " was made the primary"
+	case history.FSplit:
+		return fmt.Sprintf("c%d was moved to %s, a second primary beside the old one", op.Client, op.Node)
+	case history.FEvict:
+		if len(op.Keys) == 0 {
+			return op.Node + " evicted nothing"
+		}
+		return fmt.Sprintf("%s evicted %s", op.Node, keyNames(op.Keys))
+	case history.FDeadlock, history.FPanic, history.FRunaway:
+		return fmt.Sprintf("the trial ended in a %s (%s)", op.F, firstLine(op.Error))
+	}
+	return ""
 }
 
 func keysWords(keys []history.KeyState) string {

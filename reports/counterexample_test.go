@@ -66,7 +66,7 @@ func TestFaultLinesTellWhatTheNemesisDid(t *testing.T) {
 	want := []string{
 		"   0.020000  nemesis  client-pause c1 begins",
 		"   0.040000  nemesis  client-pause c1 ends; 2 hit: 2 commands waited",
-		"   0.050000  nemesis  c1 crashed at 0.050 s",
+		"   0.050000  nemesis  c1 crashed",
 	}
 	if got := FaultLines(tape.evidence().Ops); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -149,9 +149,12 @@ func (f focus) cast(e history.Evidence, from, to time.Duration) ([]int, time.Dur
 	slices.Sort(all)
 	all = slices.Compact(all)
 	began := from
+	for _, h := range f.sendersHolds(e, from) {
+		all, from = append(all, h.Client), min(from, acquiredAt(e.Ops, h))
+	}
 	for _, h := range f.lastHolds(all) {
-		// What ended long before is another story.
-		if h.To >= began-(to-began) {
+		// What ended before is another story, unless it left the blockage.
+		if h.To >= x.From || x.Oracle == "liveness" && h.To >= began-(to-began) {
 			from = min(from, acquiredAt(e.Ops, h))
 		}
 	}

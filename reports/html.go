@@ -17,10 +17,12 @@ var pageStyle string
 // page is the template of report.html. Pictures are this package's own, whose
 // texts are escaped already; everything else is escaped here.
 var page = template.Must(template.New(HTMLFile).Funcs(template.FuncMap{
-	"picture": func(svg []byte) template.HTML { return template.HTML(inline(svg)) },
-	"prose":   prose,
-	"anchor":  anchor,
-	"color":   func(s string) template.CSS { return template.CSS(hexColor(parseColor(s))) },
+	"picture":  func(svg []byte) template.HTML { return template.HTML(inline(svg)) },
+	"prose":    prose,
+	"sentence": sentence,
+	"instant":  instant,
+	"anchor":   anchor,
+	"color":    func(s string) template.CSS { return template.CSS(hexColor(parseColor(s))) },
 }).Parse(pageText))
 
 // htmlReport writes a campaign as one page that needs nothing else.

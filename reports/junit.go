@@ -112,7 +112,7 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 	}
 	switch {
 	case len(lines) > 0:
-		out.Failure = &junitMessage{Message: c.Words() + ": " + strings.Join(lines, "; "), Type: "violated", Text: printableText(r.Details[c.Dir].Story)}
+		out.Failure = &junitMessage{Message: c.Words() + ": " + strings.Join(lines, "; "), Type: "violated", Text: printableText(strings.Join(r.Details[c.Dir].Story.lines(), "\n"))}
 	case c.Verdict == campaign.Unknown:
 		out.Error = &junitMessage{Message: "unknown", Type: "unknown", Text: printableText(c.Why)}
 	case c.Verdict == campaign.NotExercised || c.Verdict == campaign.NotSupported:

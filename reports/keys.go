@@ -7,23 +7,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// keyBeats tells what became of the keys of the clients concerned. What several
+// keySteps tells what became of the keys of the clients concerned. What several
 // nodes did alike is told once.
-func keyBeats(e history.Evidence, f focus) []beat {
+func (t *teller) keySteps() []step {
 	var order []string
 	told := map[string]*repeated{}
-	for _, x := range f.events {
-		if x.foreign() && f.Finding.Oracle == "ownership" && (x.At-f.Finding.From).Abs() < 5*time.Millisecond {
-			continue // that is the finding itself
-		}
-		if x.At < f.Start || x.At > f.Finding.To || !slices.Contains(f.keys, keyName{x.Node, x.Key}) ||
-			!slices.Contains(f.Cast, x.Owner) && !slices.Contains(f.Cast, x.Client) {
+	for _, x := range t.events {
+		if !t.concerns(x) {
 			continue
 		}
-		text := keyWords(x, e)
+		text := t.keyWords(x)
 		if text == "" {
 			continue
 		}
@@ -32,26 +29,38 @@ func keyBeats(e history.Evidence, f focus) []beat {
 		}
 		told[text].add(x)
 	}
-	out := leftBeats(f)
+	out := t.leftSteps()
 	for _, text := range order {
 		r := told[text]
-		out = append(out, beat{At: r.first, Text: text + r.words(), Weight: part})
+		s := step{At: r.first, Text: strings.ReplaceAll(text, "{where}", r.words()), Weight: part}
+		if r.lost {
+			s.Node = "lost" // it is part of what happened to the node
+		}
+		out = append(out, s)
 	}
 	return out
+}
+
+// concerns says whether what happened to a key belongs to the story.
+func (t *teller) concerns(x keyEvent) bool {
+	return x.At >= t.Start && x.At <= t.Finding.To && slices.Contains(t.keys, keyName{x.Node, x.Key}) &&
+		(slices.Contains(t.Cast, x.Owner) || slices.Contains(t.Cast, x.Client))
 }
 
 // repeated is what happened alike on several nodes, or several times.
 type repeated struct {
 	first, last time.Duration
 	most        map[string]int // how often on each node
+	lost        bool
 }
 
 func (r *repeated) add(x keyEvent) {
 	r.last = x.At
+	r.lost = r.lost || x.Kind == keyLost
 	r.most[x.Node]++
 }
 
-// words say where and when: " on n0 and n1 by 1.2 s".
+// words say where, and until when: "on n0 and n1, by 1.2 s".
 func (r *repeated) words() string {
 	nodes := slices.Sorted(maps.Keys(r.most))
 	times := 0
@@ -60,11 +69,11 @@ func (r *repeated) words() string {
 	}
 	switch {
 	case times > 1:
-		return fmt.Sprintf(" on %s, %d times from %s to %s", list(nodes), times, instant(r.first), instant(r.last))
+		return fmt.Sprintf("on %s, %d times until %s", list(nodes), times, instant(r.last))
 	case len(nodes) > 1:
-		return fmt.Sprintf(" on %s by %s", list(nodes), instant(r.last))
+		return fmt.Sprintf("on %s, by %s", list(nodes), instant(r.last))
 	}
-	return fmt.Sprintf(" on %s at %s", list(nodes), instant(r.first))
+	return "on " + list(nodes)
 }
 
 // lasts says whether a key lived for most of a blockage.
@@ -72,54 +81,97 @@ func (s keySpan) lasts(x found) bool {
 	return s.From <= x.From && s.To >= x.From+(x.To-x.From)/2
 }
 
-// leftBeats tells which keys of the clients concerned kept others out.
-func leftBeats(f focus) []beat {
-	if f.Finding.Oracle != "liveness" {
+// leftSteps tells which keys of the clients concerned kept others out.
+func (t *teller) leftSteps() []step {
+	if t.Finding.Oracle != "liveness" {
 		return nil
 	}
-	var out []beat
-	for _, s := range f.spans {
-		if !slices.Contains(f.Cast, s.Owner) || !s.lasts(f.Finding) {
+	var out []step
+	for _, s := range t.spans {
+		if !slices.Contains(t.Cast, s.Owner) || !s.lasts(t.Finding) || t.toldAs(s) {
 			continue
 		}
-		text := fmt.Sprintf("c%d's key was set on %s at %s", s.Owner, s.Node, instant(s.From))
-		if s.Forever {
-			text += ", without an expiry"
+		text := fmt.Sprintf("c%d's key was set on %s", s.Owner, s.Node)
+		if x, c, ok := t.setBy(s); ok {
+			text = fmt.Sprintf("c%d's %s set the key on %s", x.Client, t.commandName(c), s.Node)
+			if x.At-c.Sent > lateness {
+				text = fmt.Sprintf("c%d's %s, sent at %s, ran on %s only now and set the key", x.Client, t.commandName(c), instant(c.Sent), s.Node)
+			}
 		}
-		out = append(out, beat{At: s.From, Text: text, Weight: part})
+		if s.Forever {
+			text += ", without a TTL"
+		}
+		out = append(out, step{At: s.From, Text: text, Weight: turning})
 	}
 	return out
 }
 
-// keyWords tells an event of a key without its place and time; "" for what
-// needs no telling: that clients took and gave back their own.
-func keyWords(x keyEvent, e history.Evidence) string {
-	what := "command"
-	if c, ok := commandAt(e.Commands, x.Command); ok && len(c.Args) > 0 {
-		what = strings.ToUpper(string(c.Args[0]))
-		if name := scriptName(c, e.Claims.Scripts); name != "" {
-			what = "script " + name
+// toldAs says whether a key that was left is that of a hold that is told.
+func (t *teller) toldAs(s keySpan) bool {
+	return slices.ContainsFunc(t.told, func(h checker.Hold) bool {
+		return h.Client == s.Owner && h.From >= s.From && acquiredAt(t.Ops, h) <= s.From
+	})
+}
+
+// setBy is the command that began a span.
+func (t *teller) setBy(s keySpan) (keyEvent, history.Command, bool) {
+	for _, x := range t.events {
+		if x.Kind == keySet && x.Node == s.Node && x.Key == s.Key && x.At == s.From && x.Client == s.Owner {
+			c, ok := commandAt(t.Commands, x.Command)
+			return x, c, ok
 		}
+	}
+	return keyEvent{}, history.Command{}, false
+}
+
+// keyWords tells an event of a key, with {where} for its place; "" for what needs
+// no telling: that clients took and gave back their own.
+func (t *teller) keyWords(x keyEvent) string {
+	c, sent := commandAt(t.Commands, x.Command)
+	who := fmt.Sprintf("c%d's %s", x.Client, t.commandName(c))
+	if sent && x.At-c.Sent > lateness {
+		who += fmt.Sprintf(", sent at %s, arrived only now and", instant(c.Sent))
 	}
 	switch {
 	case x.Kind == keyExpired:
-		return fmt.Sprintf("c%d's key expired", x.Owner)
-	case x.Kind == keyEvicted:
-		return fmt.Sprintf("c%d's key was evicted", x.Owner)
-	case x.Kind == keyLost:
-		return fmt.Sprintf("c%d's key was lost", x.Owner)
+		return fmt.Sprintf("c%d's key expired {where}", x.Owner)
+	case x.Kind == keyLost && t.superseded(x):
+		return fmt.Sprintf("c%d's key was lost {where}", x.Owner)
 	case x.Kind == keyGone:
-		return fmt.Sprintf("c%d's key was gone", x.Owner)
+		return fmt.Sprintf("c%d's key was gone {where}", x.Owner)
+	case x.Kind == keyRenewed && x.Client == x.Owner && t.Finding.Oracle == "liveness" && t.Finding.Cause == checker.ForeignRenewal && x.At >= t.Finding.From:
+		return fmt.Sprintf("c%d, which held nothing any more, went on prolonging the key with %s {where}", x.Client, t.commandName(c))
 	case !x.foreign():
 		return ""
 	case x.Kind == keyDeleted:
-		return fmt.Sprintf("c%d's %s removed c%d's key", x.Client, what, x.Owner)
+		return fmt.Sprintf("%s removed the key that was c%d's, {where}%s", who, x.Owner, t.blindly(c))
 	case x.Kind == keyRenewed:
-		return fmt.Sprintf("c%d's %s prolonged c%d's key", x.Client, what, x.Owner)
+		return fmt.Sprintf("%s set the life of the key that was c%d's, {where}%s", who, x.Owner, t.standing(x))
 	case x.Kind == keySet:
-		return fmt.Sprintf("c%d's %s overwrote c%d's key", x.Client, what, x.Owner)
+		return fmt.Sprintf("%s overwrote c%d's key {where}", who, x.Owner)
 	}
 	return ""
+}
+
+// standing says of who changed the life of another's key that he had no lock
+// himself.
+func (t *teller) standing(x keyEvent) string {
+	for _, h := range slices.Backward(t.focus.holds) {
+		switch {
+		case h.Client != x.Client || h.From > x.At || t.Finding.Lock != "" && h.Lock != t.Finding.Lock:
+		case h.To < x.At && h.ToWhy == checker.ByRelease:
+			return fmt.Sprintf(": it had given its own back at %s", instant(h.To))
+		default:
+			return ""
+		}
+	}
+	return ": it had none of its own"
+}
+
+// superseded says whether somebody else got in after a node had lost a key: if
+// not, a replica may have had it.
+func (t *teller) superseded(x keyEvent) bool {
+	return slices.ContainsFunc(t.told, func(h checker.Hold) bool { return h.From > x.At && h.Client != x.Owner })
 }
 
 // list joins names as people do: "n0, n1 and n2".

@@ -121,8 +121,8 @@ func markdownDetails(b *strings.Builder, v view) {
 				flaws = append(flaws, fmt.Sprintf("%s by %s (%s)", f.Oracle, f.Cause, f.Kind))
 			}
 			fmt.Fprintf(b, "In %s: %s.\n\n", c.Share, strings.Join(flaws, ", "))
-			if c.Story != "" {
-				fmt.Fprintf(b, "%s\n\n> %s\n\n", markdown(c.Story), markdown(c.Declared))
+			if c.Story.Broken != "" {
+				fmt.Fprintf(b, "%s> %s\n\n", c.Story.markdown(), markdown(c.Declared))
 				fmt.Fprintf(b, "![Timeline](%s)\n\n[counterexample](%s) · [porcupine](%s)\n\n",
 					path.Join(c.Dir, TimelineFile), path.Join(c.Dir, CounterexampleFile), path.Join(c.Dir, PorcupineFile))
 			}

@@ -75,7 +75,7 @@ func splitInTwo() sampleTrial {
 func deadlocked() sampleTrial {
 	t := newTape()
 	t.claims.Lock = "redisson"
-	t.window("lost-reply", "c0-n0", 60, 61, 1, "the reply to c0's DEL was dropped")
+	t.window("lost-reply", "c0←n0", 60, 61, 1, "1 message lost on c0←n0, from 0.06s for 1ms")
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
 	t.op(0, history.FRelease, 60, -1, "", nil)

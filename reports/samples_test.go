@@ -46,6 +46,7 @@ func sampleTrials() []sampleTrial {
 		race(), foreignDelete(), foreignRenewal(), renewalFailed(), leaseOutlived(), serverLostKey(),
 		clientClock(), noExpiry(), lateCommand(), orphanedKey(), readWrite(), quorum(), unclassified(),
 		evicted(), nodeClock(), splitInTwo(), deadlocked(),
+		fenceRegressed(), panicked(), runaway(),
 	}
 }
 
@@ -88,7 +89,7 @@ func foreignDelete() sampleTrial {
 	t.claims.Lock = "set-nx-ex"
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders 1 EX 1 NX")
-	t.window("client-pause", "c0", 60, 1500, 1, "c0 stood still for 1.44 s before its DEL")
+	t.window("client-pause", "c0", 60, 1500, 1, "c0 about to send DEL orders to n0 at 0.060s: frozen from 0.060s for 1.44s; 1 message waited at the gate")
 	t.busy(1, 200, 203)
 	t.command(1, "n0", 200.4, "nil", "SET orders 1 EX 1 NX")
 	t.busy(1, 700, 703)
@@ -118,7 +119,7 @@ func foreignRenewal() sampleTrial {
 	t.claims.Lock, t.claims.Renews = "set-nx-px-watchdog", true
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
-	t.window("client-pause", "c0", 40, 1400, 1, "c0 stood still for 1.36 s in its critical section")
+	t.window("client-pause", "c0", 40, 1400, 1, "c0 at the beginning of hold at 0.040s: frozen from 0.040s for 1.36s")
 	t.acquire(1, 1100, 1103)
 	t.command(1, "n0", 1100.4, "OK", "SET orders token-b PX 1000 NX")
 	t.command(0, "n0", 1401, "1", "EXPIRE orders 1")
@@ -141,7 +142,7 @@ func renewalFailed() sampleTrial {
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
 	t.command(0, "n0", 343, "1", "EXPIRE orders 1")
-	t.window("lost-reply", "c0-n0", 676, 690, 1, "the reply of c0's EXPIRE was dropped")
+	t.window("lost-reply", "c0←n0", 676, 690, 1, "c0 about to send EXPIRE orders to n0 at 0.676s: 1 message lost on c0←n0, from 0.676s for 14ms")
 	c := t.command(0, "n0", 676, "1", "EXPIRE orders 1")
 	c.Replied = 0
 	t.busy(1, 1000, 1003)
@@ -164,7 +165,7 @@ func leaseOutlived() sampleTrial {
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
 	t.touch(0, history.FRead, 15, 7)
-	t.window("client-pause", "c0", 60, 1560, 1, "c0 stood still for 1.5 s")
+	t.window("client-pause", "c0", 60, 1560, 1, "c0 at the beginning of touch at 0.060s: frozen from 0.060s for 1.5s")
 	for _, at := range []float64{120, 320, 520, 720, 920} {
 		t.busy(1, at, at+3)
 		t.command(1, "n0", at+0.4, "nil", "SET orders token-b PX 1000 NX")
@@ -272,7 +273,7 @@ func lateCommand() sampleTrial {
 	t.claims.Lock = "lua-setnx-expire"
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders 1 PX 1000 NX")
-	t.window("delay", "c0-n0", 100, 1300, 1, "c0's DEL was held for 1.19 s")
+	t.window("delay", "c0→n0", 100, 1300, 1, "1 message held on c0→n0, from 0.1s for 1.2s")
 	t.unknown(0, history.FRelease, 110, 410)
 	c := t.command(0, "n0", 110.4, "1", "DEL orders")
 	c.Arrived, c.Served, c.Replied = ms(1300.5), ms(1301), 0
@@ -345,8 +346,8 @@ func quorum() sampleTrial {
 	for i, n := range nodes {
 		t.command(0, n, 10.4+float64(i)/10, "OK", "SET orders token-a PX 1000 NX")
 	}
-	t.window("node-pause", "n3", 20, 1400, 2, "2 commands waited at n3")
-	t.window("partition", "c0-n0, c0-n1", 30, 1300, 4, "4 commands dropped")
+	t.window("node-pause", "n3", 20, 1400, 2, "2 commands waited at n3, frozen from 0.020s for 1.38s")
+	t.window("partition", "c0↔n0 c0↔n1", 30, 1300, 4, "4 messages dropped on c0↔n0 c0↔n1, from 0.030s for 1.27s")
 	t.acquire(1, 1050, 1056)
 	for i, n := range nodes[:4] {
 		c := t.command(1, n, 1050.4+float64(i)/10, "OK", "SET orders token-b PX 1000 NX")

@@ -110,7 +110,7 @@ type mark struct {
 // newScene lays a trial out around its most telling finding.
 func newScene(t campaign.Trial, e history.Evidence, f focus) scene {
 	s := scene{
-		Title:     sceneTitle(t),
+		Title:     trialTitle(t),
 		Subtitle:  sceneSubtitle(f),
 		From:      f.From,
 		To:        f.To,
@@ -124,10 +124,6 @@ func newScene(t campaign.Trial, e history.Evidence, f focus) scene {
 	}
 	s.Lanes = append(s.Lanes, nodeLanes(e, f)...)
 	return s
-}
-
-func sceneTitle(t campaign.Trial) string {
-	return fmt.Sprintf("%s under %s", t.Spec.Lock, t.Spec.Fault)
 }
 
 func sceneSubtitle(f focus) string {

@@ -155,7 +155,7 @@ func (g glossary) render(folder, name string, t campaign.Trial, e history.Eviden
 	}
 	f, ok := focusOn(t, e)
 	if !ok {
-		return detail{Story: "The oracle that was violated names no finding."}, picture(folder, e)
+		return detail{Story: telling{Broken: "The oracle that was violated names no finding."}}, picture(folder, e)
 	}
 	d, err := g.detail(t, e, f)
 	if err != nil {
@@ -183,7 +183,7 @@ func (g glossary) detail(t campaign.Trial, e history.Evidence, f focus) (detail,
 	if err != nil {
 		return detail{}, fmt.Errorf("timeline: %w", err)
 	}
-	return detail{Story: story(t, e, f), Declared: g.declaredWords(t, f.Finding), Timeline: drawn}, nil
+	return detail{Story: tellStory(e, f), Declared: g.declaredWords(t, f.Finding), Timeline: drawn}, nil
 }
 
 // latencies joins what this run measured with what is stored of an earlier one.

@@ -29,9 +29,9 @@ func (g glossary) tell(t campaign.Trial, e history.Evidence, width int) string {
 	for _, f := range t.Flaws {
 		flaws = append(flaws, f.Oracle+" by "+f.Cause)
 	}
-	b.WriteString(trialWords(t))
+	b.WriteString(trialTitle(t) + ": " + trialWords(t))
 	if len(flaws) > 0 {
-		b.WriteString(": " + strings.Join(flaws, ", "))
+		b.WriteString(" (" + strings.Join(flaws, ", ") + ")")
 	}
 	b.WriteString("\n")
 	f, ok := focusOn(t, e)
@@ -41,11 +41,9 @@ func (g glossary) tell(t campaign.Trial, e history.Evidence, width int) string {
 	if width <= 0 || width > proseWidth {
 		width = proseWidth
 	}
-	for _, paragraph := range []string{story(t, e, f), g.declaredWords(t, f.Finding), ordered} {
-		b.WriteString("\n")
-		for _, line := range strings.Split(text.WrapSoft(plain(paragraph), width), "\n") {
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
-		}
+	b.WriteString("\n" + tellStory(e, f).terminal(width))
+	for _, paragraph := range []string{g.declaredWords(t, f.Finding), ordered} {
+		b.WriteString("\n" + wrapped(paragraph, "", width))
 	}
 	b.WriteString("\n")
 	entries, more := relevant(e, f)
@@ -54,6 +52,19 @@ func (g glossary) tell(t campaign.Trial, e history.Evidence, width int) string {
 	}
 	if more > 0 {
 		fmt.Fprintf(&b, "%11s  and %d more\n", "", more)
+	}
+	return b.String()
+}
+
+// wrapped breaks a text into lines of that width; those after the first begin
+// with the indent, which the first is expected to have.
+func wrapped(s, indent string, width int) string {
+	var b strings.Builder
+	for i, line := range strings.Split(text.WrapSoft(plain(s), width-len(indent)), "\n") {
+		if i > 0 {
+			b.WriteString(indent)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
 }

@@ -27,7 +27,7 @@ type result struct {
 
 // detail is what a page tells of one violated trial.
 type detail struct {
-	Story    string
+	Story    telling
 	Declared string
 	Timeline []byte // SVG
 }
@@ -89,7 +89,8 @@ type cellDetail struct {
 	Anchor, Lock, Fault, Class, Words string
 	Flaws                             []flawView
 	Share                             string // "3 of 5 trials"
-	Story, Declared                   string
+	Story                             telling
+	Declared                          string
 	Timeline                          []byte
 	Dir, Replay, Check                string
 }

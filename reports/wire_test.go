@@ -147,13 +147,13 @@ func TestKeyLifeKnowsWhoLeftAHash(t *testing.T) {
 			call(p, 0, 20, enter)
 			call(p, 0, 30, leave)
 			p.command(1, "n0", 50, "1", "SETNX k a")
-		}, []string{"c0's script leave removed c2's key on n0 at 0.031 s"}},
+		}, []string{"c0's script leave removed the key that was c2's, on n0 at 0.031 s"}},
 		{"who left may have been the first to enter", func(p *tape) {
 			call(p, 2, 10, enter)
 			call(p, 0, 20, enter)
 			call(p, 2, 30, leave)
 			p.command(1, "n0", 50, "1", "SETNX k a")
-		}, []string{"c2's script leave removed c0's key on n0 at 0.031 s"}},
+		}, []string{"c2's script leave removed the key that was c0's, on n0 at 0.031 s"}},
 		{"a node that was disturbed may have lost it", func(p *tape) {
 			call(p, 2, 10, enter)
 			call(p, 0, 20, enter)
@@ -169,10 +169,11 @@ func TestKeyLifeKnowsWhoLeftAHash(t *testing.T) {
 			test.fill(p)
 			e := p.evidence()
 			events, _ := keyLife(e)
+			teller := newTeller(e, focus{reading: read(e, "")})
 			var got []string
 			for _, x := range events {
-				if text := keyWords(x, e); text != "" {
-					got = append(got, fmt.Sprintf("%s on %s at %s", text, x.Node, instant(x.At)))
+				if text := teller.keyWords(x); text != "" {
+					got = append(got, strings.ReplaceAll(text, "{where}", fmt.Sprintf("on %s at %s", x.Node, instant(x.At))))
 				}
 			}
 			if !slices.Equal(got, test.want) {

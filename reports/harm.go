@@ -1,0 +1,193 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// touches tells the first update that was lost among the clients concerned, with
+// the values: a write by one that had read before the other's write.
+func (t *teller) touches() []step {
+	if t.Finding.Oracle == "liveness" {
+		return nil
+	}
+	lost, ok := t.lostUpdate()
+	if !ok {
+		return nil
+	}
+	w, o, r := lost.write, lost.other, lost.read
+	own := ""
+	if before, ok := t.readBefore(o); ok {
+		own = fmt.Sprintf(", having read %s", numbers(before.Value))
+	}
+	return []step{
+		{At: o.Time, Weight: part, Text: fmt.Sprintf("c%d wrote %s%s", o.Client, numbers(o.Value), own)},
+		{At: w.Time, Weight: turning, Text: fmt.Sprintf("c%d wrote %s over it: it had read %s at %s and knew nothing of c%d's write. That update is lost",
+			w.Client, numbers(w.Value), numbers(r.Value), instant(r.Time), o.Client)},
+	}
+}
+
+// lostUpdate is a write over another's that its writer had never read.
+type lostUpdate struct{ read, other, write history.Op }
+
+func (t *teller) lostUpdate() (lostUpdate, bool) {
+	var touches []history.Op
+	for _, op := range t.Ops {
+		if op.Type == history.OK && op.Seq > 0 && op.Lock == t.Finding.Lock {
+			touches = append(touches, op)
+		}
+	}
+	slices.SortFunc(touches, func(a, b history.Op) int { return cmp.Compare(a.Seq, b.Seq) })
+	read := map[int]int{}
+	for i, op := range touches {
+		if op.F == history.FRead {
+			read[op.Client] = i + 1
+			continue
+		}
+		from := read[op.Client]
+		if from == 0 || op.Time < t.Start || op.Time > t.To || !slices.Contains(t.Finding.Clients, op.Client) {
+			continue
+		}
+		for _, other := range touches[from:i] {
+			if other.F == history.FWrite && other.Client != op.Client && slices.Contains(t.Cast, other.Client) {
+				return lostUpdate{read: touches[from-1], other: other, write: op}, true
+			}
+		}
+	}
+	return lostUpdate{}, false
+}
+
+// readBefore is what the writer had read last before it wrote.
+func (t *teller) readBefore(w history.Op) (history.Op, bool) {
+	var last history.Op
+	for _, op := range t.Ops {
+		if op.F == history.FRead && op.Type == history.OK && op.Client == w.Client && op.Lock == w.Lock && op.Seq < w.Seq && op.Seq > last.Seq {
+			last = op
+		}
+	}
+	return last, last.Seq > 0
+}
+
+// harm tells the violation itself, unless another step does: that an intruder
+// came in, that an update was lost, what a command did to another's key.
+func (t *teller) harm() []step {
+	x := t.Finding
+	s := step{At: x.From, Weight: turning, Text: rounded(x.Summary)}
+	switch x.Oracle {
+	case "liveness":
+		return nil
+	case "exclusion":
+		if slices.ContainsFunc(t.told, t.intruder) {
+			return nil
+		}
+		if len(x.Clients) == 2 && x.To > x.From {
+			s.Text = fmt.Sprintf("until %s both c%d and c%d believed that they held it", instant(x.To), x.Clients[1], x.Clients[0])
+		}
+	case "resource":
+		if _, ok := t.lostUpdate(); ok {
+			return nil
+		}
+		s.At = max(x.From, x.To)
+		s.Text = withoutCause(s.Text)
+	case "ownership":
+		if slices.ContainsFunc(t.events, func(v keyEvent) bool { return v.foreign() && slices.Contains(x.Commands, v.Command) && t.concerns(v) }) {
+			return nil
+		}
+		s.Text = withoutCause(s.Text)
+	default:
+		s.Text = withoutCause(s.Text)
+	}
+	if s.Text == "" {
+		s.Text = x.Oracle + " was violated"
+	}
+	return []step{s}
+}
+
+// withoutCause cuts the explanation off that the checker appends to a summary:
+// the steps before tell it.
+func withoutCause(summary string) string {
+	if at := strings.LastIndex(summary, ": "); at > 0 && strings.Count(summary, ": ") > 1 {
+		return summary[:at]
+	}
+	if head, _, ok := strings.Cut(summary, "): "); ok {
+		return head + ")"
+	}
+	return summary
+}
+
+// waits tells of a blockage who asked in vain, and for how long.
+func (t *teller) waits() []step {
+	x := t.Finding
+	if x.Oracle != "liveness" {
+		return nil
+	}
+	refused := map[int]int{}
+	var first history.Op
+	times := 0
+	for _, p := range t.pairs {
+		in := p.Invoke
+		if in.F != history.FAcquire || in.Time < x.From || in.Time > x.To || x.Lock != "" && in.Lock != x.Lock ||
+			p.Complete != nil && p.Complete.Type == history.OK {
+			continue
+		}
+		if times == 0 {
+			first = in
+		}
+		refused[in.Client]++
+		times++
+	}
+	var who []string
+	for c := range refused {
+		who = append(who, fmt.Sprintf("c%d", c))
+	}
+	slices.Sort(who)
+	var out []step
+	if times > 0 {
+		text := fmt.Sprintf("from now on %s asked for the lock in vain, %s, until %s", list(who), many(times, "time"), instant(x.To))
+		if x.Forever {
+			text = fmt.Sprintf("from now on %s asked for the lock in vain, %s: nobody got in any more", list(who), many(times, "time"))
+		}
+		out = append(out, step{At: first.Time, Text: text, Weight: turning})
+	}
+	if times == 0 || x.Cause != checker.OrphanedKey && x.Cause != checker.NoExpiry {
+		out = append(out, step{At: x.To, Text: rounded(x.Summary), Weight: turning})
+	}
+	if x.Forever {
+		out = append(out, t.leftKeys()...)
+	}
+	return out
+}
+
+// leftKeys tells what the post-mortem found of the lock's keys.
+func (t *teller) leftKeys() []step {
+	var out []step
+	for _, op := range t.Ops {
+		if op.F != history.FKeys {
+			continue
+		}
+		for _, k := range op.Keys {
+			if !slices.Contains(t.keys, keyName{op.Node, k.Key}) {
+				continue
+			}
+			life := "with a TTL of " + length(k.TTL)
+			if k.TTL < 0 {
+				life = "without a TTL: it will stay there for ever"
+			}
+			out = append(out, step{At: op.Time, Text: fmt.Sprintf("in the end %s still has %s, %s", op.Node, printable(k.Key), life), Weight: part, Node: op.Node})
+		}
+	}
+	return out
+}
+
+// many counts: "once", "2 times".
+func many(n int, word string) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

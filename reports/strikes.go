@@ -1,0 +1,304 @@
+package reports
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// strikes tells what the nemesis did to those in the story, up to the end of
+// the harm.
+func (t *teller) strikes() []step {
+	var out []step
+	for _, w := range t.wins {
+		if w.Hits == 0 || !w.matters(t.Cast) || w.over(t.Start) || w.From > t.Finding.To {
+			continue
+		}
+		if text := t.windowWords(w); text != "" {
+			out = append(out, step{At: w.From, Text: text, Weight: part})
+		}
+	}
+	for _, s := range splitsOf(t.Ops) {
+		if s.from <= t.Finding.To && (s.to == 0 || s.to >= t.Start) {
+			text := fmt.Sprintf("the network split: from now on %s served %s as a second primary, beside the old one", s.node, list(s.clients))
+			out = append(out, step{At: s.from, Text: text, Weight: part})
+		}
+	}
+	for _, op := range t.Ops {
+		if op.Process != history.Nemesis || op.Window != nil || op.Time > t.Finding.To || !t.bears(op) {
+			continue
+		}
+		if text := t.eventStep(op); text != "" {
+			out = append(out, step{At: op.Time, Text: text, Weight: part, Node: op.Node})
+		}
+	}
+	return out
+}
+
+// bears says whether an event has its part in the story: it happened in it, or
+// what it began still went on.
+func (t *teller) bears(op history.Op) bool {
+	if op.Client >= 0 && !slices.Contains(t.Cast, op.Client) {
+		return false
+	}
+	if op.Time >= t.Start {
+		return true
+	}
+	undoes := func(later history.Op) bool {
+		switch op.F {
+		case history.FClock:
+			return later.F == history.FClock && later.Client == op.Client
+		case history.FNodeClock:
+			return later.F == history.FNodeClock && later.Node == op.Node
+		case history.FNodeDown:
+			return later.F == history.FNodeUp && later.Node == op.Node || later.F == history.FPromote
+		}
+		return true
+	}
+	switch op.F {
+	case history.FClock, history.FNodeClock, history.FNodeDown:
+		return (op.Offset != 0 || op.F == history.FNodeDown) && !slices.ContainsFunc(t.Ops, func(later history.Op) bool {
+			return later.Index > op.Index && later.Time < t.Start && undoes(later)
+		})
+	}
+	return false
+}
+
+// hit reads the nemesis's evidence of a fault on links: "2 messages held on
+// c1→n0, from 0.417s for 1.6s".
+var hit = regexp.MustCompile(`\d+ (?:message|connection)s? (held|dropped|lost|reset) on `)
+
+// link is one connection that a fault was aimed at, and the direction.
+var link = regexp.MustCompile(`c(\d+)\s*([↔→←])\s*(n\d+)`)
+
+// trigger reads what a client was about to do when a fault struck it.
+var trigger = regexp.MustCompile(`^c(\d+) about to send (\S+)`)
+
+// windowWords tell what a fault did, from its evidence and from what became of
+// the commands meanwhile; "" for what its events tell better.
+func (t *teller) windowWords(w faultWindow) string {
+	verb, links := "", link.FindAllStringSubmatch(w.Target, -1)
+	if m := hit.FindStringSubmatch(w.Evidence); m != nil {
+		verb = m[1]
+	}
+	until := ""
+	if w.To-w.From >= 2*time.Millisecond && !w.Open {
+		until = " until " + instant(w.To)
+	}
+	switch {
+	case len(links) > 0 && verb != "":
+		return t.linkWords(w, verb, links, until)
+	case t.toldByEvents(w):
+		return ""
+	case strings.Contains(w.Evidence, "frozen"):
+		who := list(uniqueNames(w.Target))
+		if strings.HasPrefix(who, "n") {
+			return fmt.Sprintf("%s stopped answering%s; what was sent to it meanwhile waited there", who, until)
+		}
+		text := who + " froze" + until
+		if m := trigger.FindStringSubmatch(w.Evidence); m != nil && "c"+m[1] == who {
+			text = fmt.Sprintf("%s froze%s, when it was about to send %s", who, until, m[2])
+		}
+		return text + ", as a process does in a long garbage collection"
+	case strings.Contains(w.Evidence, "replication stopped"):
+		return "the replica stopped getting what the primary wrote"
+	}
+	text := w.Fault
+	if w.Target != "" {
+		text += " struck " + w.Target
+	}
+	if w.Evidence != "" {
+		text += ": " + rounded(w.Evidence)
+	}
+	return text
+}
+
+// toldByEvents says whether events tell all that a window did: a crash, a clock, a node
+// that went or came, an eviction, a split.
+func (t *teller) toldByEvents(w faultWindow) bool {
+	names := uniqueNames(w.Target)
+	return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
+		if op.Process != history.Nemesis || op.Window != nil || op.Time < w.From-time.Millisecond || op.Time > w.To+time.Millisecond {
+			return false
+		}
+		switch op.F {
+		case history.FCrash, history.FClock:
+			return slices.Contains(names, fmt.Sprintf("c%d", op.Client))
+		case history.FPromote:
+			return !strings.Contains(w.Evidence, "replication stopped")
+		case history.FNodeUp, history.FNodeDown, history.FNodeClock, history.FEvict, history.FSplit:
+			return slices.Contains(names, op.Node)
+		}
+		return false
+	})
+}
+
+// uniqueNames are the clients and nodes that a window was aimed at.
+func uniqueNames(target string) []string {
+	names := targetName.FindAllString(target, -1)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// linkWords tell what a fault did to the traffic between clients and nodes.
+func (t *teller) linkWords(w faultWindow, verb string, links [][]string, until string) string {
+	var clients, nodes []string
+	direction := links[0][2]
+	for _, l := range links {
+		clients, nodes = append(clients, "c"+l[1]), append(nodes, l[3])
+	}
+	slices.Sort(clients)
+	slices.Sort(nodes)
+	who, where := list(slices.Compact(clients)), list(slices.Compact(nodes))
+	what := t.traffic(w, verb, links)
+	if what != "" && direction == "←" && verb == "lost" && len(clients) == 1 {
+		return fmt.Sprintf("the reply of %s to %s's %s was lost", where, who, what)
+	}
+	if what != "" {
+		what = " (" + what + ")"
+	}
+	switch {
+	case verb == "reset":
+		return fmt.Sprintf("the connection between %s and %s broke", who, where)
+	case verb == "held" && direction == "←":
+		return fmt.Sprintf("the network held up what %s answered to %s%s%s", where, who, what, until)
+	case verb == "held":
+		return fmt.Sprintf("the network held up what %s sent to %s%s%s", who, where, what, until)
+	case direction == "↔":
+		return fmt.Sprintf("the network between %s and %s was cut%s", who, where, until)
+	case direction == "←" && verb == "lost":
+		return fmt.Sprintf("the reply of %s to %s was lost%s", where, who, what)
+	case direction == "←":
+		return fmt.Sprintf("no reply of %s reached %s%s", where, who, until)
+	}
+	return fmt.Sprintf("nothing that %s sent reached %s%s", who, where, until)
+}
+
+// traffic names the commands whose way a fault barred: "DEL and SET".
+func (t *teller) traffic(w faultWindow, verb string, links [][]string) string {
+	var names []string
+	for _, c := range t.Commands {
+		onLink := slices.ContainsFunc(links, func(l []string) bool { return fmt.Sprint(c.Client) == l[1] && c.Node == l[3] })
+		if !onLink || c.N == 0 && c.Phase != "" || c.Sent > w.To || max(c.Replied, c.Served) < w.From && c.Replied > 0 {
+			continue
+		}
+		late := c.Ran() && c.Served-c.Sent > lateness || c.Replied > 0 && c.Replied-c.Served > lateness
+		if verb == "held" && !late || verb != "held" && (c.Replied > 0 || c.Sent < w.From-lateness) {
+			continue
+		}
+		if name := t.commandName(c); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1, 2, 3:
+		return list(names)
+	}
+	return strings.Join(names[:2], ", ") + " and others"
+}
+
+// commandName is how a reader calls a command: its name, or its script's.
+func (t *teller) commandName(c history.Command) string {
+	if name := scriptName(c, t.Claims.Scripts); name != "" {
+		return "script " + name
+	}
+	if len(c.Args) == 0 {
+		return "a command"
+	}
+	return strings.ToUpper(string(c.Args[0]))
+}
+
+// eventStep tells an event of the nemesis, "" for one that tells nothing here.
+func (t *teller) eventStep(op history.Op) string {
+	switch op.F {
+	case history.FCrash:
+		text := fmt.Sprintf("c%d crashed", op.Client)
+		for _, w := range t.wins {
+			m := trigger.FindStringSubmatch(w.Evidence)
+			if m != nil && m[1] == fmt.Sprint(op.Client) && w.From <= op.Time && op.Time <= w.To+time.Millisecond {
+				text += " before it could send " + m[2]
+			}
+		}
+		return text
+	case history.FClock:
+		return fmt.Sprintf("c%d's wall clock %s", op.Client, jumpWords(op.Offset))
+	case history.FNodeClock:
+		return fmt.Sprintf("the clock of %s %s", op.Node, jumpWords(op.Offset))
+	case history.FNodeDown:
+		return op.Node + " went down"
+	case history.FNodeUp:
+		text := op.Node + " came back"
+		if op.Error != "" {
+			text += " and had lost " + strings.ReplaceAll(rounded(op.Error), "; ", " and ")
+		}
+		return text
+	case history.FPromote:
+		if slices.ContainsFunc(splitsOf(t.Ops), func(s splitBrain) bool { return s.to == op.Time && s.node == op.Node }) {
+			return "the split ended: " + op.Node + " is the one primary, and the other threw away what it alone had"
+		}
+		return op.Node + " was made the primary"
+	case history.FEvict:
+		if len(op.Keys) == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%s ran short of memory and evicted %s", op.Node, keyNames(op.Keys))
+	case history.FDeadlock, history.FPanic, history.FRunaway:
+		if t.Finding.Oracle == "conduct" {
+			return ""
+		}
+		return fmt.Sprintf("the trial ended in a %s (%s)", op.F, firstLine(op.Error))
+	}
+	return ""
+}
+
+func jumpWords(d time.Duration) string {
+	if d == 0 {
+		return "was set right again"
+	}
+	return "jumped: it is now " + offsetWords(d)
+}
+
+func keyNames(keys []history.KeyState) string {
+	var names []string
+	for _, k := range keys {
+		names = append(names, printable(k.Key))
+	}
+	return list(names)
+}
+
+func offsetWords(d time.Duration) string {
+	switch {
+	case d > 0:
+		return length(d) + " ahead"
+	case d < 0:
+		return length(-d) + " behind"
+	}
+	return "right again"
+}
+
+// answers tells which of their own operations the clients in the story could
+// not know the outcome of.
+func (t *teller) answers() []step {
+	var out []step
+	for _, p := range t.pairs {
+		c := p.Complete
+		if c == nil || c.Type != history.Info || c.Time < t.Start || c.Time > t.Finding.To || !slices.Contains(t.Cast, c.Client) ||
+			t.Finding.Lock != "" && c.Lock != t.Finding.Lock {
+			continue
+		}
+		told := map[string]string{
+			history.FAcquire: "c%d got no answer to its attempt and gave it up: it does not know whether it had acquired the lock",
+			history.FRelease: "c%d got no answer to its release and went on: it does not know whether the lock is free",
+		}[c.F]
+		if told != "" {
+			out = append(out, step{At: c.Time, Text: fmt.Sprintf(told, c.Client), Weight: aside})
+		}
+	}
+	return out
+}
