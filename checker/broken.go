@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -78,10 +79,7 @@ func (w *wire) overstayed(s suspicion) string {
 		return ""
 	}
 	ended := w.lapsed(l)
-	since := l.at.lo
-	if p := w.operation(l.op); w.has(l.op) {
-		since = p.Invoke.Time
-	}
+	since := w.asked(l)
 	if but := w.standstill(l.client, since, max(s.To, ended), ended); but != "" {
 		return assume(stops, but)
 	}
@@ -147,10 +145,7 @@ func (w *wire) leftBehind(s suspicion) string {
 	if at, crashed := w.crashes[l.client]; crashed && at <= s.To {
 		return assume(lives, fmt.Sprintf("c%d crashed at %s", l.client, seconds(at)))
 	}
-	since := l.at.lo
-	if p := w.operation(l.op); w.has(l.op) {
-		since = min(since, p.Invoke.Time)
-	}
+	since := w.asked(w.oldest(l))
 	if pos, ok := w.firstLoss(l, since, s.To); ok {
 		return w.unanswering(pos)
 	}
@@ -164,6 +159,37 @@ func (w *wire) leftBehind(s suspicion) string {
 		return told
 	}
 	return assume(answered, w.struck(l, s.To))
+}
+
+// asked is when the operation began that made the claim.
+func (w *wire) asked(l *life) time.Duration {
+	if p := w.operation(l.op); w.has(l.op) {
+		return min(l.at.lo, p.Invoke.Time)
+	}
+	return l.at.lo
+}
+
+// oldest is the first of the owner's claims that the key has carried without a
+// break: a lock that counts its owner's entries is not free before each has left.
+func (w *wire) oldest(l *life) *life {
+	before := map[*life]*life{}
+	for _, x := range w.lives {
+		if o := x.over; o != nil && o.client == x.client && o.node == x.node && o.field == x.field && x.overSeq < x.endSeq() {
+			before[o] = x
+		}
+	}
+	for n := len(w.lives); before[l] != nil && n > 0; n-- {
+		l = before[l]
+	}
+	return l
+}
+
+// endSeq is when in the walk the claim's key was gone.
+func (l *life) endSeq() int {
+	if l.end == nil {
+		return math.MaxInt
+	}
+	return l.end.seq
 }
 
 // firstLoss is the first command about the claim, sent by its owner between the

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -77,14 +78,23 @@ func (w *wire) forgotten(s suspicion) string {
 			}
 		}
 	}
+	for _, p := range w.partings {
+		if (s.first.node == p.old || s.first.node == p.heir) && p.from < s.first.seq && (p.until == 0 || s.first.seq < p.until) {
+			return assume(single, fmt.Sprintf("%s and %s both served clients from %s on", p.old, p.heir, seconds(p.since)))
+		}
+	}
 	return w.upheaval(s.first, s.To)
 }
 
-// upheaval tells of the last event, between the claim and that time, in which its
-// node lost something or another took its place.
+// upheaval tells of the last event, not long before the claim and until that time,
+// in which its node lost something or another took its place.
 func (w *wire) upheaval(l *life, until time.Duration) string {
+	since := l.at.lo - w.Claims.TTL
+	if w.Claims.Reentrant {
+		since = 0 // a count that went wrong once stays wrong as long as its key is used
+	}
 	for _, op := range slices.Backward(w.Ops) {
-		if op.Time <= until && op.Time >= l.at.lo-w.Claims.TTL && w.mayLoseKey(op, l.node, l.key) {
+		if since <= op.Time && op.Time <= until && w.mayLoseKey(op, l.node, l.key) {
 			return w.loses(op, l.key)
 		}
 	}
@@ -117,7 +127,19 @@ func (w *wire) loses(op history.Op, key string) string {
 	case history.FPromote:
 		return assume(follows, fmt.Sprintf("%s was promoted at %s without all that clients had been told was done", op.Node, seconds(op.Time)))
 	}
-	return assume(keeps, fmt.Sprintf("%s restarted at %s and lost its data", op.Node, seconds(op.Time)))
+	back := w.backUp(op)
+	return assume(keeps, fmt.Sprintf("%s restarted at %s and lost %s", op.Node, seconds(back.Time), cmp.Or(back.Error, "its data")))
+}
+
+// backUp is the event of the node's return after it went down; the event itself if
+// that was not seen.
+func (w *wire) backUp(down history.Op) history.Op {
+	for _, op := range w.Ops {
+		if op.Index >= down.Index && op.F == history.FNodeUp && op.Process == history.Nemesis && op.Node == down.Node {
+			return op
+		}
+	}
+	return down
 }
 
 // oldPrimary is which node was primary when the clients parted at that time.
@@ -180,6 +202,9 @@ func roughly(d time.Duration) string { return d.Round(time.Millisecond).String()
 // used.
 func (w *wire) clientClockWrong(s suspicion) string {
 	told, most := "", time.Duration(0)
+	for _, pos := range s.cmds {
+		s.Clients = append(slices.Clone(s.Clients), w.Commands[pos].Client)
+	}
 	for _, op := range w.Ops {
 		concerned := op.F == history.FClock && op.Process == history.Nemesis && op.Window == nil &&
 			op.Time <= s.To && slices.Contains(s.Clients, op.Client)
@@ -191,10 +216,7 @@ func (w *wire) clientClockWrong(s suspicion) string {
 	if told != "" || s.first == nil {
 		return assume(agree, told)
 	}
-	since := s.first.at.lo
-	if p := w.operation(s.first.op); w.has(s.first.op) {
-		since = p.Invoke.Time
-	}
+	since := w.asked(s.first)
 	for _, c := range append([]int{s.first.client}, s.Clients...) {
 		if but := w.standstill(c, since, s.To, s.first.at.lo); but != "" {
 			return assume(fresh, but)

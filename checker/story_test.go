@@ -213,6 +213,9 @@ func judged(t *testing.T, e history.Evidence) []string {
 			}
 			found[said] = true
 			t.Logf("%s: %s", said, f.Summary)
+			if f.Broken == "" && isLimit(e.Claims.Lock, v.Oracle, f.Cause) {
+				t.Errorf("%s is declared a limit, but nothing is said to have been broken", said)
+			}
 		}
 		if v.Why != "" {
 			t.Logf("%s: %s: %s", v.Oracle, v.Result, v.Why)
@@ -224,6 +227,14 @@ func judged(t *testing.T, e history.Evidence) []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// isLimit says whether the recipe declares that flaw as a limit.
+func isLimit(recipe, oracle string, cause Cause) bool {
+	r, _ := locks.ByID(recipe)
+	return slices.ContainsFunc(r.Flaws, func(f locks.Flaw) bool {
+		return f.Oracle == oracle && f.Cause == string(cause) && f.Kind == locks.Limit
+	})
 }
 
 // judgement runs one story and compares.
