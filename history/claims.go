@@ -29,7 +29,7 @@ type Claims struct {
 	Fenced bool `json:"fenced,omitempty"`
 	// Permits is how many owners may hold the lock at a time; 0 = 1.
 	Permits int `json:"permits,omitempty"`
-	// Away is how long a node must stay away after it restarted without its data
+	// Away is how long a node must stay away after a restart that may have lost data
 	// (redis.io, "Distributed Locks with Redis": delayed restarts); 0 = not at all.
 	Away time.Duration `json:"away,omitempty"`
 	// Scripts says what the recipe's Lua scripts do to their keys.

@@ -39,7 +39,9 @@ func init() {
 				"D3, simple idea; "+redisOwner, anyFault...),
 			noExpiry("The key has no life: whoever crashes, or loses the reply of SET or its DEL, blocks everybody for ever.",
 				"D3, simple idea"),
-			lateDelete("D3, simple idea"),
+			may([]string{"delay"}, under([]string{mixed}, "late-command", Bug,
+				"A DEL that arrives when its client, let in beside another, holds the lock again removes the new lease.",
+				"D3, simple idea", "exclusion", "resource")),
 			serverLostKey(),
 		),
 		New: onOneNode(func(c *Client, key string, _ time.Duration) (Lock, error) {

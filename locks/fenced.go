@@ -43,7 +43,18 @@ func init() {
 	})
 }
 
-var fencedFlaws = flaws()
+var fencedFlaws = flaws(
+	// An older fence is refused: what is violated is the belief, not the resource.
+	deadlineMoved("exclusion"), serverClock("exclusion"), serverLostKey("exclusion"), prolongedKey(), orphanedKey(),
+	under(losingFaults, "fence-regressed", Limit,
+		"The counter is as mortal as the lock: a node that forgets it, or a replica that has not heard of it, hands out fences again.",
+		kleppmann+"; fencing tokens need a counter that survives", "fencing"),
+	// A counter that starts anew is far behind, and refused; one that missed a
+	// single grant gives two holders the same fence.
+	may([]string{"node-restart", "eviction"}, under([]string{"failover", "split-brain"}, "server-lost-key", Limit,
+		"Two primaries, or a replica that missed the last grant, give two holders the same fence, and the resource takes both.",
+		redisFailed, "resource")),
+)
 
 // setAndCount takes the lock if it is free: the number of this grant, which is
 // the fencing token, else nil.

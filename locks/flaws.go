@@ -14,7 +14,7 @@ const (
 func flaws(groups ...[]Flaw) []Flaw { return slices.Concat(groups...) }
 
 // under declares one flaw per oracle, alike in everything else. Faults are
-// those to look under, the most telling first.
+// those under which it must be found, the most telling first.
 func under(faults []string, cause string, kind Kind, why, source string, oracles ...string) []Flaw {
 	group := make([]Flaw, 0, len(oracles))
 	for _, oracle := range oracles {
@@ -23,32 +23,88 @@ func under(faults []string, cause string, kind Kind, why, source string, oracles
 	return group
 }
 
-// leaseOutlived: a key with a life and no deadline of the lease's own.
+// may says under which faults the flaws may show as well: when chance brings
+// more together than the fault itself does.
+func may(faults []string, group ...[]Flaw) []Flaw {
+	all := flaws(group...)
+	for i := range all {
+		all[i].Also = without(faults, all[i].Faults...)
+	}
+	return all
+}
+
+// mixed is where to look for what takes more than one fault: nothing is missed
+// if chance did not bring them together.
+const mixed = "chaos"
+
+// anyFault is where to look for what needs no fault at all.
+var anyFault = []string{"none", "client-crash", "client-pause", "partition", "partition-requests", "partition-replies", "lost-reply", "delay", "reset",
+	"node-pause", "node-restart", "failover", "split-brain", "client-skew", "node-clock", "script-flush", "eviction"}
+
+// strandingFaults leave a key behind that nobody will release: the holder is
+// gone, the grant's reply or the release got lost, a request ran after its sender
+// had given up, or the node that has the key is not the one that was told.
+var strandingFaults = []string{"client-crash", "lost-reply", "partition", "partition-requests", "partition-replies",
+	"delay", "reset", "node-pause", "node-restart", "failover", "split-brain"}
+
+// losingFaults make a node forget an acknowledged key, or serve beside one that
+// has it.
+var losingFaults = []string{"node-restart", "failover", "eviction", "split-brain"}
+
+// without is faults but these.
+func without(faults []string, these ...string) []string {
+	return slices.DeleteFunc(slices.Clone(faults), func(f string) bool { return slices.Contains(these, f) })
+}
+
+// leaseOutlived: a key with a life and no deadline of the lease's own. Only a
+// frozen client overruns it: holds are a fraction of a lease, and who waits for
+// a reply gives up before.
 func leaseOutlived() []Flaw {
-	return under([]string{"client-pause", "delay"}, "lease-outlived", Limit,
-		"A holder that is frozen, or is told late, for longer than the lease goes on believing while the key expires and another gets in.",
+	return under([]string{"client-pause"}, "lease-outlived", Limit,
+		"A holder that is frozen for longer than the lease goes on believing while the key expires and another gets in.",
 		kleppmann, "exclusion", "resource")
 }
 
+// deadlineLookedAtTooEarly: leaseOutlived of a lease with a deadline, which ends
+// the belief and not what is under way.
+func deadlineLookedAtTooEarly() []Flaw {
+	return under([]string{"client-pause"}, "lease-outlived", Limit,
+		"A holder that is frozen past its deadline, between a look at its clock and the next touch, disturbs the resource; its belief ended in time.",
+		kleppmann, "resource")
+}
+
+// deadlineMoved: a deadline is an instant of the client's wall clock.
+func deadlineMoved(oracles ...string) []Flaw {
+	return under([]string{"client-skew"}, "client-clock", Limit,
+		"A holder that is frozen while its wall clock is set back has neither a deadline that comes nor a timer that runs, and believes past the key's end until it goes on.",
+		`redis.io, "Distributed Locks with Redis": "Disclaimer about consistency"`, oracles...)
+}
+
 // serverLostKey: one node, or its replicas, that forget an acknowledged key.
-func serverLostKey() []Flaw {
-	return under([]string{"node-restart", "failover", "eviction", "split-brain"}, "server-lost-key", Limit,
+func serverLostKey(oracles ...string) []Flaw {
+	if len(oracles) == 0 {
+		oracles = []string{"exclusion", "resource"}
+	}
+	return under(losingFaults, "server-lost-key", Limit,
 		"A node that restarts without its data or evicts the key, or a replica that becomes primary, alone or beside the old one, before the key or its renewals reached it, grants the lock again.",
-		redisFailed, "exclusion", "resource")
+		redisFailed, oracles...)
 }
 
 // quorumLostKey: independent nodes that forget an acknowledged key.
-func quorumLostKey() []Flaw {
-	return under([]string{"node-restart", "eviction"}, "server-lost-key", Limit,
+func quorumLostKey(faults ...string) []Flaw {
+	return under(faults, "server-lost-key", Limit,
 		"Nodes that restart without their data or evict the key vote again: with them, another majority grants the lock of a holder who had no node to spare.",
 		`redis.io, "Distributed Locks with Redis": "Performance, Crash Recovery and fsync"`, "exclusion", "resource")
 }
 
 // serverClock: a key with a life, which a node counts by its wall clock.
-func serverClock() []Flaw {
+func serverClock(oracles ...string) []Flaw {
+	if len(oracles) == 0 {
+		oracles = []string{"exclusion", "resource"}
+	}
 	return under([]string{"node-clock"}, "server-clock", Limit,
 		"A node whose wall clock jumps forward lets the key expire early and grants the lock of a holder who is well within its lease; of several nodes, a majority.",
-		redisClock, "exclusion", "resource")
+		redisClock, oracles...)
 }
 
 // prolongedKey: serverClock the other way, of a key that nobody releases. It
@@ -62,35 +118,21 @@ func prolongedKey() []Flaw {
 // staleTime: a lock whose key holds a time of its owner's clock, and an owner
 // who does not release it. It takes two faults at once.
 func staleTime(document string) []Flaw {
-	return under([]string{mixed}, "client-clock", Bug,
+	return may([]string{"client-skew"}, under([]string{mixed}, "client-clock", Bug,
 		"The time that a dead holder's clock, far ahead, left in the key keeps others out until their own clocks show it; Redis could have timed it.",
-		document+": clients' clocks must agree", "liveness")
+		document+": clients' clocks must agree", "liveness"))
 }
 
-// mixed is where to look for what takes more than one fault: nothing is missed
-// if chance did not bring them together.
-const mixed = "chaos"
-
-// orphanedKey: a key with a life that nobody releases.
+// orphanedKey: a key with a life that nobody releases. Who is frozen between its
+// grant and the news of it keeps others out as well, for nothing.
 func orphanedKey() []Flaw {
-	return under(strandingFaults, "orphaned-key", Limit,
+	return orphanedUnder(slices.Concat(strandingFaults, []string{"client-pause"}))
+}
+
+func orphanedUnder(faults []string) []Flaw {
+	return under(faults, "orphaned-key", Limit,
 		"A key whose holder crashed, never learnt of its grant or could not send its release keeps others out until it expires.",
 		`redis.io, "Distributed Locks with Redis": liveness rests on keys that expire`, "liveness")
-}
-
-// anyFault is where to look for what needs no fault at all.
-var anyFault = []string{"none", "client-pause", "delay", "client-crash", "lost-reply", "partition", "partition-requests",
-	"partition-replies", "reset", "node-pause", "node-restart", "failover", "split-brain", "client-skew", "node-clock", "script-flush", "eviction"}
-
-// strandingFaults leave a key behind that nobody will release: the holder is
-// gone, the grant's reply or the release got lost, a request ran after its sender
-// had given up, or the node that has the key is not the one that was told.
-var strandingFaults = []string{"client-crash", "lost-reply", "partition", "partition-requests", "partition-replies",
-	"delay", "reset", "node-pause", "node-restart", "failover", "split-brain"}
-
-// without is faults but these.
-func without(faults []string, these ...string) []string {
-	return slices.DeleteFunc(slices.Clone(faults), func(f string) bool { return slices.Contains(these, f) })
 }
 
 // foreignDelete: a DEL that does not ask whose key it removes.
@@ -101,9 +143,9 @@ func foreignDelete(why, source string, faults ...string) []Flaw {
 // bareDelete: foreignDelete and lateDelete of a key with a life.
 func bareDelete(document string) []Flaw {
 	return flaws(
-		foreignDelete(
+		may([]string{"node-pause", "split-brain"}, foreignDelete(
 			"A bare DEL that is sent after the lease was overrun, delivered late, or sent after the node lost the key removes another's lock and lets a third in.",
-			document+"; "+redisOwner, "client-pause", "delay", "node-pause", "node-restart", "failover", "eviction", "node-clock"),
+			document+"; "+redisOwner, "client-pause", "delay", "node-restart", "failover", "eviction", "node-clock")),
 		lateDelete(document),
 	)
 }

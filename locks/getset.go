@@ -47,7 +47,7 @@ func init() {
 			claims.ClientClock = true
 			return claims
 		},
-		Flaws: flaws(getsetFlaws, bareDelete("D1, first version"), leaseOutlived(), serverClock(), serverLostKey(), orphanedKey(), staleTime("D1, first version")),
+		Flaws: flaws(getsetFlaws, bareDelete("D1, first version"), leaseOutlived(), serverClock(), serverLostKey(), may([]string{"client-skew"}, orphanedKey()), staleTime("D1, first version")),
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
 			return &getset{c.Nodes[0], c.Now, key, ttl}, nil
 		}),
@@ -55,12 +55,14 @@ func init() {
 }
 
 var getsetFlaws = flaws(
-	under([]string{"client-skew", "client-pause", "delay", "node-pause"}, "client-clock", Bug,
+	may([]string{"delay", "node-pause"}, under([]string{"client-skew", "client-pause"}, "client-clock", Bug,
 		"A rival whose clock is more than a second ahead, or a time that was read too long before it arrived, ends a lease early; Redis could have timed it.",
-		"D1, first version: clients' clocks must agree", "exclusion", "resource"),
-	under([]string{"client-pause", "delay", "client-skew", "node-restart", "failover"}, "foreign-renewal", Bug,
+		"D1, first version: clients' clocks must agree", "exclusion", "resource")),
+	may([]string{"client-skew", "failover", "split-brain"}, under([]string{"client-pause", "delay", "node-restart", "eviction"}, "foreign-renewal", Bug,
 		"EXPIRE does not ask whose key it is: after a pause behind the winning SETNX or GETSET it times another's lock.",
-		"D1, first version", "ownership"),
+		"D1, first version", "ownership")),
+	foreignDelete("Whoever was robbed by a wrong clock removes the robber's lock with its bare DEL.",
+		"D1, first version; "+redisOwner, "client-skew"),
 )
 
 // TryLock implements Lock. The lease has no token: what the key holds is a time

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,8 +57,8 @@ func init() {
 var redissonFlaws = flaws(
 	renewalFailed(Limit,
 		"A watchdog that gets no answer for the better part of a lease gives up while its holder works on.",
-		"Redisson, RedissonBaseLock: the renewal's failure is logged", unreachableFaults...),
-	leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), ownerFlaws("D3"),
+		"Redisson, RedissonBaseLock: the renewal's failure is logged", "partition", "partition-requests", "delay"),
+	leaseOutlived(), serverClock(), prolongedKey(), ownerFlaws("D3"), orphanedEntry("D3", slices.Concat(strandingFaults, []string{"client-pause"})),
 )
 
 // redissonEnter enters if the lock is free or the owner's: nil, else the

@@ -46,15 +46,20 @@ func init() {
 }
 
 var redlockFlaws = flaws(
-	under([]string{"client-pause", "delay"}, "lease-outlived", Limit,
-		"A holder that is frozen past its deadline, between a look at its clock and the next touch, disturbs the resource; its belief ended in time.",
-		kleppmann, "resource"),
-	quorumLostKey(), serverClock(), prolongedKey(),
+	deadlineLookedAtTooEarly(), quorumLostKey("node-restart", "eviction"), serverClock(), prolongedKey(),
 	under([]string{"client-skew"}, "client-clock", Bug,
 		"The deadline and the elapsed time are readings of a wall clock: if it is set back during the lease, the holder believes past the keys' end; a monotonic clock would not.",
 		`D3: currentTimeMillis; redis.io, "Distributed Locks with Redis": "Disclaimer about consistency"`, "exclusion", "resource"),
-	orphanedKey(),
+	orphanedQuorum(),
 )
+
+// orphanedQuorum is orphanedKey on a majority of nodes. What a node granted and
+// the client did not hear of is given back with the rest, unless that is
+// overtaken.
+func orphanedQuorum() []Flaw {
+	return may(without(strandingFaults, "failover", "split-brain"),
+		orphanedUnder([]string{"client-crash", "client-pause", "partition", "partition-requests", "delay", "reset", "node-restart"}))
+}
 
 // redlockPatience is how long one node is waited for: the upper end of D3's 5 to
 // 50 ms at a lease of 10 s, TTL/200. It does not shrink with shorter leases,

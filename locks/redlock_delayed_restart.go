@@ -24,7 +24,7 @@ func init() {
 			claims.Away = claims.KeyTTL
 			return claims
 		},
-		Flaws: flaws(redlockDriftFlaws),
+		Flaws: flaws(redlockDriftFlaws, quorumLostKey("eviction")),
 		New:   onOneNode(newRedlockDrift),
 	})
 }

@@ -26,12 +26,14 @@ func init() {
 		Claims: func(ttl time.Duration, nodes int) history.Claims {
 			return redlockDriftClaims("redlock-drift", ttl, nodes)
 		},
-		Flaws: flaws(redlockDriftFlaws, quorumLostKey()),
+		Flaws: flaws(redlockDriftFlaws, quorumLostKey("node-restart", "eviction")),
 		New:   onOneNode(newRedlockDrift),
 	})
 }
 
-var redlockDriftFlaws = flaws()
+var redlockDriftFlaws = flaws(
+	deadlineLookedAtTooEarly(), deadlineMoved("exclusion", "resource"), serverClock(), prolongedKey(), orphanedQuorum(),
+)
 
 func redlockDriftClaims(id string, ttl time.Duration, nodes int) history.Claims {
 	claims := oneNodeClaims(id, ttl, wholeMilliseconds(ttl), compareAndDelete)

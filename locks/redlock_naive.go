@@ -51,22 +51,25 @@ func init() {
 }
 
 var redlockNaiveFlaws = flaws(
-	under(anyFault, "foreign-renewal", Bug,
+	under(without(anyFault, "failover", "split-brain"), "foreign-renewal", Bug,
 		"Watchdogs outlive the attempt or the lease that started them, and their plain EXPIRE prolongs whatever lock is there by then.",
 		"D0, red lock: a watchdog per node, one stop channel", "ownership"),
-	under(without(anyFault, "eviction", "node-clock"), "foreign-renewal", Bug,
-		"Watchdogs of failed attempts have nothing to stop them: they pile up, and keep the keys of crashed holders and of releases that were lost alive for ever.",
-		"D0, red lock: a watchdog per node, started before the quorum is known", "liveness"),
-	under([]string{"node-pause", "client-pause", "delay", "partition-replies", "lost-reply"}, "lease-outlived", Bug,
-		"There is no validity time: an attempt that waits for one slow node is granted although the keys on the others have expired meanwhile.",
-		`D0, red lock; redis.io, "Distributed Locks with Redis": the elapsed time must be less than the validity time`, "exclusion", "resource"),
-	under([]string{"node-pause", "none"}, "orphaned-key", Bug,
-		"One node that hangs, or is slow under all the watchdogs' renewals, holds every attempt up: its keys on the other nodes keep everybody out although a majority has answered.",
-		"D0, red lock: it waits for all nodes and gives none a time limit", "liveness"),
-	renewalFailed(Limit, "Watchdogs that reach no majority for a whole lease lose it under the holder.",
-		"D0, red lock", "partition", "partition-requests"),
-	quorumLostKey(), serverClock(), prolongedKey(),
-	orphanedKey(),
+	// Everybody's watchdogs are everywhere: what they keep alive, and whom they
+	// thereby keep out or in, is theirs to say under any fault.
+	may(anyFault,
+		under([]string{"client-crash", "lost-reply", "partition", "partition-requests"}, "foreign-renewal", Bug,
+			"Watchdogs of failed attempts have nothing to stop them: they pile up, and keep the keys of crashed holders and of releases that were lost alive for ever.",
+			"D0, red lock: a watchdog per node, started before the quorum is known", "liveness"),
+		under([]string{"node-pause"}, "orphaned-key", Bug,
+			"One node that hangs, or is slow under all the watchdogs' renewals, holds every attempt up: its keys on the other nodes keep everybody out although a majority has answered.",
+			"D0, red lock: it waits for all nodes and gives none a time limit", "liveness"),
+		under([]string{"client-pause"}, "lease-outlived", Bug,
+			"There is no validity time: an attempt that waits for one slow node, or for its own client, is granted although the keys have expired meanwhile.",
+			`D0, red lock; redis.io, "Distributed Locks with Redis": the elapsed time must be less than the validity time`, "exclusion", "resource"),
+		under([]string{mixed}, "renewal-failed", Limit, "Watchdogs that reach no majority for a whole lease lose it under the holder.",
+			"D0, red lock", "exclusion", "resource"),
+	),
+	quorumLostKey("node-restart", "eviction"), serverClock(), prolongedKey(),
 )
 
 // TryLock implements Lock. LostC is nil: the watchdogs ignore what they are told.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -42,7 +43,12 @@ func init() {
 	})
 }
 
-var reentrantHashFlaws = flaws(leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), ownerFlaws("D2"))
+var reentrantHashFlaws = flaws(
+	may([]string{"partition-replies"}, under([]string{"client-pause", "partition", "partition-requests", "delay"}, "lease-outlived", Limit,
+		"A holder that is frozen, or whose re-entries or releases get no answer, for longer than the lease goes on believing while the key expires and another gets in.",
+		kleppmann, "exclusion", "resource")),
+	serverClock(), prolongedKey(), ownerFlaws("D2"), orphanedEntry("D2", slices.Concat(strandingFaults, []string{"client-pause"})),
+)
 
 // ownerFlaws are those of a lock whose key counts the entries of an owner, who
 // is the same from lease to lease.
@@ -51,10 +57,18 @@ func ownerFlaws(document string) []Flaw {
 		under([]string{"delay"}, "late-command", Bug,
 			"A release that arrives after its client gave up and entered anew finds the owner's own field and ends the next lease.",
 			document+": the owner's id is the same for every lease", "exclusion", "resource"),
-		under(strandingFaults, "orphaned-key", Limit,
-			"A crashed holder's key keeps others out until it expires, and so does an entry that was counted twice (its reply was lost) or a release that never arrived.",
-			document+": nothing tells a new entry from a repeated one", "liveness"),
+		serverLostKey(),
+		under([]string{"split-brain"}, "server-lost-key", Limit,
+			"An owner that is served by the old primary re-enters there what the new one has granted another.",
+			redisFailed, "reentrancy"),
 	)
+}
+
+// orphanedEntry is orphanedKey of such a lock.
+func orphanedEntry(document string, faults []string) []Flaw {
+	return under(faults, "orphaned-key", Limit,
+		"A crashed holder's key keeps others out until it expires, and so does an entry that was counted twice (its reply was lost) or a release that never arrived.",
+		document+": nothing tells a new entry from a repeated one", "liveness")
 }
 
 // ownerID names a client process for the life of its Maker: all handles of it

@@ -49,13 +49,17 @@ var rwHashFlaws = flaws(
 	under(anyFault, "race", Bug,
 		"A second reader overwrites the first's time: when it leaves, no reader is left in the hash, and the script grants a writer beside the first.",
 		"D4, cluster version: one field for all readers", "exclusion", "resource"),
-	foreignDelete(
+	// A millisecond is a matter of chance, not of any fault.
+	may(anyFault, foreignDelete(
 		"Two readers who enter in the same millisecond are one owner: the first to leave removes the time of both.",
-		"D4, cluster version: the release compares the time alone", anyFault...),
-	under([]string{"client-skew", "client-pause", "delay", "node-pause"}, "client-clock", Bug,
+		"D4, cluster version: the release compares the time alone", "none")),
+	may([]string{"delay", "node-pause"}, under([]string{"client-skew", "client-pause"}, "client-clock", Bug,
 		"The caller's clock decides whether others are still in: one that is ahead, or a time that was read long before it arrived, cuts a lease short; Redis could have timed it.",
-		"D4, cluster version: the time is the client's", "exclusion", "resource"),
-	leaseOutlived(), serverClock(), serverLostKey(), orphanedKey(), staleTime("D4, cluster version"),
+		"D4, cluster version: the time is the client's", "exclusion", "resource")),
+	// The key outlives every lease ten times: it takes a jump of minutes.
+	may([]string{"node-clock"}, under([]string{mixed}, "server-clock", Limit,
+		"A node whose wall clock jumps forward by more than the key's life forgets everybody who is in.", redisClock, "exclusion", "resource")),
+	leaseOutlived(), serverLostKey(), orphanedUnder(strandingFaults), staleTime("D4, cluster version"),
 )
 
 // D4's lives are 1 s for a read, 3 s for a write and 10 s for the key; a read's

@@ -39,7 +39,9 @@ func init() {
 	})
 }
 
-var rwHashOwnersFlaws = flaws()
+var rwHashOwnersFlaws = flaws(
+	deadlineLookedAtTooEarly(), deadlineMoved("exclusion", "resource"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
+)
 
 // rwHashOwnersReader is the read lock.
 type rwHashOwnersReader struct{ *rwHashOwners }

@@ -2,7 +2,6 @@ package locks
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -45,7 +44,7 @@ func init() {
 var setNXEXBoundedRenewalFlaws = flaws(
 	renewalFailed(Bug,
 		"A renewal every whole lease races the key's expiry and loses about every second time; the release of any other lock ends it, and so does the fourth.",
-		"D3, renewal thread: it sleeps the whole lease", slices.Concat([]string{"none"}, unreachableFaults)...),
+		"D3, renewal thread: it sleeps the whole lease", anyFault...),
 	leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 

@@ -32,9 +32,9 @@ func init() {
 			return oneNodeClaims("set-nx-ex-get-del", ttl, wholeSeconds(ttl))
 		},
 		Flaws: flaws(
-			foreignDelete(
-				"A pause or delay between GET and DEL that outlasts the key removes another's lock and lets a third in.",
-				"D3: GET and DEL are not one step; "+redisOwner, "client-pause", "delay", "node-pause"),
+			may([]string{"node-pause", "failover", "split-brain", "node-clock"}, foreignDelete(
+				"A pause or delay between GET and DEL that outlasts the key, or in which the node loses it, removes another's lock and lets a third in.",
+				"D3: GET and DEL are not one step; "+redisOwner, "client-pause", "delay", "node-restart", "eviction")),
 			lateDelete("D3: GET and DEL are not one step"),
 			leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 		),

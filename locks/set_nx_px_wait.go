@@ -40,7 +40,12 @@ func init() {
 	})
 }
 
-var setNXPXWaitFlaws = flaws()
+var setNXPXWaitFlaws = flaws(
+	deadlineLookedAtTooEarly(), deadlineMoved("exclusion", "resource"), serverClock(), prolongedKey(), orphanedKey(),
+	may([]string{"split-brain"}, under([]string{"node-restart", "eviction", "failover"}, "server-lost-key", Limit,
+		"A primary that restarts empty or evicts the key, or the promotion of a replica other than the one that acknowledged it, grants the lock again.",
+		`redis.io, WAIT: "WAIT does not make Redis a strongly consistent store"`, "exclusion", "resource")),
+)
 
 // acknowledgements is how many replicas must have the key: fewer than there are,
 // or the loss of one would stop everybody.

@@ -44,15 +44,16 @@ func init() {
 
 var setNXPXWatchdogFlaws = flaws(
 	// Even without a fault: between the release and the watchdog's stop.
-	under([]string{"client-pause", "lost-reply", "delay", "node-restart", "failover", "node-pause", "none"}, "foreign-renewal", Bug,
+	may(anyFault, under([]string{"client-pause", "delay", "node-restart", "failover", "eviction", "node-clock"}, "foreign-renewal", Bug,
 		"The plain EXPIRE does not ask whose key it is: once the key was lost, or arriving late, it prolongs another's lock.",
-		"D0: the watchdog; the release beside it compares", "ownership"),
+		"D0: the watchdog; the release beside it compares", "ownership")),
 	under([]string{mixed}, "foreign-renewal", Bug,
 		"The watchdog of one client keeps the key of another, dead one alive.",
 		"D0: the watchdog; the release beside it compares", "liveness"),
 	renewalFailed(Bug,
 		"One lost reply ends the watchdog for good, though the key was still there to be renewed at the next tick, and the holder is not told.",
-		"D0: the watchdog returns at the first error", unreachableFaults...),
+		"D0: the watchdog returns at the first error",
+		"lost-reply", "partition", "partition-requests", "partition-replies", "reset", "delay"),
 	leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 

@@ -32,9 +32,9 @@ func init() {
 			noExpiry("The key has no life: whoever crashes, or loses the reply of SETNX or its DEL, blocks everybody for ever.",
 				"D3, SETNX"),
 			serverLostKey(),
-			foreignDelete(
+			may([]string{"split-brain"}, foreignDelete(
 				"After the node lost the key and another got in, a bare DEL removes the other's lock and lets a third in.",
-				"D3, SETNX; "+redisOwner, "node-restart", "failover", "eviction"),
+				"D3, SETNX; "+redisOwner, "node-restart", "failover", "eviction")),
 		),
 		New: onOneNode(func(c *Client, key string, _ time.Duration) (Lock, error) {
 			return &setnxLock{c.Nodes[0], key}, nil

@@ -40,7 +40,7 @@ func init() {
 			claims.ClientClock = true
 			return claims
 		},
-		Flaws: flaws(takeoverFlaws, leaseOutlived(), serverLostKey(), orphanedKey(), staleTime("D1")),
+		Flaws: flaws(takeoverFlaws, leaseOutlived(), serverLostKey(), orphanedUnder(strandingFaults), staleTime("D1")),
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
 			return &setnxTakeoverDel{c.Nodes[0], c.Now, key, ttl}, nil
 		}),
@@ -48,17 +48,20 @@ func init() {
 }
 
 var takeoverFlaws = flaws(
-	under([]string{"client-crash", "client-skew", "node-pause", "client-pause", "delay", "lost-reply", "partition"}, "race", Bug,
-		"Two clients that both see the same past time both DEL and SETNX: the second deletes the first's new key, and both believe.",
-		"D1, the rejected idea", "exclusion", "resource"),
-	foreignDelete(
+	may(without(anyFault, "none", "script-flush", "node-clock"),
+		under([]string{"client-crash"}, "race", Bug,
+			"Two clients that both see the same past time both DEL and SETNX: the second deletes the first's new key, and both believe.",
+			"D1, the rejected idea", "exclusion", "resource")),
+	may(anyFault[1:], under([]string{"client-pause", "client-crash", "client-skew", "delay", "node-restart", "failover", "eviction"}, "foreign-delete", Bug,
 		"Neither the DEL of a takeover nor that of a release asks whose key it removes.",
-		"D1, the rejected idea; "+redisOwner,
-		"client-pause", "client-crash", "delay", "client-skew", "lost-reply", "partition", "node-pause", "node-restart", "failover"),
-	lateDelete("D1, the rejected idea"),
-	under([]string{"client-skew", "client-pause", "delay", "node-pause"}, "client-clock", Bug,
+		"D1, the rejected idea; "+redisOwner, "ownership")),
+	may(anyFault[1:], under([]string{"client-pause", "delay"}, "foreign-delete", Bug,
+		"The DEL of a holder whose lock was taken over removes the other's, and lets a third in.",
+		"D1, the rejected idea; "+redisOwner, "exclusion", "resource")),
+	may([]string{"node-pause"}, lateDelete("D1, the rejected idea")),
+	may([]string{"delay", "node-pause"}, under([]string{"client-skew", "client-pause"}, "client-clock", Bug,
 		"A rival whose clock is ahead, or a time that was old when it arrived, ends a lease early; Redis could have timed it.",
-		"D1: clients' clocks must agree", "exclusion", "resource"),
+		"D1: clients' clocks must agree", "exclusion", "resource")),
 )
 
 // TryLock implements Lock. The lease has no token: what the key holds is a time

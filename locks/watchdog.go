@@ -75,11 +75,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// unreachableFaults keep a renewal from its node, or its answer from the client.
-var unreachableFaults = []string{"lost-reply", "partition", "partition-requests", "partition-replies", "reset", "delay", "node-pause"}
-
 // renewalFailed: the watchdog ended, or came too late, under its holder, who
-// goes on believing.
+// goes on believing. A node that freezes, dies or is replaced just when a renewal
+// is due may do that too.
 func renewalFailed(kind Kind, why, source string, faults ...string) []Flaw {
-	return under(faults, "renewal-failed", kind, why, source, "exclusion", "resource")
+	return may([]string{"client-pause", "node-pause", "node-restart", "failover", "split-brain"},
+		under(faults, "renewal-failed", kind, why, source, "exclusion", "resource"))
 }

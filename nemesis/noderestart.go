@@ -17,7 +17,8 @@ import (
 // kept. The proof are the keys that were on them when they were killed, and
 // without which no quorum of nodes carries the lock. What is lost, is lost
 // between the node-down and the node-up event. Where the recipe asks its operator
-// for it (history.Claims.Away), nodes that lost everything stay away for a while.
+// for it (history.Claims.Away), nodes that may have lost something stay away for a
+// while.
 var nodeRestart = Fault{
 	Name:       "node-restart",
 	Doc:        "Redis is killed and restarted: volatile (nothing kept), everysec (up to 1 s lost), always",
@@ -55,12 +56,12 @@ var nodeRestart = Fault{
 	},
 }
 
-// stayAway sets how long the plan's nodes stay away when they have lost
-// everything.
+// stayAway sets how long the plan's nodes stay away when they may have lost
+// something.
 func (w World) stayAway(p Plan) {
 	for i := range p {
 		p[i].Away = 0
-		if p[i].Durability == testbed.Volatile {
+		if d := p[i].Durability; d != "" && d != testbed.Always {
 			p[i].Away = w.Claims.Away
 		}
 	}
