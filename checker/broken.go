@@ -86,12 +86,12 @@ func (w *wire) overstayed(s suspicion) string {
 	if pos, ok := w.slowest(l.client, since, s.To); ok {
 		return assume(arrives, w.delay(pos))
 	}
-	until := s.To
-	if h := w.hold(l); h != nil && h.To < until {
-		until = h.To
+	until := max(s.To, s.From)
+	if h := w.hold(l); h != nil {
+		until = max(until, within(w.Evidence, h.To))
 	}
 	return assume(stops, fmt.Sprintf("c%d worked on until %s under a lease that it had got at %s and that ended at %s",
-		l.client, seconds(max(until, s.From)), seconds(l.at.mid()), seconds(ended)))
+		l.client, seconds(until), seconds(l.at.mid()), seconds(ended)))
 }
 
 // lapsed is when the claim's life ended: by the key's end, or else by the lease.

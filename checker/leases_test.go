@@ -149,6 +149,8 @@ func TestCausesAmongSeveralNodes(t *testing.T) {
 			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n2"})
 			s.nemesis(40, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n2", Error: "all keys"})
 			s.vote(50, 2, "t2", []int{2}, []int{0, 1, 3, 4})
+			s.node = "n0"
+			s.lost(343, 0, "EXPIRE", "lock", "1")
 			s.vote(1100, 1, "t1", allNodes, nil)
 			s.give(1150, 1, "0", s.cad("t1")...)
 			s.give(1200, 0, "0", s.cad("t0")...)
