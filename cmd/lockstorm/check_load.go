@@ -64,10 +64,10 @@ func silent(r history.Reading) map[string]string {
 	return none
 }
 
-// withhold takes back what oracles said that had nothing to go by.
+// withhold takes back what oracles said that have nothing to go by.
 func (h givenHistory) withhold(verdicts []checker.Verdict) {
 	for i, v := range verdicts {
-		if why, ok := h.silent[v.Oracle]; ok && v.Result != checker.NotApplicable {
+		if why, ok := h.silent[v.Oracle]; ok {
 			verdicts[i] = checker.Verdict{Oracle: v.Oracle, Result: checker.NotApplicable, Why: why}
 		}
 	}

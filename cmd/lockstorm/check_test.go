@@ -46,7 +46,7 @@ func TestCheckTellsByItsExitCode(t *testing.T) {
 		{"a history without a grant", entries("0 invoke acquire", "0 fail acquire"), []string{"--model", "mutex"}, 2, "nothing was acquired", ""},
 		{"a malformed line", inTurn + "[]\n" + inTurn, []string{"--model", "mutex"}, 254, "", "history.jsonl:9: "},
 		{"an impossible history", inTurn + `{"index":8,"time":90000000,"process":0,"client":0,"type":"ok","f":"acquire"}` + "\n", []string{"--model", "mutex"}, 254, "", "history.jsonl"},
-		{"no claims", inTurn, nil, 254, "", "expected --model mutex, reentrant, read-write"},
+		{"no claims", inTurn, nil, 254, "", "expected --model mutex, owner-aware-mutex, "},
 		{"an unknown model", inTurn, []string{"--model", "rw"}, 254, "", `--model "rw": expected one of mutex`},
 	}
 	for _, test := range tests {
@@ -71,12 +71,15 @@ func TestCheckTakesTheClaimsBesideTheHistory(t *testing.T) {
 	}
 	for _, arg := range []string{path, filepath.Dir(path)} {
 		code, stdout, stderr := lockstorm(t, "check", arg, "--json")
-		var verdicts []checker.Verdict
-		if err := json.Unmarshal([]byte(stdout), &verdicts); err != nil {
+		var got checked
+		if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 			t.Fatal(err)
 		}
-		if code != 1 || len(verdicts) == 0 || stderr != "" {
-			t.Errorf("check %s: exit code %d, stderr %q, verdicts %+v", arg, code, stderr, verdicts)
+		if code != 1 || len(got.Verdicts) == 0 || got.Result != checker.Violated || stderr != "" {
+			t.Errorf("check %s: exit code %d, stderr %q, got %+v", arg, code, stderr, got)
+		}
+		if len(got.Conflict) != 6 || got.Conflict[0].Index != 0 { // both acquires, and the releases that ended them
+			t.Errorf("check %s: got the conflict %+v", arg, got.Conflict)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func TestRunCheckReportOnRealRedis(t *testing.T) {
 func checkAgain(t *testing.T, dir string) {
 	t.Helper()
 	code, stdout, stderr := lockstorm(t, "check", dir, "--json")
-	var got []checker.Verdict
+	var got checked
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatalf("exit code %d, stderr %q: %v", code, stderr, err)
 	}
@@ -69,8 +69,8 @@ func checkAgain(t *testing.T, dir string) {
 	if err := json.Unmarshal(data, &want); err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(got) != fmt.Sprint(want.Verdicts) || code != 1 {
-		t.Errorf("exit code %d; judged again:\n%+v\nby the run:\n%+v", code, got, want.Verdicts)
+	if fmt.Sprint(got.Verdicts) != fmt.Sprint(want.Verdicts) || code != 1 {
+		t.Errorf("exit code %d; judged again:\n%+v\nby the run:\n%+v", code, got.Verdicts, want.Verdicts)
 	}
 }
 
