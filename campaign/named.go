@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
-	"github.com/lockstorm/lockstorm/workloads"
 )
 
 // Named trials are enumerated, not drawn: each strikes at one place of the
@@ -54,8 +51,8 @@ func (p *planner) enumerated(cells []plannedCell) ([]job, error) {
 func (p *planner) schedules(c plannedCell, workload string) ([]Spec, error) {
 	s := p.spec(c, workload, 0)
 	claims := s.claims(c.recipe)
-	s.Options.Duration = brief(s.Options, claims)
-	all, err := p.schedule(s.Fault, p.world(s, claims))
+	world := p.world(s, claims)
+	all, err := p.schedule(s.Fault, world)
 	switch {
 	case errors.Is(err, nemesis.ErrNotSupported):
 		return nil, nil // nothing to name; what is drawn may find something
@@ -69,6 +66,7 @@ func (p *planner) schedules(c plannedCell, workload string) ([]Spec, error) {
 		t.Seed = scheduleSeed(t.Lock, t.Fault, workload, n.Name)
 		t.Plan, t.Durability = n.Plan, n.Plan.Durability()
 		t.Options.Seed, t.Options.Clients = t.Seed, n.Clients
+		t.Options.Duration = max(n.Plan.Length(world), leastNamed*t.Options.TTL)
 		if p.config.Overrun < 0 && claims.Renews && strikesInside(n.Plan) {
 			t.Options.Overrun = 1 // else there may be no renewal to strike
 		}
@@ -77,11 +75,10 @@ func (p *planner) schedules(c plannedCell, workload string) ([]Spec, error) {
 	return specs, nil
 }
 
-// brief is how long a named trial is disturbed, at least: there is one fault, and
-// it strikes as soon as somebody gets to its place.
-func brief(o workloads.Options, c history.Claims) time.Duration {
-	return min(o.Duration, 2*o.TTL+max(o.TTL, c.Recovery))
-}
+// leastNamed is how many lease times a named trial is disturbed at least: its one
+// fault strikes as soon as somebody gets to its place, and what it leaves behind
+// lasts a lease.
+const leastNamed = 3
 
 // strikesInside says whether a plan waits for something within a critical section.
 func strikesInside(p nemesis.Plan) bool {

@@ -23,12 +23,12 @@ func init() {
 
 // twoSchedules are one that strikes an acquire and one that strikes the hold.
 func twoSchedules(string, nemesis.World) ([]nemesis.Schedule, error) {
-	at := func(step string) nemesis.Plan {
-		return nemesis.Plan{{ID: 1, Fault: "client-pause", Point: &nemesis.Trigger{Clients: []int{0}, Step: step}, For: time.Second, By: time.Second}}
+	at := func(step string, long time.Duration) nemesis.Plan {
+		return nemesis.Plan{{ID: 1, Fault: "client-pause", Point: &nemesis.Trigger{Clients: []int{0}, Step: step}, For: long, By: time.Second}}
 	}
 	return []nemesis.Schedule{
-		{Name: "acquire.n0.1.before-1of2", Clients: 2, Plan: at(testbed.StepAcquire)},
-		{Name: "hold-2of3", Clients: 3, Plan: at(testbed.StepHold)},
+		{Name: "acquire.n0.1.before-1of2", Clients: 2, Plan: at(testbed.StepAcquire, time.Second)},
+		{Name: "hold-2of3", Clients: 3, Plan: at(testbed.StepHold, 9*time.Second)},
 	}, nil
 }
 
@@ -115,16 +115,16 @@ func TestANamedTrialIsAsLargeAndLongAsItsScheduleNeeds(t *testing.T) {
 	for _, j := range onlyNamed(jobs) {
 		o := j.spec.Options
 		inside := j.spec.Schedule == "hold-2of3"
-		clients, overrun := 2, 0.25
+		clients, overrun, want := 2, 0.25, 3*o.TTL
 		if inside {
-			clients, overrun = 3, 1
+			clients, overrun, want = 3, 1, j.spec.Plan.Length(nemesis.World{TTL: o.TTL, Hold: o.Hold})
 		}
 		if j.spec.Lock == soundLock {
 			overrun = 0
 		}
-		if o.Clients != clients || o.Duration != 3*o.TTL || o.Overrun != overrun {
+		if o.Clients != clients || o.Duration != want || o.Overrun != overrun {
 			t.Errorf("%s of %s: %d clients, %v, overrun %v; want %d, %v, %v",
-				j.spec.Schedule, j.spec.Lock, o.Clients, o.Duration, o.Overrun, clients, 3*o.TTL, overrun)
+				j.spec.Schedule, j.spec.Lock, o.Clients, o.Duration, o.Overrun, clients, want, overrun)
 		}
 	}
 	jobs, _ = namedJobs(t, func(c *Config) { c.Overrun = 0 }, renewingLock)

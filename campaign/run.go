@@ -119,8 +119,7 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 			r.progress.Total += n - len(c.workloads)
 		}
 	}
-	every := r.sampling(r.progress.Total)
-	r.rounds(ctx, every.mark(probes))
+	r.rounds(ctx, r.sampling(r.progress.Total).mark(probes))
 	jobs, err := r.planner.jobs(cells)
 	if err != nil {
 		return err
@@ -137,7 +136,7 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 		return err
 	}
 	r.progress.Total = len(probes) + len(jobs)
-	r.rounds(ctx, every.mark(jobs))
+	r.rounds(ctx, r.sampling(r.progress.Total).mark(jobs))
 	r.repeat(ctx)
 	r.shrink(ctx)
 	return r.finish(ctx)
