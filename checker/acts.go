@@ -68,6 +68,7 @@ func (w *wire) blindfold(k *keyState, key string, pos int, at when) {
 // lapse brings the key's state up to the beginning of a command at that time:
 // it lets the key expire, and takes in what the command's reply told.
 func (w *wire) lapse(k *keyState, at when, s *sight) {
+	w.lapseFields(k, func(l *life) bool { return at.lo > l.due(k).hi })
 	if len(k.carriers)+len(k.shadows) == 0 {
 		if s != nil && !(s.present && w.haunt(k, at, s)) {
 			k.opaque = s.present // if so, what is there came unseen
@@ -205,6 +206,7 @@ func (w *wire) set(x doing) {
 	if p := w.operation(x.c.Op); w.has(x.c.Op) {
 		l.lock, l.mode = p.Invoke.Lock, p.Invoke.Mode
 	}
+	l.own = x.a.own > 0
 	var kept []*life
 	for _, old := range x.k.carriers {
 		if !x.sure || old.field != field {
@@ -223,7 +225,11 @@ func (w *wire) set(x doing) {
 		x.k.opaque, x.k.doubt = false, nil
 	}
 	w.bear(l)
+	if l.own {
+		l.terms = []term{ownTerm(x)}
+	}
 	switch {
+	case l.own && !empty:
 	case x.a.keep && !empty: // its life goes on as it was
 		l.terms = append(l.terms, term{cmd: x.pos, client: x.c.Client, at: x.at, sure: x.sure, ttl: x.k.ttl, expiry: x.k.due(), fair: x.k.fair, moved: x.k.moved})
 	default:
@@ -243,6 +249,9 @@ func (w *wire) presume(n *node, pos int, o outcome, at when) {
 	mode := w.operation(c.Op).Invoke.Mode
 	for _, key := range o.keys {
 		k := n.keys[key]
+		w.lapseFields(k, func(l *life) bool {
+			return l.client != c.Client && !compatible(l.mode, mode) && at.hi >= l.due(k).lo
+		})
 		others := slices.ContainsFunc(k.carriers, func(l *life) bool {
 			return l.client != c.Client && !compatible(l.mode, mode)
 		})
@@ -335,6 +344,8 @@ func (w *wire) term(x doing) {
 	}
 	k.ttl, k.expiry, k.fair, k.moved, k.jumped = ttl, expiry, fair, moved, 0
 	for _, l := range k.all() {
-		l.terms = append(l.terms, term{cmd: x.pos, client: x.c.Client, at: x.at, sure: x.sure, ttl: ttl, expiry: expiry, fair: fair, moved: moved})
+		if !l.own {
+			l.terms = append(l.terms, term{cmd: x.pos, client: x.c.Client, at: x.at, sure: x.sure, ttl: ttl, expiry: expiry, fair: fair, moved: moved})
+		}
 	}
 }

@@ -25,6 +25,8 @@ type act struct {
 	stamps []string
 	// ttl is the life given; 0 of a set = none, unless keep.
 	ttl time.Duration
+	// own is the life that a set gives to the field alone; 0 = it lives as the key.
+	own time.Duration
 	// keep: the set leaves the key's life as it was.
 	keep bool
 	// sometime: a life was given, but not one that can be told on the history's clock.
@@ -163,11 +165,17 @@ func (o *outcome) add(effect history.Effect, argv []string) {
 	a := act{kind: effect.Kind, key: o.keys[effect.Key], value: strings.Join(argv, "\x00"), stamps: identifying(argv)}
 	if effect.Field {
 		a.field, a.keep = ownField, true
+		if i := effect.FieldArg; 0 < i && i <= len(argv) {
+			a.field = argv[i-1]
+		}
 	}
-	if effect.TTLArg > 0 {
+	switch {
+	case effect.TTLArg > 0 && effect.Field && effect.Kind == history.EffectSet:
+		a.own, _ = readLife(argv, effect.TTLArg-1, effect.TTLUnit)
+	case effect.TTLArg > 0:
 		a.ttl, a.sometime = readLife(argv, effect.TTLArg-1, effect.TTLUnit)
 		a.keep = false
-	} else if effect.Kind == history.EffectSet {
+	case effect.Kind == history.EffectSet:
 		a.keep = true // a script sets lives by effects of their own
 	}
 	o.acts = append(o.acts, a)

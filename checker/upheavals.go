@@ -225,6 +225,7 @@ func (w *wire) jump(n *node, op history.Op) {
 // an instant on that clock. A key that was overdue when the clock went back may
 // be gone, or may live again: Redis removes it when it comes across it.
 func (w *wire) shift(k *keyState, by, at time.Duration) {
+	w.shiftFields(k, by, at)
 	later := when{bounded(k.expiry.lo - by), bounded(k.expiry.hi - by)}
 	revived := by < 0 && k.ttl && at >= k.expiry.lo && at <= later.hi
 	switch {
@@ -239,8 +240,10 @@ func (w *wire) shift(k *keyState, by, at time.Duration) {
 	}
 	k.expiry, k.moved, k.jumped = later, bounded(k.moved-by), at
 	for _, l := range k.all() {
-		last := &l.terms[len(l.terms)-1]
-		last.expiry, last.moved, last.most = k.due(), k.moved, max(last.most, k.moved)
+		if !l.own {
+			last := &l.terms[len(l.terms)-1]
+			last.expiry, last.moved, last.most = k.due(), k.moved, max(last.most, k.moved)
+		}
 	}
 }
 

@@ -32,6 +32,9 @@ type life struct {
 	stamps           []string
 	// sure: it certainly came about.
 	sure bool
+	// own: it is a field with a life of its own, by the node's clock, whatever
+	// becomes of the key's.
+	own bool
 	// copied: it came to this node by replication or over a restart, so that
 	// an older state may stand there instead.
 	copied bool
