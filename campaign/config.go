@@ -156,4 +156,6 @@ type Progress struct {
 	Done, Total int // trials
 	Violations  int // trials with a violated oracle
 	Failed      int // trials that the harness could not finish
+	// Shrunk of ToShrink trials, when all have been run.
+	Shrunk, ToShrink int
 }

@@ -27,6 +27,7 @@ func (r *run) shrink(ctx context.Context) {
 		return
 	}
 	trials := r.counterexamples()
+	r.shrunk(0, len(trials))
 	deadline := time.Now().Add(r.Config.Shrink)
 	var left atomic.Int64
 	left.Store(int64(len(trials)))
@@ -39,7 +40,19 @@ func (r *run) shrink(ctx context.Context) {
 			r.fail(fmt.Errorf("shrink %s: %w", t.Dir, err))
 			r.mu.Unlock()
 		}
+		r.shrunk(1, len(trials))
 	})
+}
+
+// shrunk tells of so many trials more, of all.
+func (r *run) shrunk(n, all int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.progress.Shrunk += n
+	r.progress.ToShrink = all
+	if r.Progress != nil && all > 0 {
+		r.Progress(r.progress)
+	}
 }
 
 // counterexamples are the stored trials that show the cells' violations best, the
@@ -76,37 +89,42 @@ func budgetUsed(budget time.Duration) error {
 }
 
 // Shrink looks for a smaller trial that shows the same worst flaw as r's, within
-// the budget, and stores it in r.Dir. The trial itself is run first; the error is
-// an InputError if it shows no flaw, or if the testbed is on real time, where what
-// a trial shows may be another's luck.
-func (r Replay) Shrink(ctx context.Context, budget time.Duration) (before, after Trial, e history.Evidence, err error) {
+// the budget, and stores it in r.Dir, where it replaces what is of the same name. The trial itself is run
+// first. The error is an InputError if there is nothing to shrink, or if the
+// testbed is on real time, where no trial is the same again.
+func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t Trial, e history.Evidence, err error) {
 	if realTime(r.Testbed) {
-		return before, after, e, Inputf("testbed %s is on real time, where no trial is the same again: only trials on virtual time can be shrunk", r.Testbed.Name())
+		return t, e, Inputf("testbed %s is on real time, where no trial is the same again: only trials on virtual time can be shrunk", r.Testbed.Name())
 	}
 	first := r
-	first.Dir = ""
-	if before, _, err = first.Run(ctx); err != nil {
-		return before, after, e, err
+	first.Dir, first.Log = "", nil
+	original, _, err := first.Run(ctx)
+	if err != nil {
+		return t, e, err
 	}
-	if !before.Violation() {
-		return before, after, e, Inputf("the trial shows no violation (%s): there is nothing to shrink", before.Outcome)
+	if !original.Violation() {
+		return t, e, Inputf("the trial shows no violation (%s): there is nothing to shrink", original.Outcome)
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, budget, budgetUsed(budget))
 	defer cancel()
-	m := minimizer{workers: newWorkers(r.Testbed, r.Worker, 1), original: before, folder: r.Dir}
-	defer m.workers.close()
-	if after, err = m.minimize(ctx, limited); err != nil {
-		return before, after, e, err
+	m := minimizer{workers: newWorkers(r.Testbed, r.Worker, 1), original: original, folder: r.Dir}
+	t, err = m.minimize(ctx, limited)
+	m.workers.close()
+	if why := notShrunk(""); errors.As(err, &why) {
+		return t, e, &InputError{err}
+	}
+	if err != nil {
+		return t, e, err
 	}
 	record, err := LoadRecord(r.Dir)
-	return before, after, record.Evidence, err
+	return t, record.Evidence, err
 }
 
 // minimizer shrinks one violated trial.
 type minimizer struct {
 	workers  workers
 	original Trial
-	folder   string // of the smaller trial
+	folder   string // of the smaller trial, when it is found
 	trials   int
 	shown    int    // trials that showed the same
 	hash     string // of the last of these, which is the smallest
@@ -114,13 +132,12 @@ type minimizer struct {
 
 // minimize finds a smaller trial within a budget, and stores it. The error is
 // notShrunk, ctx's, or why the campaign cannot go on.
-func (m *minimizer) minimize(ctx, budget context.Context) (Trial, error) {
+func (m *minimizer) minimize(ctx, budget context.Context) (t Trial, err error) {
+	// What workers that die leave behind lies there, too.
+	defer func() { err = errors.Join(err, os.RemoveAll(m.scratch())) }()
 	best, err := Shrink(budget, m.original.Spec, func(_ context.Context, s Spec) (bool, error) {
 		return m.same(ctx, s) // which is waited for: to kill its worker would take longer
 	})
-	if rerr := os.RemoveAll(m.folder); rerr != nil { // what workers that died left there
-		return Trial{}, fmt.Errorf("remove the trial's folder: %w", rerr)
-	}
 	unfinished := ""
 	switch {
 	case ctx.Err() != nil:
@@ -137,13 +154,16 @@ func (m *minimizer) minimize(ctx, budget context.Context) (Trial, error) {
 	return m.store(ctx, best, unfinished)
 }
 
+// scratch is the folder of the trials that are tried.
+func (m *minimizer) scratch() string { return filepath.Clean(m.folder) + ".part" }
+
 // same runs a smaller trial and says whether it shows what the original does.
 func (m *minimizer) same(ctx context.Context, s Spec) (bool, error) {
 	if !m.original.disturbedBy(s) {
 		return false, nil
 	}
 	m.trials++
-	d, err := m.workers.run(ctx, task{Spec: s, Folder: m.folder, Drop: true}, nil)
+	d, err := m.workers.run(ctx, task{Spec: s, Folder: m.scratch(), Drop: true}, nil)
 	if err != nil || !m.original.shownBy(d) {
 		return false, err
 	}
@@ -154,17 +174,38 @@ func (m *minimizer) same(ctx context.Context, s Spec) (bool, error) {
 
 // store runs the smallest trial once more, and keeps it.
 func (m *minimizer) store(ctx context.Context, s Spec, unfinished string) (Trial, error) {
-	d, err := m.workers.run(ctx, task{Spec: s, Folder: m.folder, Keep: true}, nil)
+	if err := os.RemoveAll(m.scratch()); err != nil {
+		return Trial{}, fmt.Errorf("store the smallest trial: %w", err)
+	}
+	d, err := m.workers.run(ctx, task{Spec: s, Folder: m.scratch(), Keep: true}, nil)
 	if err != nil {
 		return Trial{}, err
 	}
 	if d.Trial.Hash != m.hash || !m.original.shownBy(d) {
-		return Trial{}, errors.Join(notShrunk("the smallest trial was another when it was run again"), os.RemoveAll(m.folder))
+		return Trial{}, notShrunk("the smallest trial was another when it was run again")
 	}
 	t := d.Trial
 	t.Spec = s
 	t.Shrinking = &Shrinking{From: m.original.size(), To: t.size(), Trials: m.trials, Unfinished: unfinished}
-	return t, writeJSON(filepath.Join(m.folder, VerdictFile), verdictOf(t))
+	if err := writeJSON(filepath.Join(m.scratch(), VerdictFile), verdictOf(t)); err != nil {
+		return t, err
+	}
+	return t, moveFiles(m.scratch(), m.folder)
+}
+
+// moveFiles puts the files of one directory into another, which may be there.
+func moveFiles(from, to string) error {
+	if err := makeFolder(to); err != nil {
+		return err
+	}
+	files, err := os.ReadDir(from)
+	for _, f := range files {
+		err = errors.Join(err, os.Rename(filepath.Join(from, f.Name()), filepath.Join(to, f.Name())))
+	}
+	if err != nil {
+		return fmt.Errorf("store the smallest trial: %w", err)
+	}
+	return nil
 }
 
 // disturbedBy says whether a smaller spec still is about the fault of t's cell.

@@ -64,6 +64,9 @@ func (p *progress) end() {
 
 // text is what the numbers of trials do not say.
 func (p *progress) text(s campaign.Progress) string {
+	if s.ToShrink > 0 {
+		return fmt.Sprintf("%d with violations, of the %d to be shown %d are shrunk", s.Violations, s.ToShrink, s.Shrunk)
+	}
 	text := fmt.Sprintf("%d with violations", s.Violations)
 	if s.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", s.Failed)

@@ -24,6 +24,7 @@ type runFlags struct {
 	config                   string
 	json                     bool
 	namedChosen              bool // else the testbed's default counts
+	shrinkChosen             bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -60,7 +61,7 @@ something else. Without --expect, finding violations is the job done: 0.`,
 					return err
 				}
 			}
-			f.namedChosen = cmd.Flags().Changed("named")
+			f.namedChosen, f.shrinkChosen = cmd.Flags().Changed("named"), cmd.Flags().Changed("shrink")
 			return a.campaign(cmd.Context(), f)
 		},
 	}
@@ -90,6 +91,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	flags.IntVar(&f.Parallel, "parallel", f.Parallel, "trials at a time ("+a.defaults(parallelOf)+")")
 	flags.StringVar(&f.Store, "store", f.Store, "directory that campaigns are stored in")
 	flags.StringVar(&f.Name, "name", f.Name, "the campaign's name in the store")
+	flags.DurationVar(&f.Shrink, "shrink", shrinkBudget, "how long to look, in all, for the smallest trials that show the violations; 0 = not at all (on real time it is not done)")
 	flags.BoolVar(&f.Keep, "keep", f.Keep, "keep the histories of trials without a violation too")
 	flags.BoolVar(&f.Expect, "expect", f.Expect, "exit 1 if a declared flaw was missed, another was found, or a fault hit nothing")
 	flags.BoolVar(&f.json, "json", false, "print matrix.json instead of the matrix")
@@ -109,6 +111,9 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 	}
 	if !f.namedChosen {
 		c.Named = choice.Defaults.Named
+	}
+	if c.Shrink, err = a.shrinks(c.Shrink, f.shrinkChosen, choice); err != nil {
+		return err
 	}
 	tb, done, err := choice.open()
 	if err != nil {

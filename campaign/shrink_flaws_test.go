@@ -1,0 +1,99 @@
+package campaign
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+)
+
+// flawed are trials in the simulation that show known flaws, of each cause one,
+// and how much is left of them at most.
+var flawed = []struct {
+	lock, fault, workload string
+	trial                 int
+	oracle                string
+	cause                 checker.Cause
+	clients, actions      int
+}{
+	{"set-nx-px", "client-pause", "mutex", 0, "exclusion", "lease-outlived", 2, 1},
+	{"set-nx-ex", "delay", "mutex", 0, "exclusion", "foreign-delete", 2, 1},
+	{"set-nx-px-watchdog", "client-pause", "mutex", 0, "ownership", "foreign-renewal", 2, 1},
+	{"exists-set", "none", "mutex", 3, "exclusion", "race", 2, 0},
+	{"set-nx-px", "failover", "mutex", 0, "exclusion", "server-lost-key", 2, 1},
+	{"redlock", "node-restart", "mutex", 1, "exclusion", "server-lost-key", 2, 1},
+	{"setnx-takeover-del", "client-skew", "mutex", 0, "exclusion", "client-clock", 2, 1},
+	{"redisson", "node-clock", "reentrant", 0, "exclusion", "server-clock", 2, 1},
+	{"redisson", "partition", "reentrant", 0, "exclusion", "renewal-failed", 2, 1},
+	{"set-nx-px", "client-crash", "mutex", 0, "liveness", "orphaned-key", 2, 1},
+	{"setnx", "client-crash", "mutex", 0, "liveness", "no-expiry", 2, 1},
+	{"set-nx-px", "chaos", "mutex", 5, "exclusion", "lease-outlived", 2, 1},
+}
+
+// A known flaw is left with two clients, who take the lock a few times, and one
+// fault; the trial that is stored does the same again.
+func TestKnownFlawsShrinkToTwoClientsAndOneFault(t *testing.T) {
+	tb := sim.New()
+	for _, f := range flawed {
+		t.Run(f.lock+" under "+f.fault+", "+string(f.cause), func(t *testing.T) {
+			s, err := PlanTrial(t.Context(), tb, DefaultConfig(), f.lock, f.fault, f.workload, f.trial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			folder := filepath.Join(t.TempDir(), MinimalFolder)
+			r := Replay{Testbed: tb, Spec: s, Dir: folder}
+			small, _, err := r.Shrink(t.Context(), time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sections := 0
+			for _, list := range small.Spec.Options.Script {
+				sections += len(list)
+			}
+			was, is := small.Shrinking.From, small.Shrinking.To
+			t.Logf("%d trials: clients %d to %d, faults %d to %d, nodes %d to %d, %v to %v, operations %d to %d, commands %d to %d, %d sections",
+				small.Shrinking.Trials, was.Clients, is.Clients, was.Actions, is.Actions, was.Nodes, is.Nodes,
+				was.Duration, is.Duration, was.Ops, is.Ops, was.Commands, is.Commands, sections)
+			if worst := small.Flaws[0]; worst.Oracle != f.oracle || worst.Cause != string(f.cause) {
+				t.Errorf("what is left shows %+v, want %s %s", worst, f.oracle, f.cause)
+			}
+			if is.Clients > f.clients || is.Actions > f.actions || sections > 4 || small.Shrinking.Unfinished != "" {
+				t.Errorf("%d clients, %d faults and %d sections are left (%s), want at most %d, %d and 4",
+					is.Clients, is.Actions, sections, small.Shrinking.Unfinished, f.clients, f.actions)
+			}
+			stored, _, err := LoadTrial(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, _, err := Replay{Testbed: tb, Spec: stored.Spec}.Run(t.Context())
+			got, _ := json.Marshal(again.Verdicts)
+			want, _ := json.Marshal(stored.Verdicts)
+			if err != nil || again.Hash != stored.Hash || string(got) != string(want) || again.Outcome != stored.Outcome {
+				t.Errorf("replayed it comes to %s (%v), want %s and the same verdicts", again.Hash, err, stored.Hash)
+			}
+		})
+	}
+}
+
+// TestShrinkingTwiceFindsTheSame: nothing in a search hangs on the time that it takes.
+func TestShrinkingTwiceFindsTheSame(t *testing.T) {
+	tb := sim.New()
+	s, err := PlanTrial(t.Context(), tb, DefaultConfig(), "set-nx-ex", "delay", "mutex", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []Trial
+	for range 2 {
+		small, _, err := Replay{Testbed: tb, Spec: s, Dir: t.TempDir()}.Shrink(t.Context(), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, small)
+	}
+	if a, b := found[0], found[1]; !a.Spec.sameAs(b.Spec) || a.Hash != b.Hash || *a.Shrinking != *b.Shrinking {
+		t.Errorf("found %+v and %+v", a, b)
+	}
+}
