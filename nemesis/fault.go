@@ -145,6 +145,8 @@ func sameTopology(t locks.Topology) []testbed.Topology {
 	switch t {
 	case locks.Single:
 		return []testbed.Topology{testbed.Single}
+	case locks.Replicated:
+		return []testbed.Topology{testbed.Replicated}
 	case locks.Independent:
 		return []testbed.Topology{testbed.Independent}
 	}
@@ -154,7 +156,7 @@ func sameTopology(t locks.Topology) []testbed.Topology {
 // withReplicas is for faults that need a node that follows another: independent
 // nodes have none.
 func withReplicas(t locks.Topology) []testbed.Topology {
-	if t != locks.Single {
+	if t != locks.Single && t != locks.Replicated {
 		return nil
 	}
 	return []testbed.Topology{testbed.Replicated}

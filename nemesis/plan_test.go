@@ -288,6 +288,9 @@ func TestFailoverTakesReplicasAndNotIndependentNodes(t *testing.T) {
 		{none, locks.Single, all, testbed.Single},
 		{partition, locks.Independent, all, testbed.Independent},
 		{failover, locks.Single, all, testbed.Replicated},
+		{none, locks.Replicated, all, testbed.Replicated},
+		{failover, locks.Replicated, all, testbed.Replicated},
+		{failover, locks.Replicated, all[:1], ""},
 		{failover, locks.Independent, all, ""},
 		{failover, locks.Single, all[:1], ""},
 	}
