@@ -63,6 +63,8 @@ const (
 	EffectExpire EffectKind = "expire"
 	// EffectPersist: the key lives on without a TTL.
 	EffectPersist EffectKind = "persist"
+	// EffectSeen: nothing happened, but the reply says that the key was there.
+	EffectSeen EffectKind = "seen"
 	// EffectCount: the number in the key went up. It is nobody's claim, and keeps
 	// nobody out.
 	EffectCount EffectKind = "count"

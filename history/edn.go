@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,7 +65,11 @@ func readEDN(text []byte, name string, values Values) (Reading, error) {
 		r.note(owners(r.Ops, named)...)
 	}
 	if _, err := Pairs(r.Ops); err != nil {
-		return Reading{}, fmt.Errorf("%s: %w", name, err)
+		var m *misfitError
+		if errors.As(err, &m) {
+			line = entries[m.at].line
+		}
+		return Reading{}, fmt.Errorf("%s:%d: %w", name, line, err)
 	}
 	r.unordered()
 	return r, nil

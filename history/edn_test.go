@@ -203,7 +203,7 @@ func TestWhatIsNoHistoryIsRefusedByLine(t *testing.T) {
 		"index that stands":      {good + good, "h.edn:2: :index is 0, expected more than 0"},
 		"client only here":       {good + `{:process 1, :client 1, :type :invoke, :f :acquire, :time 2, :index 1}`, "h.edn:1: :client is missing"},
 		"a number that is none":  {`{:process 0, :type :ok, :f :acquire, :time "now"}`, `h.edn:1: :time is "now", expected a whole number`},
-		"completion of nothing":  {good + `{:process 1, :type :ok, :f :acquire, :time 2, :index 1}`, "h.edn: entry 1: ok of acquire by process 1 completes no open"},
+		"completion of nothing":  {good + `{:process 1, :type :ok, :f :acquire, :time 2, :index 1}`, "h.edn:2: entry 1: ok of acquire by process 1 completes no open"},
 		"no map":                 {good + "[1 2]\n", "h.edn:2: expected a map, an operation as Jepsen writes it, got [1 2]"},
 		"cut short":              {good + `{:process 0, :type`, "h.edn:2: the file ends inside a value"},
 		"a bracket too many":     {good + "}\n", `h.edn:2: unexpected "}"`},

@@ -40,7 +40,7 @@ func Pairs(ops []Op) ([]Pair, error) {
 		at, isOpen := open[k]
 		switch {
 		case op.Type == Invoke && isOpen:
-			return nil, fmt.Errorf("entry %d: process %v invokes %s while its %s (entry %d) is open",
+			return nil, misfit(i, "entry %d: process %v invokes %s while its %s (entry %d) is open",
 				op.Index, op.Process, op.F, pairs[at].Invoke.F, pairs[at].Invoke.Index)
 		case op.Type == Invoke:
 			open[k] = len(pairs)
@@ -48,9 +48,9 @@ func Pairs(ops []Op) ([]Pair, error) {
 		case op.Type == Info && op.F == FLost:
 			// An event of a client, at any moment.
 		case op.Type != OK && op.Type != Fail && op.Type != Info:
-			return nil, fmt.Errorf("entry %d: type is %q, not invoke, ok, fail or info", op.Index, op.Type)
+			return nil, misfit(i, "entry %d: type is %q, not invoke, ok, fail or info", op.Index, op.Type)
 		case !isOpen || pairs[at].Invoke.F != op.F:
-			return nil, fmt.Errorf("entry %d: %s of %s by process %v completes no open invocation",
+			return nil, misfit(i, "entry %d: %s of %s by process %v completes no open invocation",
 				op.Index, op.Type, op.F, op.Process)
 		default:
 			pairs[at].Complete = op
@@ -58,4 +58,16 @@ func Pairs(ops []Op) ([]Pair, error) {
 		}
 	}
 	return pairs, nil
+}
+
+// misfitError is an entry that the entries before it make impossible.
+type misfitError struct {
+	at   int // its place among the entries
+	text string
+}
+
+func (e *misfitError) Error() string { return e.text }
+
+func misfit(at int, format string, args ...any) error {
+	return &misfitError{at, fmt.Sprintf(format, args...)}
 }

@@ -43,9 +43,11 @@ func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Judge a history, of Lockstorm's, Jepsen's or anybody's",
-		Long: `Check judges a history, or a trial's folder, by the oracles that judge a run. The
-history is in JSON Lines as Lockstorm writes them, one JSON array of these, or
-EDN as Jepsen writes it: one vector or list of operations, or one a line.
+		Long: `Check judges a history, or the folder of a trial or of a Jepsen run, by the
+oracles that judge a run. The history is in JSON Lines as Lockstorm writes them,
+one JSON array of these, or EDN as Jepsen writes it: one vector or list of
+operations, or one a line. Who holds a lock believes so from the acquire's ok
+until it invokes the release, whatever becomes of that.
 
 Of a trial it uses commands.jsonl and spec.json if they lie beside the history;
 without spec.json, say with --model what kind of lock it is. Nothing is said to

@@ -145,6 +145,20 @@ func TestWhatAHistoryLeavesOpenIsSaid(t *testing.T) {
 	}
 }
 
+func TestCheckTakesTheDirectoryOfAJepsenRun(t *testing.T) {
+	dir := t.TempDir()
+	data, err := os.ReadFile(jepsen("mutex-violated.edn"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "history.edn"), data, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, code := judged(t, dir, "--model", "mutex"); code != 1 || verdictOf(c, "exclusion").Result != checker.Violated {
+		t.Errorf("exit code %d, %+v", code, c)
+	}
+}
+
 func TestCheckRefusesInOneLine(t *testing.T) {
 	edn := jepsen("mutex-holds.edn")
 	tests := map[string]struct {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
@@ -20,10 +21,20 @@ type givenHistory struct {
 	silent map[string]string
 }
 
-// loadHistory reads a trial's folder, or a history in a file of any format.
+// jepsenFile is the history in the directory of a run of Jepsen's.
+const jepsenFile = "history.edn"
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// loadHistory reads a trial's folder, a run of Jepsen's, or a history in a file of any format.
 func loadHistory(path string, values history.Values) (givenHistory, error) {
 	info, err := os.Stat(path)
-	if err != nil || info.IsDir() {
+	if err == nil && info.IsDir() && exists(filepath.Join(path, jepsenFile)) && !exists(filepath.Join(path, campaign.HistoryFile)) {
+		path = filepath.Join(path, jepsenFile)
+	} else if err != nil || info.IsDir() {
 		record, err := campaign.LoadJudged(path)
 		return givenHistory{record: record}, err
 	}
