@@ -98,6 +98,33 @@ func TestALateWriteOutlastsTheLookBeforeIt(t *testing.T) {
 	}
 }
 
+func TestALateSectionIsLateOnceAndNotInTheLivenessPhase(t *testing.T) {
+	for _, name := range []string{"mutex", "counter", "handoff", "lottery"} {
+		opts := options
+		opts.Clients, opts.Trusting = 1, true
+		opts.Script = [][]Section{{{Late: opts.TTL}}}
+		ops, err := play(t, name, &world{}, opts, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := slices.IndexFunc(ops, is(history.FRelease, history.Invoke))
+		if took := ops[left].Time; took < opts.TTL || took > opts.TTL*3/2 {
+			t.Errorf("%s: the late section took %v, want %v and little more", name, took, opts.TTL)
+		}
+	}
+	for seed := range uint64(20) {
+		opts := options
+		opts.Seed, opts.Clients, opts.Duration = seed, 1, time.Microsecond
+		ops, err := play(t, "fenced-write", &world{fenced: true}, opts, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last := ops[len(ops)-1].Time; last > opts.TTL {
+			t.Errorf("seed %d: a client alone in the liveness phase was late: it ended at %v", seed, last)
+		}
+	}
+}
+
 func TestFencedWritesComeLateOnPurpose(t *testing.T) {
 	w, _ := ByName("fenced-write")
 	late := 0
