@@ -91,6 +91,9 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 		switch {
 		case t.decided():
 			c.Exercised++
+			if t.Spec.named() {
+				c.Enumerated++
+			}
 		case t.Outcome == Unknown:
 			c.Undecided++
 			c.UndecidedWhy = cmp.Or(c.UndecidedWhy, t.why())
@@ -183,18 +186,21 @@ func (c Cell) Words() string {
 const fewTrials = 10
 
 // Bound is the upper end of the 95 % confidence interval of the share of
-// violated trials when none was seen in n: 1 − 0.05^(1/n), for large n the
-// rule of three, 3/n.
+// violated trials when none was seen in n that were drawn: 1 − 0.05^(1/n), for
+// large n the rule of three, 3/n.
 func (c Cell) Bound() float64 {
-	if c.Exercised == 0 {
+	if c.drawn() == 0 {
 		return 1
 	}
-	return 1 - math.Pow(0.05, 1/float64(c.Exercised))
+	return 1 - math.Pow(0.05, 1/float64(c.drawn()))
 }
+
+// drawn are the exercised trials that hang on a seed.
+func (c Cell) drawn() int { return c.Exercised - c.Enumerated }
 
 // BoundWords are a reader's words for the bound.
 func (c Cell) BoundWords() string {
-	if c.Exercised < fewTrials {
+	if c.drawn() < fewTrials {
 		return "too few trials for a bound"
 	}
 	return fmt.Sprintf("95 %% bound: at most %.2g %% of trials", 100*c.Bound())

@@ -11,8 +11,8 @@ import (
 )
 
 // Judge asks every oracle about a stored history: a run's verdicts come about
-// in just this way. Of a record that is not whole, nothing is said to hold. The error is checker.ErrDisagree; the verdicts are there
-// even then.
+// in just this way. Of a record that is not whole, nothing is said to hold. The
+// error is checker.ErrDisagree; the verdicts are there even then.
 func Judge(ctx context.Context, r Record) (Trial, error) {
 	var t Trial
 	var declared []locks.Flaw
@@ -33,6 +33,9 @@ func judge(ctx context.Context, t Trial, declared []locks.Flaw, e history.Eviden
 	t.Hits, t.Ops, t.Commands = struck(t.Spec, e.Ops), len(e.Ops), len(e.Commands)
 	if t.Hash == "" {
 		t.Hash = history.Hash(e.Ops, e.Commands)
+	}
+	if p := checker.Measure(e); p != (checker.Progress{}) {
+		t.Progress = &p
 	}
 	var err error
 	if t.Verdicts, err = checker.Judge(ctx, e); err != nil {

@@ -30,7 +30,10 @@ type Cell struct {
 	// and their oracles could tell. The others were undecided, or hit nothing.
 	Shown     int `json:"shown"`
 	Exercised int `json:"exercised"`
-	Undecided int `json:"undecided"`
+	// Enumerated are those of the exercised that named schedules were: nothing
+	// about them is left to luck, so that no bound is drawn from them.
+	Enumerated int `json:"enumerated,omitempty"`
+	Undecided  int `json:"undecided"`
 	// Seed is that of the trial that shows the verdict best, and Hash what its
 	// history and commands come to, if it does the same wherever it is run again.
 	Seed uint64 `json:"seed"`

@@ -49,9 +49,11 @@ type Trial struct {
 	Flaws    []Flaw            `json:"flaws,omitempty"` // distinct, worst first
 	Verdicts []checker.Verdict `json:"verdicts,omitempty"`
 	// Hits counts what the fault demonstrably affected.
-	Hits     int `json:"hits"`
-	Ops      int `json:"ops"`
-	Commands int `json:"commands"`
+	Hits int `json:"hits"`
+	// Progress measures how the clients fared; nil if there is nothing to measure.
+	Progress *checker.Progress `json:"progress,omitempty"`
+	Ops      int               `json:"ops"`
+	Commands int               `json:"commands"`
 	// Hash is history.Hash of history and commands.
 	Hash string `json:"hash,omitempty"`
 	// Dir is the trial's folder relative to the campaign's; empty if it was

@@ -1,9 +1,11 @@
 package campaign
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 )
@@ -112,6 +114,22 @@ func TestDeclarationForTheFaultItselfWins(t *testing.T) {
 		trial.judged(declared)
 		if trial.Kind != want {
 			t.Errorf("under %s: got %q, want %q", fault, trial.Kind, want)
+		}
+	}
+}
+
+func TestCheckersThatDisagreeFailTheRun(t *testing.T) {
+	for _, fault := range []string{undisturbed, "delay"} {
+		d := done{Trial: found(fault, 0, 1, verdict("exclusion", checker.Held))}
+		d.judge(t.Context(), locks.Recipe{}, history.Evidence{}, fmt.Errorf("on lock %q: %w", "lock-0", checker.ErrDisagree))
+		if d.Trial.Err == "" || d.Trial.Outcome != Unknown {
+			t.Errorf("under %s: outcome %s, error %q; want %s with an error", fault, d.Trial.Outcome, d.Trial.Err, Unknown)
+		}
+		m := fold(Info{Plan: []PlannedCell{{Lock: "test-flawed", Fault: fault}}}, "", []Trial{d.Trial})
+		for _, expect := range []bool{false, true} {
+			if got := m.ExitCode(expect); got != ExitHarness {
+				t.Errorf("under %s, expect %v: exit code %d, want %d", fault, expect, got, ExitHarness)
+			}
 		}
 	}
 }

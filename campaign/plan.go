@@ -167,6 +167,9 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 			s.Options.Overrun = 0.25
 		}
 	}
+	if c.fault.Mix {
+		conf.swarm(&s.Options, s.claims(c.recipe).Renews)
+	}
 	return s
 }
 

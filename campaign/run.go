@@ -300,6 +300,7 @@ type verdictFile struct {
 	Flaws    []Flaw            `json:"flaws"`
 	Verdicts []checker.Verdict `json:"verdicts"`
 	Hits     int               `json:"hits"`
+	Progress *checker.Progress `json:"progress,omitempty"`
 	// Of the files that were judged.
 	Ops      int    `json:"ops"`
 	Commands int    `json:"commands"`
@@ -311,6 +312,6 @@ type verdictFile struct {
 }
 
 func verdictOf(t Trial) verdictFile {
-	return verdictFile{Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits,
+	return verdictFile{Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits, Progress: t.Progress,
 		Ops: t.Ops, Commands: t.Commands, Hash: t.Hash, Err: t.Err, Shrinking: t.Shrinking}
 }

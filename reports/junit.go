@@ -51,7 +51,7 @@ type junitMessage struct {
 
 // junit writes a test case per cell. A violation that its recipe declares is no
 // failure: finding it is the job. What is not declared fails; with expect, what
-// is declared and was not found fails too. What could not be judged is an
+// is declared and was not found fails too, and a fault that hit nothing. What could not be judged is an
 // error, what was not tested is skipped.
 func junit(r result) ([]byte, error) {
 	all := junitSuites{Name: "lockstorm"}
@@ -71,7 +71,7 @@ func junit(r result) ([]byte, error) {
 		if r.Info.Config.Expect {
 			for _, m := range r.Matrix.Missed {
 				if m.Lock == recipe {
-					s.add(junitCase{Class: "lockstorm." + recipe, Name: fmt.Sprintf("declared flaw: %s by %s", m.Oracle, m.Cause), Time: "0.000",
+					s.add(junitCase{Class: "lockstorm." + recipe, Name: fmt.Sprintf("declared flaw: %s by %s under %s", m.Oracle, m.Cause, m.Fault), Time: "0.000",
 						Failure: &junitMessage{Message: "declared, but not found under " + m.Fault, Type: "missed"}})
 				}
 			}
@@ -115,6 +115,8 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 		out.Failure = &junitMessage{Message: c.Words() + ": " + strings.Join(lines, "; "), Type: "violated", Text: printableText(strings.Join(r.Details[c.Dir].Story.lines(), "\n"))}
 	case c.Verdict == campaign.Unknown:
 		out.Error = &junitMessage{Message: "unknown", Type: "unknown", Text: printableText(c.Why)}
+	case c.Verdict == campaign.NotExercised && r.Info.Config.Expect:
+		out.Failure = &junitMessage{Message: fmt.Sprintf("%s: the fault hit nothing in %d %s", c.Words(), c.Trials, plural(c.Trials, "trial")), Type: "not-exercised"}
 	case c.Verdict == campaign.NotExercised || c.Verdict == campaign.NotSupported:
 		out.Skipped = &junitMessage{Message: strings.TrimSuffix(c.Words()+": "+firstLine(c.Why), ": ")}
 	}

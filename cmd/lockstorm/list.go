@@ -188,21 +188,49 @@ func fitted(columns []string, rows [][]string, width int) []table.ColumnConfig {
 	return configs
 }
 
-// flaws says in short what a recipe declares: the causes of each kind.
+// flaws says what a recipe declares: of each kind the causes, each with the
+// faults under which it must be found and, in brackets, under which it may be.
 func flaws(r locks.Recipe) string {
-	var words []string
+	var lines []string
 	for _, kind := range []locks.Kind{locks.Bug, locks.Limit} {
 		var causes []string
+		must, may := map[string][]string{}, map[string][]string{}
 		for _, f := range r.Flaws {
-			if f.Kind == kind && !slices.Contains(causes, f.Cause) {
+			if f.Kind != kind {
+				continue
+			}
+			if !slices.Contains(causes, f.Cause) {
 				causes = append(causes, f.Cause)
 			}
+			must[f.Cause] = append(must[f.Cause], f.Faults...)
+			may[f.Cause] = append(may[f.Cause], f.Also...)
 		}
-		if len(causes) > 0 {
-			words = append(words, fmt.Sprintf("%s: %s", kind, strings.Join(causes, ", ")))
+		for _, cause := range causes {
+			lines = append(lines, fmt.Sprintf("%s: %s under %s", kind, cause, under(must[cause], may[cause])))
 		}
 	}
-	return strings.Join(words, "; ")
+	return strings.Join(lines, "\n")
+}
+
+// under names faults, each once: those of must, and in brackets those of may
+// alone.
+func under(must, may []string) string {
+	var words, more []string
+	for _, fault := range must {
+		if !slices.Contains(words, fault) {
+			words = append(words, fault)
+		}
+	}
+	for _, fault := range may {
+		if !slices.Contains(words, fault) && !slices.Contains(more, fault) {
+			more = append(more, fault)
+		}
+	}
+	text := strings.Join(words, ", ")
+	if len(more) > 0 {
+		text = strings.TrimLeft(text+" ("+strings.Join(more, ", ")+")", " ")
+	}
+	return text
 }
 
 // plainTable has columns and a line below the header, and nothing else: it

@@ -1,0 +1,75 @@
+package campaign
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// Exhibit is a flaw that a cell showed, with the first trial that did, a named
+// one if there is one.
+type Exhibit struct {
+	Lock, Fault, Oracle, Cause string
+	Kind                       locks.Kind
+	Trial                      Trial
+	// Replay is the command line that runs the trial again.
+	Replay string
+}
+
+// Exhibits lists each flaw of each cell once, by lock, fault, oracle and cause.
+// It does not depend on the order in which trials ended.
+func (s Stored) Exhibits() []Exhibit {
+	first := map[place]Trial{}
+	for _, t := range s.Trials {
+		for _, f := range t.Flaws {
+			at := place{t.Spec.Lock, t.Spec.Fault, f.Oracle, f.Cause}
+			if was, ok := first[at]; !ok || t.before(was) {
+				first[at] = t
+			}
+		}
+	}
+	all := make([]Exhibit, 0, len(first))
+	for at, t := range first {
+		i := slices.IndexFunc(t.Flaws, func(f Flaw) bool { return f.Oracle == at.oracle && f.Cause == at.cause })
+		all = append(all, Exhibit{
+			Lock: at.lock, Fault: at.fault, Oracle: at.oracle, Cause: at.cause,
+			Kind: t.Flaws[i].Kind, Trial: t, Replay: replay(s.Info, t),
+		})
+	}
+	slices.SortFunc(all, func(a, b Exhibit) int {
+		return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Oracle, b.Oracle), cmp.Compare(a.Cause, b.Cause))
+	})
+	return all
+}
+
+// Example is the exhibit of a declared flaw under the first of its faults that
+// showed it: those under which it must be found, then those under which it may,
+// then a mix.
+func (s Stored) Example(lock string, f locks.Flaw) (Exhibit, bool) {
+	rank := func(fault string) int {
+		switch i := slices.Index(slices.Concat(f.Faults, f.Also), fault); {
+		case i >= 0:
+			return i
+		case mixes(fault):
+			return len(f.Faults) + len(f.Also)
+		}
+		return -1
+	}
+	var best Exhibit
+	found := false
+	for _, e := range s.Exhibits() {
+		if e.Lock != lock || e.Oracle != f.Oracle || e.Cause != f.Cause || rank(e.Fault) < 0 {
+			continue
+		}
+		if !found || rank(e.Fault) < rank(best.Fault) {
+			best, found = e, true
+		}
+	}
+	return best, found
+}
+
+// before says whether a trial has its turn before another of its cell.
+func (t Trial) before(u Trial) bool {
+	return cmp.Or(t.Spec.turn().compare(u.Spec.turn()), cmp.Compare(t.Spec.Workload, u.Spec.Workload)) < 0
+}

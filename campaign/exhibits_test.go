@@ -1,0 +1,59 @@
+package campaign
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+func TestAFlawIsShownByItsFirstTrialNamedOnesBeforeDrawn(t *testing.T) {
+	flaw, other := violated("ownership", "foreign-delete"), violated("exclusion", "lease-outlived")
+	named := func(k int) Trial {
+		x := found("delay", k, 1, flaw)
+		x.Spec.Schedule = "s" + x.Spec.number()
+		return x
+	}
+	trials := []Trial{
+		found("delay", 0, 1, flaw), found("client-pause", 3, 1, flaw, other), named(2), named(1), found("client-pause", 2, 1, flaw),
+		found("chaos", 0, 1, flaw),
+	}
+	for range 2 {
+		var got []string
+		for _, e := range (Stored{Info: Info{Deterministic: true}, Trials: trials}).Exhibits() {
+			got = append(got, strings.Join([]string{e.Fault, e.Oracle, e.Cause, string(e.Kind), e.Trial.Spec.Title()}, " "))
+		}
+		want := []string{
+			"chaos ownership foreign-delete bug trial 0",
+			"client-pause exclusion lease-outlived limit trial 3",
+			"client-pause ownership foreign-delete bug trial 2",
+			"delay ownership foreign-delete bug schedule s1",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		slices.Reverse(trials)
+	}
+}
+
+func TestAnExampleIsFromTheFirstFaultThatMustShowTheFlaw(t *testing.T) {
+	flaw := violated("ownership", "foreign-delete")
+	declared := locks.Flaw{Oracle: "ownership", Cause: "foreign-delete", Faults: []string{"delay", "client-pause"}, Also: []string{"reset"}}
+	for _, test := range []struct{ shown, want string }{
+		{"client-pause delay reset chaos", "delay"},
+		{"chaos reset client-pause", "client-pause"},
+		{"chaos reset", "reset"},
+		{"chaos", "chaos"},
+		{"partition", ""},
+	} {
+		var s Stored
+		for _, fault := range strings.Fields(test.shown) {
+			s.Trials = append(s.Trials, found(fault, 0, 1, flaw))
+		}
+		e, ok := s.Example("test-flawed", declared)
+		if e.Fault != test.want || ok != (test.want != "") {
+			t.Errorf("shown under %s: example under %q, want %q", test.shown, e.Fault, test.want)
+		}
+	}
+}
