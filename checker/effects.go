@@ -162,6 +162,12 @@ func (o *outcome) add(effect history.Effect, argv []string) {
 		o.opaque = true
 		return
 	}
+	if effect.Kind == history.EffectSeen {
+		if !o.possible {
+			o.sights = append(o.sights, sight{key: o.keys[effect.Key], present: true})
+		}
+		return
+	}
 	a := act{kind: effect.Kind, key: o.keys[effect.Key], value: strings.Join(argv, "\x00"), stamps: identifying(argv)}
 	if effect.Field {
 		a.field, a.keep = ownField, true

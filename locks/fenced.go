@@ -54,6 +54,8 @@ var fencedFlaws = flaws(
 	may([]string{"node-restart", "eviction"}, under([]string{"failover", "split-brain"}, "server-lost-key", Limit,
 		"Two primaries, or a replica that missed the last grant, give two holders the same fence, and the resource takes both.",
 		redisFailed, "resource")),
+	may(losingFaults, under([]string{mixed}, "lease-outlived", Limit,
+		"A late writer whose fence was handed out again is not refused.", kleppmann, "resource")),
 )
 
 // setAndCount takes the lock if it is free: the number of this grant, which is
@@ -64,7 +66,7 @@ if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   return redis.call("INCR", KEYS[2])
 end
 return nil`, map[string][]history.Effect{
-	"nil": nil,
+	"nil": {{Kind: history.EffectSeen}},
 	"*":   {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Millisecond}, {Kind: history.EffectCount, Key: 1}},
 })
 

@@ -20,7 +20,8 @@ if redis.call("SETNX", KEYS[1], ARGV[1]) == 1 then
   return true
 end
 return false`, map[string][]history.Effect{
-	"1": {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Second}},
+	"1":   {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Second}},
+	"nil": {{Kind: history.EffectSeen}},
 })
 
 // acquireBySetnxThenExpire runs setnxThenExpire: nil if the key was free, else

@@ -72,6 +72,7 @@ if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1])
 end
 return redis.call("PTTL", KEYS[1])`, map[string][]history.Effect{
 	"nil": {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Millisecond}},
+	"*":   {{Kind: history.EffectSeen}},
 })
 
 // redissonLeave leaves once: nil if the owner has not entered, 0 if it stays

@@ -90,6 +90,7 @@ if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1])
   return 1
 end
 return 0`, map[string][]history.Effect{
+	"0": {{Kind: history.EffectSeen}},
 	"1": {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Second}},
 })
 

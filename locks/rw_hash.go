@@ -84,6 +84,7 @@ end
 redis.call("HSET", KEYS[1], "read", ARGV[1])
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
 return 1`, map[string][]history.Effect{
+	"0": {{Kind: history.EffectSeen}},
 	"1": {{Kind: history.EffectSet, Field: true}, {Kind: history.EffectExpire, TTLArg: 3, TTLUnit: time.Millisecond}},
 })
 
@@ -103,6 +104,7 @@ end
 redis.call("HSET", KEYS[1], "write", ARGV[1])
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
 return 1`, map[string][]history.Effect{
+	"0": {{Kind: history.EffectSeen}},
 	"1": {{Kind: history.EffectSet, Field: true}, {Kind: history.EffectExpire, TTLArg: 3, TTLUnit: time.Millisecond}},
 })
 

@@ -69,6 +69,7 @@ local field = ARGV[1] == "write" and "write" or ARGV[2]
 redis.call("HSET", KEYS[1], field, string.format("%.0f", now + ARGV[3]) .. ":" .. ARGV[2])
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
 return 1`, map[string][]history.Effect{
+	"0": {{Kind: history.EffectSeen}},
 	"1": {
 		{Kind: history.EffectSet, Field: true, FieldArg: 2, TTLArg: 3, TTLUnit: time.Millisecond},
 		{Kind: history.EffectExpire, TTLArg: 3, TTLUnit: time.Millisecond},

@@ -67,6 +67,7 @@ if redis.call("EXISTS", KEYS[2]) == 1 then
 end
 redis.call("SET", KEYS[1], 1, "EX", ARGV[1])
 return 1`, map[string][]history.Effect{
+	"0": {{Kind: history.EffectSeen, Key: 1}},
 	"1": {{Kind: history.EffectSet, Key: 0, TTLArg: 1, TTLUnit: time.Second}},
 })
 

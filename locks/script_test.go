@@ -362,6 +362,10 @@ func happened(e history.Effect, before, after state, argv []string) string {
 		if after.fields == nil || after.life >= 0 {
 			return "does not live for ever"
 		}
+	case history.EffectSeen:
+		if before.fields == nil {
+			return "was not there"
+		}
 	case history.EffectCount:
 		from, _ := strconv.Atoi(before.fields[""])
 		if to, err := strconv.Atoi(after.fields[""]); err != nil || to <= from {
