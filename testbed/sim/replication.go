@@ -139,7 +139,7 @@ func (s *server) expireLater() {
 func (s *server) copied(p *packet) {
 	switch {
 	case p.copy.stream.gone || s.down:
-	case len(s.pauses) > 0:
+	case s.frozen():
 		s.backlog = append(s.backlog, p)
 	default:
 		s.follow(p)
@@ -157,12 +157,17 @@ func (s *server) follow(p *packet) {
 	st.up.send(&packet{kind: copying, offset: p.offset}, &st.toPrimary)
 }
 
-// acknowledged notes how far a replica is, and answers who waited for it.
+// acknowledged takes what a replica says of how far it is.
 func (s *server) acknowledged(p *packet) {
-	if len(s.pauses) > 0 && !s.down {
+	if s.frozen() && !s.down {
 		s.backlog = append(s.backlog, p)
 		return
 	}
+	s.heard(p)
+}
+
+// heard notes how far a replica is, and answers who waited for it.
+func (s *server) heard(p *packet) {
 	st := s.world.streamOf(p.way)
 	st.acked, st.heard = max(st.acked, p.offset), true
 	for _, w := range slices.Clone(s.waits) {
@@ -229,7 +234,7 @@ func (s *server) answer(w *waiting) {
 	if c.waiting != w || s.down {
 		return
 	}
-	if len(s.pauses) > 0 { // it is answered when the node goes on
+	if s.frozen() { // it is answered when the node goes on
 		w.over = true
 		return
 	}

@@ -19,7 +19,8 @@ type server struct {
 	node     *node.Node
 	down     bool
 	pauses   []*freeze
-	backlog  []*packet     // that came while it was frozen
+	backlog  []*packet     // that came while it was frozen, or catching up
+	catching bool          // up with the backlog, since a pause ended
 	skew     time.Duration // by which its wall clock is ahead
 	executed int
 	conns    []*conn // with a session, in the order of connecting
@@ -46,7 +47,7 @@ func (s *server) receive(p *packet) {
 	case p.kind == opening: // the kernel does this, frozen or not
 		s.accept(c)
 		return
-	case len(s.pauses) > 0:
+	case s.frozen():
 		if p.kind == message {
 			for _, f := range s.pauses {
 				f.hits++
@@ -186,26 +187,54 @@ func (s *server) start() (lost string) {
 	return lost
 }
 
-// thaw ends a pause: what came meanwhile runs now, in order, by this time's
-// clock.
+// frozen says whether what comes now has to wait: the node stands still, or has
+// not worked off what came while it did.
+func (s *server) frozen() bool { return len(s.pauses) > 0 || s.catching }
+
+// serving is how long a node that works off a backlog takes for one command. A
+// frozen node that goes on is busy for a while: the clients that it answers first
+// go on before the last ones are served.
+const serving = 20 * tick
+
+// thaw ends a pause: what came meanwhile runs from now on, in order, by that
+// time's clock.
 func (s *server) thaw(f *freeze) {
 	s.pauses = slices.DeleteFunc(s.pauses, func(o *freeze) bool { return o == f })
 	if len(s.pauses) > 0 || s.down {
 		return
 	}
-	waiting := s.backlog
-	s.backlog = nil
 	s.expire()
-	for _, p := range waiting {
-		switch {
-		case p.kind == copying && p.copy != nil:
-			s.follow(p)
-		case p.kind == copying:
-			s.acknowledged(p)
-		default:
-			s.handle(p)
-		}
+	if !s.catching {
+		s.catching = true
+		s.catchUp()
 	}
+}
+
+// catchUp takes the next of what waits, and the others after it. It ends where
+// the backlog does, or with the next pause.
+func (s *server) catchUp() {
+	if len(s.backlog) == 0 || len(s.pauses) > 0 || s.down {
+		s.catching = false
+		s.overdue()
+		return
+	}
+	p := s.backlog[0]
+	s.backlog = s.backlog[1:]
+	switch {
+	case p.kind == copying && p.copy != nil:
+		s.follow(p)
+	case p.kind == copying:
+		s.heard(p)
+	default:
+		s.handle(p)
+	}
+	s.world.schedule.add(&event{
+		at: align(now()+serving, p.way.id), way: p.way.id, conn: p.conn.id(), seq: p.seq, do: s.catchUp,
+	})
+}
+
+// overdue answers those whose WAIT was over while the node was frozen.
+func (s *server) overdue() {
 	for _, w := range slices.Clone(s.waits) {
 		if w.over {
 			s.answer(w)
