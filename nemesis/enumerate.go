@@ -37,6 +37,15 @@ func (w World) one() lineup {
 // both are one and two clients that are struck.
 func (w World) both() []lineup { return []lineup{w.one(), twoDown} }
 
+// lineups are one and two clients struck of several, and one alone: but for those
+// commands of an acquire that only a client sends who has to wait.
+func (w World) lineups(s spot) []lineup {
+	if s.step == testbed.StepAcquire && s.n > 2 {
+		return w.both()
+	}
+	return append(w.both(), alone)
+}
+
 // others is the trigger of any client that is not struck, at the beginning of a
 // step.
 func (l lineup) others(step string) *Trigger {

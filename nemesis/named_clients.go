@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -21,14 +20,19 @@ func namedCrashes(w World) []Schedule {
 			e.add(l, s, "", "dies", func(a *Action) { a.Nodes = nil })
 		}
 	}
-	e.rivals()
+	for _, s := range append(begins(testbed.StepHold), w.later(testbed.Before)...) {
+		if s.n <= 2 {
+			e.rivals(s, "", "dies, with two rivals waiting", func(a *Action) { a.Nodes = nil })
+		}
+	}
 	return e.all
 }
 
-// rivals leave a dead client's lock to two others and stall the first of them
-// half-way through taking it over, until the other has it. The commands of a
-// takeover are none that a calm trial shows: they come after the last of those.
-func (e *enumeration) rivals() {
+// rivals strike a client so that its lock is there to be taken over, and stall
+// the first of two others half-way through that, until the second has the lock.
+// The commands of a takeover are none that a calm trial shows: they come after
+// the last of those.
+func (e *enumeration) rivals(s spot, variant, idea string, shape func(*Action)) {
 	after := ends(e.boundaries(testbed.Before, testbed.StepAcquire))
 	if len(e.Nodes) > 1 || e.Claims.Recovery == 0 || len(after) == 0 || after[0].n < 2 {
 		return
@@ -37,16 +41,14 @@ func (e *enumeration) rivals() {
 	if e.Claims.KeyTTL == 0 {
 		last += 2
 	}
-	for _, s := range append(begins(testbed.StepHold), e.later(testbed.Before)[:1]...) {
-		for n := 3; n <= last; n++ {
-			crash := e.at(s, "dies, with two rivals waiting", trio.struck[0], trio)
-			crash.Nodes = nil
-			halfWay := spot{place: place{testbed.StepAcquire, e.Nodes[0], n}, when: testbed.Before}
-			stall := e.at(halfWay, "stalls half-way through taking over a dead client's lock", trio.struck[0], trio)
-			stall.Fault, stall.Nodes, stall.Arm = clientPauseName, nil, nil
-			stall.After, stall.Until, stall.Limit = 1, trio.others(testbed.StepHold), e.retries()
-			e.plan(trio, named(s, fmt.Sprintf("rival-%d", n)), crash, stall)
-		}
+	for n := 3; n <= last; n++ {
+		struck := e.at(s, idea, []int{0}, trio)
+		shape(&struck)
+		halfWay := spot{place: place{testbed.StepAcquire, e.Nodes[0], n}, when: testbed.Before}
+		stall := e.at(halfWay, "stalls half-way through taking over another's lock", []int{1, 2}, trio)
+		stall.Fault, stall.Nodes, stall.Arm = clientPauseName, nil, nil
+		stall.Until, stall.Limit = trio.others(testbed.StepHold), e.retries()
+		e.plan(trio, named(s, join(variant, fmt.Sprintf("rival-%d", n))), struck, stall)
 	}
 }
 
@@ -56,12 +58,12 @@ const (
 	partitionName   = "partition"
 )
 
-// stall freezes whoever of these comes to a spot until another has the lock: it
-// prepares the ground for another fault there.
+// stall freezes whoever of these comes to a spot until another has the lock, for
+// less than a lease: it prepares the ground for another fault there.
 func (e *enumeration) stall(s spot, who []int, l lineup) Action {
 	a := e.at(s, "is slow", who, l)
 	a.Fault, a.Nodes = clientPauseName, nil
-	a.Until, a.Limit = l.others(testbed.StepHold), e.outlast()
+	a.Until, a.Limit = l.others(testbed.StepHold), e.TTL/2
 	return a
 }
 
@@ -158,6 +160,11 @@ func namedSkews(w World) []Schedule {
 			}
 		}
 	}
+	for _, s := range begins(testbed.StepAcquire) {
+		e.rivals(s, "back", "its clock is set back, with two rivals waiting", func(a *Action) {
+			a.Nodes, a.Offset, a.For = nil, -far, w.TTL+w.TTL/2
+		})
+	}
 	e.slowClocks()
 	return e.all
 }
@@ -175,7 +182,6 @@ func (e *enumeration) slowClocks() {
 		slow.For, slow.Until, slow.Limit = e.TTL, l.others(testbed.StepTouch), e.outlast()
 		back := e.at(s, "its clock is set back while it is slow", l.struck[0][:1], l)
 		back.Nodes, back.Offset, back.For = nil, -e.far(), e.outlast()+e.TTL
-		back.Client = history.NoClient
 		e.plan(l, named(s, "back.slow"), back, slow)
 	}
 }

@@ -54,7 +54,7 @@ func namedLostReplies(w World) []Schedule {
 	e := w.enumerate("lost-reply")
 	for _, s := range slices.Concat(w.boundaries(testbed.Before), w.reentry(testbed.Before)) {
 		for _, part := range w.parts(s) {
-			for _, l := range append(w.both(), alone) {
+			for _, l := range w.lineups(s) {
 				e.add(l, s, part.label, "it runs, its client is not told by "+part.words, func(a *Action) {
 					a.Nodes, a.Direction, a.For = part.nodes, testbed.Downstream, w.brief()
 				})
@@ -100,7 +100,7 @@ func (e *enumeration) delays(s spot, part part) {
 	add(one, "again", "it arrives when its client holds the lock again", testbed.Upstream, e.TTL/100,
 		one.itself(testbed.StepHold), gone+2*e.outlast())
 	if s.step == testbed.StepAcquire {
-		for _, l := range []lineup{one, alone} {
+		for _, l := range e.lineups(s)[1:] {
 			add(l, "next", "it arrives when its client has cleaned up and tries again", testbed.Upstream, e.TTL/100,
 				l.itself(testbed.StepAcquire), gone+e.TTL)
 		}
@@ -172,7 +172,7 @@ func namedResets(w World) []Schedule {
 		for _, s := range slices.Concat(w.boundaries(when), w.reentry(when)) {
 			lineups := w.both()
 			if when == testbed.Sent {
-				lineups = append(lineups, alone)
+				lineups = w.lineups(s)
 			}
 			for _, part := range w.parts(s) {
 				for _, l := range lineups {
@@ -203,6 +203,9 @@ func (e *enumeration) exactQuorum(s spot, variant, idea string, shape func(*Acti
 	quorum := e.quorum()
 	if len(e.Nodes) < 3 || quorum == len(e.Nodes) {
 		return
+	}
+	if s.n > 0 && !slices.Contains(e.Nodes[:quorum], s.node) {
+		return // its command never gets there
 	}
 	l := e.one()
 	cutOff := Action{

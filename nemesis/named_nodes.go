@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -30,6 +31,18 @@ func namedNodePauses(w World) []Schedule {
 			})
 		}
 	}
+	// A client that is late, but within its lease, when its node freezes for what is
+	// left of it: others ask before it gives the lock back.
+	l := w.one()
+	for _, s := range believing {
+		slow := e.at(s, "is late, but within its lease", []int{0}, l)
+		slow.Fault, slow.Nodes, slow.For = clientPauseName, nil, 7*w.TTL/10
+		freeze := Action{
+			Fault: e.fault, Idea: w.together().words + " freezes for what is left of the lease", Client: history.NoClient,
+			After: 1, By: 2 * e.patience(), Nodes: w.together().nodes, For: 2 * w.TTL / 5,
+		}
+		e.plan(l, named(s, "late"), slow, freeze)
+	}
 	return unique(e.all)
 }
 
@@ -44,9 +57,11 @@ func unique(all []Schedule) []Schedule {
 	})
 }
 
-// losing are the places at which nodes can lose something.
+// losing are the places at which nodes have something to lose: not when the lock
+// is free.
 func (w World) losing() []spot {
-	return slices.Concat(w.boundaries(testbed.Before), w.boundaries(testbed.Replied), believing)
+	asks := w.boundaries(testbed.Before)
+	return slices.Concat(asks[min(1, len(asks)):], w.boundaries(testbed.Replied, protocol[:len(protocol)-1]...), believing)
 }
 
 // kept are the places at which what was acknowledged just before can be lost or
@@ -80,8 +95,10 @@ func namedRestarts(w World) []Schedule {
 	for _, s := range w.kept() {
 		add(one, s, testbed.EverySec)
 	}
-	for _, s := range w.boundaries(testbed.Replied, testbed.StepRelease) {
-		add(alone, s, testbed.EverySec)
+	for _, s := range ends(w.boundaries(testbed.Replied, testbed.StepRelease)) {
+		for _, l := range []lineup{one, alone} {
+			e.undone(l, s)
+		}
 	}
 	for _, s := range slices.Concat(w.granted(), believing, w.boundaries(testbed.Before, testbed.StepRelease)) {
 		for _, d := range []testbed.Durability{testbed.Volatile, testbed.EverySec} {
@@ -92,11 +109,23 @@ func namedRestarts(w World) []Schedule {
 	return e.all
 }
 
-// slowly strikes the nodes in the middle of an acquire or a release that is slow
-// to go on: another has the lock by then.
+// undone restarts nodes just after a release of a client that held the lock for
+// long enough that its grant, but not its release, has been written to disk.
+func (e *enumeration) undone(l lineup, s spot) {
+	slow := e.at(begins(testbed.StepRead)[0], "holds until its grant is on disk", []int{0}, l)
+	slow.Fault, slow.Nodes, slow.For = clientPauseName, nil, 3*e.TTL/5
+	restart := e.at(s, e.together().words+" restarts, the release was not written", []int{0}, l)
+	restart.After, restart.Nodes, restart.Durability, restart.Quorum = 1, e.together().nodes, testbed.EverySec, e.Claims.Quorum
+	e.plan(l, named(s, "undone"), slow, restart)
+}
+
+// slowly strikes the nodes beneath a client that is slow to go on with its
+// acquire, its work or its release: another has the lock by then.
 func (e *enumeration) slowly(what, variant string, shape func(*Action)) {
 	l := e.one()
-	for _, s := range slices.Concat(e.later(testbed.Before), e.boundaries(testbed.Before, testbed.StepRelease)) {
+	for _, s := range slices.Concat(
+		e.later(testbed.Before), e.granted(), begins(testbed.StepHold), e.boundaries(testbed.Before, testbed.StepRelease),
+	) {
 		who := l.struck[0][:1]
 		a := e.at(s, e.together().words+" "+what+" beneath a slow client", who, l)
 		a.Nodes = e.together().nodes

@@ -29,6 +29,16 @@ func namedFailovers(w World) []Schedule {
 			add(one, s, "stale", "the primary is lost, what the replica knows has expired", nil, k+w.TTL/10)
 		}
 	}
+	for _, s := range slices.Concat(w.later(testbed.Before), w.granted(), begins(testbed.StepHold), w.boundaries(testbed.Before, testbed.StepRelease)) {
+		slow := e.stall(s, clientsTo(one.clients), one)
+		slow.For = w.TTL / 10 // the failover first
+		lost := Action{
+			Fault: e.fault, Idea: "the primary is lost beneath a slow client", Client: history.NoClient, At: e.settled(), By: e.patience(),
+			Point: free, Nodes: []string{heirNode}, Until: slow.Point, Limit: 3 * w.TTL / 2,
+		}
+		slow.Arm = free
+		e.plan(one, named(s, "slow"), lost, slow)
+	}
 	// Stopped after the grant was replicated, so that only the release is lost.
 	for _, s := range w.boundaries(testbed.Replied, testbed.StepRelease) {
 		for _, l := range []lineup{one, alone} {

@@ -15,7 +15,8 @@ import (
 
 // nodeRestart kills nodes and brings them back with what their durability
 // kept. The proof are the keys that were on them when they were killed, and
-// without which no quorum of nodes carries the lock. What is lost, is lost
+// without which no quorum of nodes carries the lock, and those that came back.
+// What is lost, is lost
 // between the node-down and the node-up event. Where the recipe asks its operator
 // for it (history.Claims.Away), nodes that may have lost something stay away for a
 // while.
@@ -123,6 +124,14 @@ func (s *strike) restarted(before, after map[string][]history.KeyState) result {
 				words = append(words, fmt.Sprintf("%s %s %s", node, fate, k.Key))
 			} else {
 				words = append(words, fmt.Sprintf("%s %s %s, which a quorum of others has", node, fate, k.Key))
+			}
+		}
+	}
+	for _, node := range s.action.Nodes {
+		for _, k := range after[node] {
+			if !holds(before[node], k) {
+				atStake++
+				words = append(words, fmt.Sprintf("%s has %s again", node, k.Key))
 			}
 		}
 	}
