@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
@@ -95,11 +96,16 @@ func (t *teller) harm() []step {
 		s.At = max(x.From, x.To)
 		s.Text = withoutCause(s.Text)
 	case "ownership":
-		if slices.ContainsFunc(t.events, func(v keyEvent) bool { return v.foreign() && slices.Contains(x.Commands, v.Command) && t.concerns(v) }) {
+		if slices.ContainsFunc(t.events, func(v keyEvent) bool {
+			return v.foreign() && t.concerns(v) && (slices.Contains(x.Commands, v.Command) || (v.At-x.From).Abs() < 5*time.Millisecond)
+		}) {
 			return nil
 		}
 		s.Text = withoutCause(s.Text)
-	default:
+	case "fencing":
+		s.At = max(x.From, x.To)
+		s.Text, _, _ = strings.Cut(s.Text, ": ")
+	case "reentrancy":
 		s.Text = withoutCause(s.Text)
 	}
 	if s.Text == "" {

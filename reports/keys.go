@@ -43,7 +43,7 @@ func (t *teller) keySteps() []step {
 
 // concerns says whether what happened to a key belongs to the story.
 func (t *teller) concerns(x keyEvent) bool {
-	return x.At >= t.Start && x.At <= t.Finding.To && slices.Contains(t.keys, keyName{x.Node, x.Key}) &&
+	return x.At >= t.Start && x.At <= t.Finding.To+time.Millisecond && slices.Contains(t.keys, keyName{x.Node, x.Key}) &&
 		(slices.Contains(t.Cast, x.Owner) || slices.Contains(t.Cast, x.Client))
 }
 
@@ -98,8 +98,10 @@ func (t *teller) leftSteps() []step {
 				text = fmt.Sprintf("c%d's %s, sent at %s, ran on %s only now and set the key", x.Client, t.commandName(c), instant(c.Sent), s.Node)
 			}
 		}
-		if s.Forever {
+		if x, _, ok := t.setBy(s); s.Forever {
 			text += ", without a TTL"
+		} else if ok && x.TTL > 0 {
+			text += " with a TTL of " + length(x.TTL)
 		}
 		out = append(out, step{At: s.From, Text: text, Weight: turning})
 	}
@@ -138,9 +140,11 @@ func (t *teller) keyWords(x keyEvent) string {
 	case x.Kind == keyLost && t.superseded(x):
 		return fmt.Sprintf("c%d's key was lost {where}", x.Owner)
 	case x.Kind == keyGone:
-		return fmt.Sprintf("c%d's key was gone {where}", x.Owner)
+		return fmt.Sprintf("c%d's key was not there any more {where}", x.Owner)
 	case x.Kind == keyRenewed && x.Client == x.Owner && t.Finding.Oracle == "liveness" && t.Finding.Cause == checker.ForeignRenewal && x.At >= t.Finding.From:
 		return fmt.Sprintf("c%d, which held nothing any more, went on prolonging the key with %s {where}", x.Client, t.commandName(c))
+	case x.Kind == keyDeleted && x.Client == x.Owner && sent && x.At-c.Sent > lateness:
+		return fmt.Sprintf("%s removed c%d's own new key {where}", who, x.Owner)
 	case !x.foreign():
 		return ""
 	case x.Kind == keyDeleted:

@@ -232,8 +232,8 @@ var remedies = map[checker.Cause][]remedy{
 	},
 	checker.OrphanedKey: {
 		{func(c clues) bool { return c.ghost && !c.crashed }, say("clients that, after an attempt without an answer, release what that attempt may have taken, by its token, until Redis answers")},
-		{func(c clues) bool { return !c.renews }, say("nothing altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL, renewed while the holder works, makes the wait shorter")},
-		{func(c clues) bool { return c.renews }, say("nothing altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL makes the wait shorter")},
+		{func(c clues) bool { return !c.renews }, say("nothing prevents it altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL, renewed while the holder works, makes the wait shorter")},
+		{func(c clues) bool { return c.renews }, say("nothing prevents it altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL makes the wait shorter")},
 	},
 	checker.Deadlock: {{always, say("a timeout, or a context with a deadline, around everything that waits")}},
 	checker.Panic:    {{always, say("handling the error or the reply that was not expected, as the stack shows it")}},

@@ -236,8 +236,19 @@ func length(d time.Duration) string {
 // goDuration is a length of time as Go writes it: "1.2045s", "2m3.5s".
 var goDuration = regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?(ns|µs|ms|s)\b`)
 
-// rounded writes the lengths of time in a text of the checker's as all others.
+// pointInTime is a time since the trial's start in a text of the checker's.
+var pointInTime = regexp.MustCompile(`\b(at|from|to|until|since) ((?:\d+m)?\d+(?:\.\d+)?(?:ns|µs|ms|s))\b`)
+
+// rounded writes the times in a text of the checker's as all others.
 func rounded(text string) string {
+	text = pointInTime.ReplaceAllStringFunc(text, func(s string) string {
+		word, when, _ := strings.Cut(s, " ")
+		d, err := time.ParseDuration(when)
+		if err != nil {
+			return s
+		}
+		return word + " " + instant(d)
+	})
 	return goDuration.ReplaceAllStringFunc(text, func(s string) string {
 		d, err := time.ParseDuration(s)
 		if err != nil {

@@ -51,7 +51,7 @@ const longestStory = 9
 func tellStory(e history.Evidence, f focus) telling {
 	t := newTeller(e, f)
 	steps := slices.Concat(
-		t.holds(), t.looks(), t.strikes(), t.answers(), t.keySteps(), t.waits(), t.harm(), t.touches(),
+		t.looks(), t.strikes(), t.answers(), t.keySteps(), t.holds(), t.waits(), t.harm(), t.touches(),
 	)
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.At, b.At) })
 	return telling{Steps: shorten(joined(steps)), Broken: broken(f), Prevented: t.prevented()}
@@ -202,20 +202,29 @@ func (t *teller) holds() []step {
 	x := t.Finding
 	first := true
 	for _, h := range t.told {
+		g := t.grant(h)
 		text := fmt.Sprintf("c%d acquired %s", h.Client, quoted(h.Lock))
 		if h.Mode != "" {
 			text += fmt.Sprintf(" to %s", h.Mode)
 		}
-		g := t.grant(h)
+		if len(g.Nodes) > 0 && (t.apart() || first && len(g.Nodes) > 1) {
+			text += " on " + list(g.Nodes)
+		}
 		if first {
-			text += t.leaseWords(h, g)
+			text += t.leaseWords(h)
 			first = false
 		}
 		text += t.tokens.words(g)
+		besides := ""
 		if t.intruder(h) {
-			text += t.besides(h)
+			besides = t.besides(h)
 		}
-		out = append(out, step{At: h.From, Text: text, Weight: turning})
+		at := cmp.Or(g.At, h.From)
+		if h.From-at > lateness {
+			out = append(out, step{At: at, Text: strings.Replace(text, " acquired ", "'s commands acquired ", 1), Weight: turning})
+			at, text = h.From, fmt.Sprintf("c%d went on, and believed that it held the lock", h.Client)
+		}
+		out = append(out, step{At: at, Text: text + besides, Weight: turning})
 		if h.ToWhy == checker.ByLost && h.To <= x.To {
 			out = append(out, step{At: h.To, Text: fmt.Sprintf("c%d learnt that its lease had ended", h.Client), Weight: part})
 		}
@@ -224,6 +233,18 @@ func (t *teller) holds() []step {
 		}
 	}
 	return out
+}
+
+// apart says whether the holds of the story were granted by different nodes.
+func (t *teller) apart() bool {
+	var nodes []string
+	for _, h := range t.told {
+		if g := t.grant(h); len(g.Nodes) > 0 {
+			nodes = append(nodes, list(g.Nodes))
+		}
+	}
+	slices.Sort(nodes)
+	return len(slices.Compact(nodes)) > 1
 }
 
 // intruder says whether a hold began the harm of two holders.
@@ -247,8 +268,8 @@ func (t *teller) besides(h checker.Hold) string {
 	return fmt.Sprintf(" while c%d still believed that it held it: both did until %s", other, instant(x.To))
 }
 
-// leaseWords say what life the key of a hold got, and where.
-func (t *teller) leaseWords(h checker.Hold, g grant) string {
+// leaseWords say what life the key of a hold got.
+func (t *teller) leaseWords(h checker.Hold) string {
 	c := t.Claims
 	text := fmt.Sprintf(" with a TTL of %s", length(c.TTL))
 	switch {
@@ -256,9 +277,6 @@ func (t *teller) leaseWords(h checker.Hold, g grant) string {
 		text = ", without a TTL: its key never expires by itself"
 	case c.KeyTTL != c.TTL:
 		text = fmt.Sprintf(" for %s; its key has a TTL of %s", length(c.TTL), length(c.KeyTTL))
-	}
-	if len(g.Nodes) > 1 {
-		text = " on " + list(g.Nodes) + text
 	}
 	if op, ok := opAt(t.Ops, h.Acquire); ok && op.Lease != nil && op.Lease.Deadline > 0 {
 		text += fmt.Sprintf("; it claims the lock until its own clock shows %s", instant(op.Lease.Deadline))

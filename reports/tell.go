@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -56,15 +57,19 @@ func (g glossary) tell(t campaign.Trial, e history.Evidence, width int) string {
 	return b.String()
 }
 
+// measure is a number with its unit.
+var measure = regexp.MustCompile(`(\d) (s|ms|ns)\b`)
+
 // wrapped breaks a text into lines of that width; those after the first begin
 // with the indent, which the first is expected to have.
 func wrapped(s, indent string, width int) string {
 	var b strings.Builder
-	for i, line := range strings.Split(text.WrapSoft(plain(s), width-len(indent)), "\n") {
+	bound := measure.ReplaceAllString(plain(s), "${1}\uE000${2}") // a length and its unit stay together
+	for i, line := range strings.Split(text.WrapSoft(bound, width-len(indent)), "\n") {
 		if i > 0 {
 			b.WriteString(indent)
 		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		b.WriteString(strings.ReplaceAll(strings.TrimRight(line, " "), "\uE000", " ") + "\n")
 	}
 	return b.String()
 }

@@ -19,6 +19,10 @@ type grant struct {
 	Nodes    []string
 	// Value is what the key carries since; "" if the commands do not show it.
 	Value string
+	// Fence is the fencing token that the client got, 0 = none.
+	Fence int64
+	// At is when the last of them ran that changed something.
+	At time.Duration
 }
 
 // grant finds what let a hold begin.
@@ -36,6 +40,7 @@ func (t *teller) grant(h checker.Hold) grant {
 		}
 		g.Commands = append(g.Commands, c)
 		for _, x := range effects(c, t.Claims.Scripts) {
+			g.At = max(g.At, c.Served)
 			if x.kind != history.EffectSet {
 				continue
 			}
@@ -45,6 +50,9 @@ func (t *teller) grant(h checker.Hold) grant {
 		}
 	}
 	slices.Sort(g.Nodes)
+	if op := opOf(t.Ops, h.Acquire); op.Lease != nil {
+		g.Fence = op.Lease.Fence
+	}
 	return g
 }
 
@@ -147,12 +155,16 @@ func (t tokens) words(g grant) string {
 	case t.use != oneEach && t.use != perAttempt:
 		return ""
 	}
+	fence := ""
+	if g.Fence != 0 {
+		fence = fmt.Sprintf(", fencing token %d", g.Fence)
+	}
 	if name := t.names[g.Value]; name != "" {
-		return fmt.Sprintf(" (again with token %s)", name)
+		return fmt.Sprintf(" (again with token %s%s)", name, fence)
 	}
 	name := "t" + strconv.Itoa(len(t.names)+1)
 	t.names[g.Value] = name
-	return fmt.Sprintf(" (token %s = `%s`)", name, shortArg(g.Value))
+	return fmt.Sprintf(" (token %s = `%s`%s)", name, shortArg(g.Value), fence)
 }
 
 // sendersHolds are, of each command that the finding names or that changed
@@ -175,8 +187,8 @@ func (f focus) sendersHolds(e history.Evidence, from time.Duration) []checker.Ho
 			if h.Client != c.Client || f.Finding.Lock != "" && h.Lock != f.Finding.Lock || h.From > c.Sent {
 				continue
 			}
-			// Not every command is about a hold: one may be of a failed attempt.
-			if h.To >= c.Sent-time.Millisecond || opOf(e.Ops, c.Op).F == history.FRelease {
+			// What belongs to an attempt is about no hold that was before.
+			if f := opOf(e.Ops, c.Op).F; f == history.FRelease || f != history.FAcquire && h.To >= c.Sent-time.Millisecond {
 				out = append(out, h)
 			}
 			break

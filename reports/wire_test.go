@@ -160,7 +160,7 @@ func TestKeyLifeKnowsWhoLeftAHash(t *testing.T) {
 			call(p, 0, 30, leave)
 			p.event(history.FPromote, 40, func(o *history.Op) { o.Node = "n0" })
 			p.command(1, "n0", 50, "1", "SETNX k a")
-		}, []string{"c2's key was gone on n0 at 0.0506 s"}},
+		}, []string{"c2's key was not there any more on n0 at 0.0506 s"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestLengthsInTextsAreRounded(t *testing.T) {
 	for text, want := range map[string]string{
 		"not scheduled for 41.234567ms, more than": "not scheduled for 41.2 ms, more than",
 		"after 1.2000004s (c12, n0, 5 trials)":     "after 1.2 s (c12, n0, 5 trials)",
-		"at 2m3.5s":                                "at 123.5 s",
+		"at 2m3.5s":                                "at 123.500 s",
 		"from 1.2 s to 300 ms":                     "from 1.2 s to 300 ms",
 	} {
 		if got := rounded(text); got != want {

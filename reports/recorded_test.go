@@ -1,0 +1,108 @@
+package reports
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+)
+
+// recorded are trials that the simulation ran and shrank, one per cause: what
+// "lockstorm run" left in their folders.
+func recorded(t *testing.T) []string {
+	t.Helper()
+	folders, err := filepath.Glob("testdata/recorded/*/spec.json")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("no recorded trials: %v", err)
+	}
+	for i, f := range folders {
+		folders[i] = filepath.Dir(f)
+	}
+	return folders
+}
+
+func TestRecordedTrialsAreToldAsTheyWereReviewed(t *testing.T) {
+	for _, folder := range recorded(t) {
+		name := filepath.Base(folder)
+		t.Run(name, func(t *testing.T) {
+			trial, e, err := campaign.LoadTrial(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, ok := focusOn(trial, e)
+			if !ok {
+				t.Fatal("no finding")
+			}
+			if got := string(f.Finding.Cause); got != name {
+				t.Errorf("it is told as %s, want %s", got, name)
+			}
+			golden(t, "recorded/"+name+"/counterexample.md", testGlossary.counterexample(trial, e, f, "store/demo/"+name))
+			golden(t, "recorded/"+name+"/told.txt", []byte(testGlossary.tell(trial, e, 80)))
+			if n := len(tellStory(e, f).Steps); n < 3 || n > longestStory {
+				t.Errorf("got %d steps, want 3 to %d", n, longestStory)
+			}
+		})
+	}
+}
+
+// TestStoriesKnowNoRecipe: who renames a recipe in the data gets the same text,
+// but for the name.
+func TestStoriesKnowNoRecipe(t *testing.T) {
+	const other = "a-lock-of-our-own"
+	check := func(t *testing.T, trial campaign.Trial, e sampleTrial) {
+		t.Helper()
+		g, was := testGlossary, trial.Spec.Lock
+		render := func(s sampleTrial) string {
+			f, ok := focusOn(s.Trial, s.Evidence)
+			if !ok {
+				t.Fatal("no finding")
+			}
+			return g.tell(s.Trial, s.Evidence, 0) + string(g.counterexample(s.Trial, s.Evidence, f, "x"))
+		}
+		e.Trial = trial
+		want := render(e)
+		e.Trial.Spec.Lock, e.Claims.Lock = other, other
+		g.Recipes = append(g.Recipes[:0:0], g.Recipes...)
+		for i := range g.Recipes {
+			if g.Recipes[i].ID == was {
+				g.Recipes[i].ID = other
+			}
+		}
+		// Only where the trial is named: a wrapped line may break elsewhere.
+		if got := strings.ReplaceAll(render(e), other, was); got != want {
+			t.Errorf("renamed, it reads otherwise\n%s", firstDifference([]byte(got), []byte(want)))
+		}
+	}
+	for _, s := range sampleTrials() {
+		t.Run(s.Name, func(t *testing.T) { check(t, s.Trial, s) })
+	}
+	for _, folder := range recorded(t) {
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			trial, e, err := campaign.LoadTrial(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, trial, sampleTrial{Evidence: e})
+		})
+	}
+}
+
+func TestEveryCauseIsToldFromATrial(t *testing.T) {
+	told := map[string]bool{}
+	for _, folder := range recorded(t) {
+		told[filepath.Base(folder)] = true
+	}
+	for _, s := range sampleTrials() {
+		told[string(s.Trial.Verdicts[0].Findings[0].Cause)] = true
+	}
+	for _, c := range causes() {
+		if !told[c] {
+			t.Errorf("no story of cause %s", c)
+		}
+	}
+	if _, err := os.Stat("testdata/recorded"); err != nil {
+		t.Error(err)
+	}
+}
