@@ -1,0 +1,56 @@
+package campaign
+
+import (
+	"testing"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+)
+
+// TestEveryLimitNamesTheAssumptionThatBroke runs the named schedules of a few
+// cells: whatever a recipe calls a limit must have had a reason in that trial.
+func TestEveryLimitNamesTheAssumptionThatBroke(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs some hundred trials")
+	}
+	limits := 0
+	for _, cell := range []struct{ lock, fault string }{
+		{"set-nx-px", "client-pause"}, {"set-nx-px", "client-crash"}, {"set-nx-px", "node-restart"},
+		{"set-nx-px", "eviction"}, {"set-nx-px", "node-clock"}, {"redlock", "client-pause"},
+	} {
+		p, planned, err := planning(t.Context(), sim.New(), DefaultConfig(), cell.lock, cell.fault, "mutex")
+		if err != nil {
+			t.Fatal(err)
+		}
+		specs, err := p.schedules(planned, "mutex")
+		if err != nil || len(specs) == 0 {
+			t.Fatalf("%s under %s: %d schedules, %v", cell.lock, cell.fault, len(specs), err)
+		}
+		for _, s := range specs {
+			tb := sim.New()
+			e, err := RunTrial(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			trial, err := judge(t.Context(), Trial{Spec: s}, planned.recipe.Flaws, e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range trial.Verdicts {
+				for _, f := range v.Findings {
+					if v.Result != checker.Violated || kindOf(s, v.Oracle, string(f.Cause), planned.recipe.Flaws) != locks.Limit {
+						continue
+					}
+					if limits++; f.Broken == "" {
+						t.Errorf("%s under %s, %s: %s (%s) is a limit, and no assumption broke: %s", s.Lock, s.Fault, s.Schedule, v.Oracle, f.Cause, f.Summary)
+					}
+				}
+			}
+		}
+	}
+	if limits == 0 {
+		t.Error("no trial showed a limit")
+	}
+}
