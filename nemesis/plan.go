@@ -146,11 +146,17 @@ func New(seed uint64, faults []string, w World, k int) (Plan, error) {
 	if k < 0 {
 		return nil, fmt.Errorf("make a plan: trial number %d is negative", k)
 	}
-	plan := Plan{}
+	plan, promoting := Plan{}, ""
 	for _, name := range faults {
 		f, ok := ByName(name)
 		if !ok {
 			return nil, fmt.Errorf("make a plan: no fault is called %q", name)
+		}
+		if f.promotes() && !f.Mix {
+			if promoting != "" {
+				return nil, fmt.Errorf("%s: %w beside %s: both promote the same replica", name, ErrNotSupported, promoting)
+			}
+			promoting = name
 		}
 		if f.Impossible != nil {
 			if why := f.Impossible(w); why != "" {

@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,6 +31,7 @@ func (s *strike) place() string {
 	if what == "" {
 		what = fmt.Sprintf("the %s command of %s", ordinal(p.N), p.Step)
 	}
+	p.Node = cmp.Or(p.Node, s.hit.Command.Node) // a trigger may leave it open
 	switch p.When {
 	case testbed.Before:
 		return fmt.Sprintf("%s about to send %s to %s at %s", who, what, p.Node, instant(s.hit.Time))
