@@ -247,3 +247,28 @@ func TestFencesThatRegressNameWhatLostTheCounter(t *testing.T) {
 		}
 	}
 }
+
+// A counter of fences has no life and needs none: it is nobody's key, and whoever
+// does not get in is not kept out by it.
+func TestACounterOfFencesKeepsNobodyOut(t *testing.T) {
+	s := tell(t, "fenced")
+	take := s.script("set-and-count", []string{"lock", "lock:fence"}, "t0", "1000")
+	s.invoke(9, 0, history.FAcquire)
+	s.cmd(10, 0, "1", take...)
+	s.done(11, 0, history.OK, history.Lease{Token: "t0", Fence: 1, Deadline: ms(1009)})
+	s.nemesis(100, history.Op{Client: 0, F: history.FCrash})
+	s.healed(200)
+	s.invoke(5000, 1, history.FAcquire)
+	s.lost(5001, 1, s.script("set-and-count", []string{"lock", "lock:fence"}, "t1", "1000")...)
+	s.done(5100, 1, history.Info)
+	s.keys(9000, history.KeyState{Key: "lock:fence", Type: "string", TTL: -1, Value: "1"})
+	verdicts, err := Judge(context.Background(), s.evidence())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range verdicts {
+		for _, f := range v.Findings {
+			t.Errorf("%s: %s: %s", v.Oracle, f.Cause, f.Summary)
+		}
+	}
+}
