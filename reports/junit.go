@@ -112,7 +112,7 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 	}
 	switch {
 	case len(lines) > 0:
-		out.Failure = &junitMessage{Message: c.Words() + ": " + strings.Join(lines, "; "), Type: "violated", Text: printableText(strings.Join(r.Details[c.Dir].Story.lines(), "\n"))}
+		out.Failure = &junitMessage{Message: c.Words() + ": " + strings.Join(lines, "; "), Type: "violated", Text: printableText(strings.Join(r.told(c).lines(), "\n"))}
 	case c.Verdict == campaign.Unknown:
 		out.Error = &junitMessage{Message: "unknown", Type: "unknown", Text: printableText(c.Why)}
 	case c.Verdict == campaign.NotExercised && r.Info.Config.Expect:
@@ -130,6 +130,14 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 	}
 	out.Out = printableText(text)
 	return out
+}
+
+// told is the story that stands for a cell: of its minimal trial, if there is one.
+func (r result) told(c campaign.Cell) telling {
+	if d, ok := r.Details[c.Minimal]; ok && c.Minimal != "" {
+		return d.Story
+	}
+	return r.Details[c.Dir].Story
 }
 
 // printableText drops what XML 1.0 cannot carry.

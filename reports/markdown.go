@@ -115,12 +115,15 @@ func markdownDetails(b *strings.Builder, v view) {
 	b.WriteString("## Violations\n\n")
 	for _, r := range v.Details {
 		for _, c := range r.Cells {
-			fmt.Fprintf(b, "<a id=\"%s\"></a>\n\n### %s under %s: %s\n\n", c.Anchor, c.Lock, c.Fault, c.Words)
+			fmt.Fprintf(b, "<a id=\"%s\"></a>\n\n### %s: %s\n\n", c.Anchor, c.Title, c.Words)
 			var flaws []string
 			for _, f := range c.Flaws {
 				flaws = append(flaws, fmt.Sprintf("%s by %s (%s)", f.Oracle, f.Cause, f.Kind))
 			}
 			fmt.Fprintf(b, "In %s: %s.\n\n", c.Share, strings.Join(flaws, ", "))
+			if c.Shrunk != "" {
+				fmt.Fprintf(b, "%s\n\n", markdown(sentence(c.Shrunk)))
+			}
 			if c.Story.Broken != "" {
 				fmt.Fprintf(b, "%s> %s\n\n", c.Story.markdown(), markdown(c.Declared))
 				fmt.Fprintf(b, "![Timeline](%s)\n\n[counterexample](%s) · [porcupine](%s)\n\n",

@@ -14,7 +14,22 @@ import (
 // Minimal implements campaign.MinimalSink: the story and the pictures of a minimal
 // trial are in its own folder.
 func (s *sink) Minimal(_ context.Context, t campaign.Trial, e history.Evidence) error {
-	return s.glossary.minimal(filepath.Join(s.dir, filepath.FromSlash(t.Dir)), path.Join(s.dir, t.Dir), t, e)
+	if err := s.glossary.minimal(filepath.Join(s.dir, filepath.FromSlash(t.Dir)), path.Join(s.dir, t.Dir), t, e); err != nil {
+		return err
+	}
+	f, ok := focusOn(t, e)
+	if !ok {
+		return nil
+	}
+	d, err := s.glossary.detail(t, e, f)
+	if err != nil {
+		return err
+	}
+	if t.Shrinking != nil {
+		d.Shrunk = "Shrunk from the trial as it first ran: " + t.Shrinking.Words()
+	}
+	s.minimal[t.Dir] = d
+	return nil
 }
 
 // Minimal writes the pictures and the story of a minimal trial into its folder,

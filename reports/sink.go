@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -43,7 +44,7 @@ func open(dir string, full bool) (*sink, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("reports of a campaign: %s is not a directory", dir)
 	}
-	return &sink{dir: dir, full: full, glossary: registries(), acquires: map[string][]time.Duration{}}, nil
+	return &sink{dir: dir, full: full, glossary: registries(), acquires: map[string][]time.Duration{}, minimal: map[string]detail{}}, nil
 }
 
 // sink is the one implementation of campaign.Sink.
@@ -52,6 +53,7 @@ type sink struct {
 	full     bool // render every violated trial
 	glossary glossary
 	acquires map[string][]time.Duration // per lock, of undisturbed trials
+	minimal  map[string]detail          // of the cells' minimal trials, by Cell.Minimal
 }
 
 // Trial implements campaign.Sink. It has to be quick: thousands of trials come by.
@@ -70,6 +72,7 @@ func (s *sink) Done(ctx context.Context, m campaign.Matrix) error {
 	if r.Details, err = s.details(ctx, r); err != nil {
 		return err
 	}
+	maps.Copy(r.Details, s.minimal)
 	if r.Latency, err = s.latencies(); err != nil {
 		return err
 	}
@@ -183,7 +186,7 @@ func (g glossary) detail(t campaign.Trial, e history.Evidence, f focus) (detail,
 	if err != nil {
 		return detail{}, fmt.Errorf("timeline: %w", err)
 	}
-	return detail{Story: tellStory(e, f), Declared: g.declaredWords(t, f.Finding), Timeline: drawn}, nil
+	return detail{Story: tellStory(e, f), Declared: g.declaredWords(t, f.Finding), Timeline: drawn, Title: trialTitle(t)}, nil
 }
 
 // latencies joins what this run measured with what is stored of an earlier one.

@@ -221,7 +221,7 @@ func (t *teller) holds() []step {
 		}
 		at := cmp.Or(g.At, h.From)
 		if h.From-at > lateness {
-			out = append(out, step{At: at, Text: strings.Replace(text, " acquired ", "'s commands acquired ", 1), Weight: turning})
+			out = append(out, step{At: at, Text: strings.Replace(text, " acquired ", " was granted ", 1), Weight: turning})
 			at, text = h.From, fmt.Sprintf("c%d went on, and believed that it held the lock", h.Client)
 		}
 		out = append(out, step{At: at, Text: text + besides, Weight: turning})

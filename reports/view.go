@@ -30,6 +30,9 @@ type detail struct {
 	Story    telling
 	Declared string
 	Timeline []byte // SVG
+	Title    string
+	// Shrunk says how a minimal trial came about; empty for a trial as it ran.
+	Shrunk string
 }
 
 // view is a campaign as report.html and report.md show it.
@@ -93,6 +96,8 @@ type cellDetail struct {
 	Declared                          string
 	Timeline                          []byte
 	Dir, Replay, Check                string
+	// Title names the trial; Shrunk says how it came about.
+	Title, Shrunk string
 }
 
 // flawView is one (oracle, cause) of a cell.
@@ -355,10 +360,15 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 		Share: shareWords(c), Dir: c.Dir, Replay: c.Replay,
 	}
 	if c.Dir != "" {
-		d.Check = "lockstorm check " + shell.Quote(path.Join(r.Matrix.Store, c.Dir))
 		x := r.Details[c.Dir]
-		d.Story, d.Declared, d.Timeline = x.Story, x.Declared, x.Timeline
+		if small, ok := r.Details[c.Minimal]; ok && c.Minimal != "" {
+			x, d.Dir = small, c.Minimal
+			d.Replay = "lockstorm replay " + shell.Quote(path.Join(r.Matrix.Store, c.Minimal)) + "\n" + c.Replay
+		}
+		d.Check = "lockstorm check " + shell.Quote(path.Join(r.Matrix.Store, d.Dir))
+		d.Story, d.Declared, d.Timeline, d.Title, d.Shrunk = x.Story, x.Declared, x.Timeline, x.Title, cmp.Or(x.Shrunk, "Not shrunk: the trial as it ran")
 	}
+	d.Title = cmp.Or(d.Title, fmt.Sprintf("%s under %s", c.Lock, c.Fault))
 	for _, f := range c.Flaws {
 		d.Flaws = append(d.Flaws, flawView{f.Oracle, f.Cause, explain(f.Cause).Title, cmp.Or(string(f.Kind), "undeclared")})
 	}
