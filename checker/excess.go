@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -30,6 +31,8 @@ func (w *wire) excess(l *life, m meet, client int) excess {
 	case !over:
 	case !t.ttl:
 		return excess{NoExpiry, fmt.Sprintf("it had no TTL since %s", seconds(t.at.lo))}
+	case l.copied && slices.ContainsFunc(l.terms, func(t term) bool { return !t.ttl }):
+		return excess{NoExpiry, fmt.Sprintf("it lived on beyond %s: %s may not have heard of its TTL", seconds(t.expiry.mid()), l.node)}
 	default:
 		return excess{Unclassified, fmt.Sprintf("that is longer than the %v which the recipe claims", claimed)}
 	}

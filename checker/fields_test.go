@@ -57,6 +57,17 @@ func TestFieldsWithALifeOfTheirOwn(t *testing.T) {
 			leave(s, 300, 2, history.Write, 200, "1")
 			leave(s, 400, 0, history.Read, 10, "0")
 		}, []string{"exclusion: server-clock"}},
+		{"a replica that has not heard of a writer's field lets a reader in", "rw-hash-owners", func(s *story) {
+			enter(s, 10, 0, history.Write, 1009)
+			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
+			s.node = "n1"
+			enter(s, 40, 1, history.Read, 1039)
+			leave(s, 50, 1, history.Read, 40, "1")
+			enter(s, 60, 1, history.Read, 1059)
+			leave(s, 70, 1, history.Read, 60, "1")
+			leave(s, 80, 0, history.Write, 10, "0")
+		}, []string{"exclusion: server-lost-key"}},
 		{"a node that restarts without its data loses every field", "rw-hash-owners", func(s *story) {
 			enter(s, 10, 0, history.Read, 1009)
 			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})

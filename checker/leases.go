@@ -108,7 +108,7 @@ func (w *wire) expiredUnder(first, second *life) reason {
 		return because(ForeignRenewal, cmds, "c%d's %s at %s had cut the life of %s short, which was c%d's",
 			last.client, w.name(last.cmd), seconds(last.at.lo), first.key, first.client)
 	}
-	if leaseOf(owner).Deadline != 0 && w.aheadAt(first.client, owner.Invoke.Time) != w.aheadAt(first.client, granted) {
+	if leaseOf(owner).Deadline != 0 && w.steppedIn(first.client, owner.Invoke.Time, granted) {
 		return because(ClientClock, cmds, "c%d's wall clock changed while it held the lock, so that its deadline came after %s had expired at %s",
 			first.client, first.key, seconds(first.end.at.mid()))
 	}

@@ -194,6 +194,11 @@ func (l *ledger) aheadAt(client int, t time.Duration) time.Duration {
 	return ahead
 }
 
+// steppedIn says whether the client's wall clock was set after from, until to.
+func (l *ledger) steppedIn(client int, from, to time.Duration) bool {
+	return slices.ContainsFunc(l.clocks[client], func(o offset) bool { return from < o.since && o.since <= to })
+}
+
 // acquired says whether the operation of that invocation is an acquire, and
 // how it ended.
 func (l *ledger) acquired(op int) (p *history.Pair, isAcquire bool) {

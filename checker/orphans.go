@@ -133,8 +133,8 @@ func (w *wire) orphanAt(l *life, m meet) bool {
 	if !l.sure || len(l.terms) == 0 {
 		return false
 	}
-	if l.end != nil && l.end.how == expired && w.openAt(l.op, l.end.at.hi) {
-		return true
+	if l.end != nil && l.end.how == expired && w.openAt(l.op, l.end.at.hi) && l.terms[len(l.terms)-1].moved >= 0 {
+		return true // the life was used up by waiting, not cut short by the node's clock
 	}
 	return !w.cared(l, m.at)
 }
