@@ -45,7 +45,7 @@ func init() {
 
 var fencedFlaws = flaws(
 	// An older fence is refused: what is violated is the belief, not the resource.
-	deadlineMoved("exclusion"), serverClock("exclusion"), serverLostKey("exclusion"), prolongedKey(), orphanedKey(),
+	deadlineMoved("exclusion"), serverClock("exclusion"), serverLostKey("exclusion"), prolongedKey(), orphanedUnseen(),
 	under(losingFaults, "fence-regressed", Limit,
 		"The counter is as mortal as the lock: a node that forgets it, or a replica that has not heard of it, hands out fences again.",
 		kleppmann+"; fencing tokens need a counter that survives", "fencing"),
@@ -66,7 +66,7 @@ if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   return redis.call("INCR", KEYS[2])
 end
 return nil`, map[string][]history.Effect{
-	"nil": {{Kind: history.EffectSeen}},
+	"nil": nil,
 	"*":   {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Millisecond}, {Kind: history.EffectCount, Key: 1}},
 })
 

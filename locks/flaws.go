@@ -60,17 +60,21 @@ func without(faults []string, these ...string) []string {
 // frozen client overruns it: holds are a fraction of a lease, and who waits for
 // a reply gives up before.
 func leaseOutlived() []Flaw {
-	return under([]string{"client-pause"}, "lease-outlived", Limit,
+	return may(slowNodes, under([]string{"client-pause"}, "lease-outlived", Limit,
 		"A holder that is frozen for longer than the lease goes on believing while the key expires and another gets in.",
-		kleppmann, "exclusion", "resource")
+		kleppmann, "exclusion", "resource"))
 }
+
+// slowNodes are where a client that is late besides, but within its lease, may
+// outlive it.
+var slowNodes = []string{"node-pause"}
 
 // deadlineLookedAtTooEarly: leaseOutlived of a lease with a deadline, which ends
 // the belief and not what is under way.
 func deadlineLookedAtTooEarly() []Flaw {
-	return under([]string{"client-pause"}, "lease-outlived", Limit,
+	return may(slowNodes, under([]string{"client-pause"}, "lease-outlived", Limit,
 		"A holder that is frozen past its deadline, between a look at its clock and the next touch, disturbs the resource; its belief ended in time.",
-		kleppmann, "resource")
+		kleppmann, "resource"))
 }
 
 // deadlineMoved: a deadline is an instant of the client's wall clock.
@@ -127,6 +131,13 @@ func staleTime(document string) []Flaw {
 // grant and the news of it keeps others out as well, for nothing.
 func orphanedKey() []Flaw {
 	return orphanedUnder(slices.Concat(strandingFaults, []string{"client-pause"}))
+}
+
+// orphanedUnseen is orphanedKey of a lock whose script, when it refuses, does not
+// say what it found: on a promoted replica what came back cannot be told from
+// what is new.
+func orphanedUnseen() []Flaw {
+	return may([]string{"failover"}, orphanedUnder(append(without(strandingFaults, "failover"), "client-pause")))
 }
 
 func orphanedUnder(faults []string) []Flaw {

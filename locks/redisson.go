@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -58,7 +57,7 @@ var redissonFlaws = flaws(
 	renewalFailed(Limit,
 		"A watchdog that gets no answer for the better part of a lease gives up while its holder works on.",
 		"Redisson, RedissonBaseLock: the renewal's failure is logged", "partition", "partition-requests", "delay"),
-	leaseOutlived(), serverClock(), prolongedKey(), ownerFlaws("D3"), orphanedEntry("D3", slices.Concat(strandingFaults, []string{"client-pause"})),
+	leaseOutlived(), serverClock(), prolongedKey(), ownerFlaws("D3"), may([]string{"failover"}, orphanedEntry("D3", append(without(strandingFaults, "failover"), "client-pause"))),
 )
 
 // redissonEnter enters if the lock is free or the owner's: nil, else the
@@ -72,7 +71,6 @@ if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1])
 end
 return redis.call("PTTL", KEYS[1])`, map[string][]history.Effect{
 	"nil": {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Millisecond}},
-	"*":   {{Kind: history.EffectSeen}},
 })
 
 // redissonLeave leaves once: nil if the owner has not entered, 0 if it stays

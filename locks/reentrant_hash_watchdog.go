@@ -50,13 +50,13 @@ var reentrantHashWatchdogFlaws = flaws(
 	renewalFailed(Limit,
 		"A timer that reaches no node for a whole lease loses the lock while its holder works on.",
 		"D2, automatic renewal 1.0", "partition", "partition-requests", "delay"),
-	under([]string{"lost-reply", "partition", "partition-requests", "partition-replies", "reset", "delay", "node-pause", "node-restart"}, "foreign-renewal", Bug,
+	may([]string{"failover", "split-brain"}, under([]string{"lost-reply", "partition", "partition-requests", "partition-replies", "reset", "delay", "node-pause", "node-restart"}, "foreign-renewal", Bug,
 		"A field that its owner no longer counts on, entered twice for a lost reply or not left for a lost release, is renewed for as long as the process lives.",
-		"D2, automatic renewal 1.0: only the field's absence ends the timer", "liveness"),
+		"D2, automatic renewal 1.0: only the field's absence ends the timer", "liveness")),
 	leaseOutlived(), serverClock(), prolongedKey(), ownerFlaws("D2"),
 	// Whoever lost a reply asks again, enters anew and renews: only who is gone,
 	// or cut off, leaves a key that expires.
-	may(strandingFaults, orphanedEntry("D2", []string{"client-crash", "client-pause", "partition", "partition-requests", "failover", "split-brain"})),
+	may(strandingFaults, orphanedEntry("D2", []string{"client-crash", "client-pause", "partition", "partition-requests", "split-brain"})),
 )
 
 // hashTimers are the running watchdogs of one owner, one per lock.

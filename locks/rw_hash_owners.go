@@ -40,7 +40,7 @@ func init() {
 }
 
 var rwHashOwnersFlaws = flaws(
-	deadlineLookedAtTooEarly(), deadlineMoved("exclusion", "resource"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
+	deadlineLookedAtTooEarly(), deadlineMoved("exclusion", "resource"), serverClock(), prolongedKey(), serverLostKey(), orphanedUnseen(),
 )
 
 // rwHashOwnersReader is the read lock.
@@ -56,7 +56,7 @@ local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local fields, past = redis.call("HGETALL", KEYS[1]), {}
 for i = 1, #fields, 2 do
-  if tonumber(string.match(fields[i + 1], "^%d+")) <= now then
+  if tonumber(string.match(fields[i + 1], "^%d+")) < now then
     past[#past + 1] = fields[i]
   elseif ARGV[1] == "write" or fields[i] == "write" then
     return 0
@@ -69,7 +69,6 @@ local field = ARGV[1] == "write" and "write" or ARGV[2]
 redis.call("HSET", KEYS[1], field, string.format("%.0f", now + ARGV[3]) .. ":" .. ARGV[2])
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
 return 1`, map[string][]history.Effect{
-	"0": {{Kind: history.EffectSeen}},
 	"1": {
 		{Kind: history.EffectSet, Field: true, FieldArg: 2, TTLArg: 3, TTLUnit: time.Millisecond},
 		{Kind: history.EffectExpire, TTLArg: 3, TTLUnit: time.Millisecond},

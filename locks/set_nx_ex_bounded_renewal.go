@@ -45,6 +45,9 @@ var setNXEXBoundedRenewalFlaws = flaws(
 	renewalFailed(Bug,
 		"A renewal every whole lease races the key's expiry and loses about every second time; the release of any other lock ends it, and so does the fourth.",
 		"D3, renewal thread: it sleeps the whole lease", anyFault...),
+	under([]string{mixed}, "foreign-renewal", Bug,
+		"Whoever acquires raises the one flag again: the renewal of a lease whose release was lost, which sleeps, wakes and goes on.",
+		"D3, renewal thread: one flag for all", "liveness"),
 	leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 

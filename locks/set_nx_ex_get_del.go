@@ -32,9 +32,10 @@ func init() {
 			return oneNodeClaims("set-nx-ex-get-del", ttl, wholeSeconds(ttl))
 		},
 		Flaws: flaws(
-			may([]string{"node-pause", "failover", "split-brain", "node-clock"}, foreignDelete(
+			// Of a node that dies, the connection dies too on which DEL was to go.
+			may([]string{"node-pause", "node-restart", "failover", "split-brain", "node-clock"}, foreignDelete(
 				"A pause or delay between GET and DEL that outlasts the key, or in which the node loses it, removes another's lock and lets a third in.",
-				"D3: GET and DEL are not one step; "+redisOwner, "client-pause", "delay", "node-restart", "eviction")),
+				"D3: GET and DEL are not one step; "+redisOwner, "client-pause", "delay", "eviction")),
 			lateDelete("D3: GET and DEL are not one step"),
 			leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 		),
