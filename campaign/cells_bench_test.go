@@ -40,7 +40,7 @@ func BenchmarkCells(b *testing.B) {
 				b.Fatal(err, d.Trial.Err)
 			}
 			if j.probe {
-				p.points[pair{j.spec.Lock, j.spec.Workload}] = d.Points
+				p.seen[pair{j.spec.Lock, j.spec.Workload}] = d.Seen
 			}
 		}
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
@@ -105,7 +104,7 @@ func varied(t *testing.T, tb testbed.Testbed) []Spec {
 		if err != nil {
 			t.Fatalf("probe of %s: %v", j.spec.Lock, err)
 		}
-		p.points[pair{j.spec.Lock, j.spec.Workload}] = nemesis.Points(e.Commands)
+		p.seen[pair{j.spec.Lock, j.spec.Workload}] = sightOf(e)
 	}
 	jobs, err := p.jobs(cells)
 	if err != nil {

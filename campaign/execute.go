@@ -38,7 +38,7 @@ type done struct {
 	// Stalled: the harness itself was not scheduled for so long that the outcome
 	// proves nothing.
 	Stalled  bool            `json:"stalled,omitempty"`
-	Points   []testbed.Point `json:"points,omitempty"` // of a probe
+	Seen     sight           `json:"seen,omitzero"` // in a probe
 	Acquires []time.Duration `json:"acquires,omitempty"`
 	// Died: the trial ended the process in which it ran.
 	Died bool `json:"-"`
@@ -117,7 +117,7 @@ func execute(ctx context.Context, tb testbed.Testbed, t task, judging sync.Locke
 		d.Trial.Virtual = e.Ops[len(e.Ops)-1].Time
 	}
 	if t.Probe && err == nil {
-		d.Points = nemesis.Points(e.Commands)
+		d.Seen = sightOf(e)
 	}
 	if len(t.Spec.Plan) == 0 {
 		d.Acquires = acquireTimes(e)

@@ -25,7 +25,7 @@ func (p *planner) enumerated(cells []plannedCell) ([]job, error) {
 	for i := range cells {
 		c := &cells[i]
 		for _, w := range c.workloads {
-			if _, ok := p.points[pair{c.recipe.ID, w}]; !ok {
+			if _, ok := p.seen[pair{c.recipe.ID, w}]; !ok {
 				continue // its probe failed, which is reported
 			}
 			specs, err := p.schedules(*c, w)
@@ -67,8 +67,8 @@ func (p *planner) schedules(c plannedCell, workload string) ([]Spec, error) {
 		t.Plan, t.Durability = n.Plan, n.Plan.Durability()
 		t.Options.Seed, t.Options.Clients = t.Seed, n.Clients
 		t.Options.Duration = max(n.Plan.Length(world), leastNamed*t.Options.TTL)
-		if p.config.Overrun < 0 && claims.Renews && strikesInside(n.Plan) {
-			t.Options.Overrun = 1 // else there may be no renewal to strike
+		if p.config.Overrun < 0 {
+			t.Options.Overrun = overrun(world, n.Plan)
 		}
 		specs = append(specs, t)
 	}
@@ -79,6 +79,22 @@ func (p *planner) schedules(c plannedCell, workload string) ([]Spec, error) {
 // fault strikes as soon as somebody gets to its place, and what it leaves behind
 // lasts a lease.
 const leastNamed = 3
+
+// overrun is the share of a named trial's critical sections that outlast their
+// lease. Where a recipe renews, a plan that strikes inside one needs it: else
+// there may be no renewal to strike. Where leases claim a deadline, it is within
+// their claims, and shows what comes of a deadline that is too late.
+func overrun(w nemesis.World, p nemesis.Plan) float64 {
+	switch {
+	case w.Claims.Renews && strikesInside(p):
+		return 1
+	case w.Claims.Renews:
+		return 0.25
+	case w.Deadlines:
+		return 0.5
+	}
+	return 0
+}
 
 // strikesInside says whether a plan waits for something within a critical section.
 func strikesInside(p nemesis.Plan) bool {

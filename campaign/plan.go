@@ -38,12 +38,22 @@ type job struct {
 // pair is what a probe is made for.
 type pair struct{ lock, workload string }
 
+// sight is what a probe showed.
+type sight struct {
+	Points    []testbed.Point `json:"points,omitempty"`
+	Deadlines bool            `json:"deadlines,omitempty"`
+}
+
+func sightOf(e history.Evidence) sight {
+	return sight{nemesis.Points(e.Commands), nemesis.Deadlines(e.Ops)}
+}
+
 // planner turns a configuration into cells, and cells into trials.
 type planner struct {
 	config       Config
 	topologies   []testbed.Topology
 	capabilities []testbed.Capability
-	points       map[pair][]testbed.Point // by probes that finished
+	seen         map[pair]sight // in probes that finished
 	// schedule enumerates a fault's named schedules in a world.
 	schedule func(fault string, w nemesis.World) ([]nemesis.Schedule, error)
 }
@@ -51,7 +61,7 @@ type planner struct {
 func newPlanner(c Config, tb testbed.Testbed) *planner {
 	return &planner{
 		config: c, topologies: tb.Topologies(), capabilities: tb.Capabilities(),
-		points: map[pair][]testbed.Point{}, schedule: nemesis.Named,
+		seen: map[pair]sight{}, schedule: nemesis.Named,
 	}
 }
 
@@ -189,7 +199,8 @@ func (p *planner) world(s Spec, claims history.Claims) nemesis.World {
 		Retry:          s.Options.Retry,
 		Duration:       s.Options.Duration,
 		CommandTimeout: s.CommandTimeout,
-		Points:         p.points[pair{s.Lock, s.Workload}],
+		Points:         p.seen[pair{s.Lock, s.Workload}].Points,
+		Deadlines:      p.seen[pair{s.Lock, s.Workload}].Deadlines,
 		Claims:         claims,
 	}
 }
@@ -252,7 +263,7 @@ func (p *planner) drawn(cells []plannedCell) ([]job, error) {
 				if c.fault.Undisturbed && k == 0 {
 					continue
 				}
-				if _, ok := p.points[pair{c.recipe.ID, w}]; !ok {
+				if _, ok := p.seen[pair{c.recipe.ID, w}]; !ok {
 					continue // its probe failed, which is reported
 				}
 				s, world, err := p.trial(*c, w, k)

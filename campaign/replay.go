@@ -84,7 +84,7 @@ func (p *planner) look(ctx context.Context, tb testbed.Testbed, r locks.Recipe, 
 	if err != nil {
 		return fmt.Errorf("probe %s (%s): %w", r.ID, workload, err)
 	}
-	p.points[pair{r.ID, workload}] = nemesis.Points(e.Commands)
+	p.seen[pair{r.ID, workload}] = sightOf(e)
 	return nil
 }
 

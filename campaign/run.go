@@ -231,7 +231,7 @@ func (r *run) take(ctx context.Context, j job, d done) {
 		t.Dir = folderName(j.spec)
 	}
 	if j.probe && t.Err == "" {
-		r.planner.points[pair{t.Spec.Lock, t.Spec.Workload}] = d.Points
+		r.planner.seen[pair{t.Spec.Lock, t.Spec.Workload}] = d.Seen
 	}
 	if d.Stalled && j.again < retries {
 		r.spoilt = append(r.spoilt, spoilt{job: j, trial: t})
