@@ -39,6 +39,7 @@ func namedFailovers(w World) []Schedule {
 		slow.Arm = free
 		e.plan(one, named(s, "slow"), lost, slow)
 	}
+	e.behind(free)
 	// Stopped after the grant was replicated, so that only the release is lost.
 	for _, s := range w.boundaries(testbed.Replied, testbed.StepRelease) {
 		for _, l := range []lineup{one, alone} {
@@ -47,6 +48,28 @@ func namedFailovers(w World) []Schedule {
 		}
 	}
 	return e.all
+}
+
+// behind loses the primary when the replica that takes over, and no other, has not
+// heard of the grant: who waits for a replica may have waited for another one.
+func (e *enumeration) behind(free *Trigger) {
+	l := e.one()
+	cut := Action{
+		Fault: partitionName, Idea: "the replica that will take over hears nothing since the lock was free", Client: history.NoClient,
+		At: e.settled(), By: e.patience(), Point: free, Direction: testbed.Both, For: e.TTL,
+		Links: []testbed.Link{{From: heirNode, To: e.Nodes[0]}},
+	}
+	for _, s := range begins(testbed.StepHold, testbed.StepRead) {
+		lost := Action{
+			Fault: e.fault, Idea: "the primary is lost, another replica than its heir has the lock", Client: history.NoClient,
+			At: e.settled(), By: e.patience(), Arm: free, Point: e.at(s, "", clientsTo(l.clients), l).Point,
+			Nodes: []string{heirNode}, Until: l.itself(testbed.StepTouch), Limit: e.TTL,
+		}
+		if s.step == testbed.StepHold {
+			lost.Until = &Trigger{Clients: clientsTo(l.clients), Step: testbed.StepRead}
+		}
+		e.plan(l, named(s, "behind"), cut, lost)
+	}
 }
 
 // namedSplits leave two primaries at each place: the struck client stays at the
