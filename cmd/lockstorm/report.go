@@ -3,16 +3,18 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports"
 )
 
 func (a *app) reportCommand() *cobra.Command {
-	var store string
+	var store, recipes string
 	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use:   "report [DIR]",
@@ -20,18 +22,23 @@ func (a *app) reportCommand() *cobra.Command {
 		Long: `Report renders a stored campaign again, from what is on disk: the matrix, the
 pages, and the pictures of the trials that these show. Without DIR it takes the
 latest campaign of the store. A campaign that was killed is reported as far as
-it came.`,
+it came. With --recipes it writes a page instead: every recipe with its algorithm,
+its claims and its flaws, each with the command that shows it.`,
 		Args: expectArgs(0, 1, "the directory of a stored campaign"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := filepath.Join(store, campaign.Latest)
 			if len(args) > 0 {
 				dir = args[0]
 			}
+			if recipes != "" {
+				return recipesPage(dir, recipes)
+			}
 			return a.report(cmd.Context(), dir, all, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&store, "store", campaign.DefaultConfig().Store, "directory that campaigns are stored in")
 	cmd.Flags().BoolVar(&all, "all", false, "draw and tell every violated trial that was kept")
+	cmd.Flags().StringVar(&recipes, "recipes", "", "file to write the page of recipes to, in Markdown")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print matrix.json instead of the matrix")
 	return cmd
 }
@@ -57,6 +64,22 @@ func (a *app) report(ctx context.Context, dir string, all, asJSON bool) error {
 	if !asJSON {
 		a.surprises(a.stdout, stored)
 		fmt.Fprintf(a.stdout, "report: %s\n", filepath.Join(dir, reports.HTMLFile))
+	}
+	return nil
+}
+
+// recipesPage writes the page of recipes to a file.
+func recipesPage(dir, file string) error {
+	stored, err := campaign.Load(dir)
+	if err != nil {
+		return err
+	}
+	page := reports.Recipes(func(lock string, f locks.Flaw) string {
+		x, _ := stored.Example(lock, f)
+		return x.Replay
+	})
+	if err := os.WriteFile(file, page, 0o644); err != nil {
+		return campaign.Inputf("--recipes: %w", err)
 	}
 	return nil
 }

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports"
+)
+
+const recipesFile = "../../docs/recipes.md"
+
+// declared is a flaw of a lock, as docs/recipes.md tells it.
+type declared struct{ lock, oracle, cause string }
+
+// recipeCommands reads from a page of recipes which command shows which flaw.
+func recipeCommands(page string) map[declared]string {
+	commands := map[declared]string{}
+	lock := ""
+	for line := range strings.Lines(page) {
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(line, "## "); ok {
+			lock = name
+			continue
+		}
+		columns := strings.Split(strings.Trim(line, "|"), " | ")
+		oracle, cause, isFlaw := strings.Cut(strings.TrimSpace(columns[0]), " by ")
+		command := strings.Trim(columns[len(columns)-1], "` ")
+		if lock != "" && isFlaw && strings.HasPrefix(command, "lockstorm ") {
+			commands[declared{lock, oracle, cause}] = command
+		}
+	}
+	return commands
+}
+
+func readRecipes(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile(recipesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
+
+// What docs/recipes.md says is what the registry says; `make docs` makes it anew.
+func TestRecipesPageIsCurrent(t *testing.T) {
+	page := readRecipes(t)
+	commands := recipeCommands(page)
+	want := reports.Recipes(func(lock string, f locks.Flaw) string { return commands[declared{lock, f.Oracle, f.Cause}] })
+	got, expected := strings.Split(page, "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(got), len(expected)) {
+		if got[i] != expected[i] {
+			t.Fatalf("docs/recipes.md:%d is not what the registry says (make docs)\ngot  %s\nwant %s", i+1, got[i], expected[i])
+		}
+	}
+	if len(got) != len(expected) {
+		t.Errorf("docs/recipes.md has %d lines, expected %d (make docs)", len(got), len(expected))
+	}
+	for _, r := range locks.All() {
+		for _, f := range r.Flaws {
+			if mustShow := len(f.Faults) > 0 && !slices.Equal(f.Faults, []string{"chaos"}); mustShow && commands[declared{r.ID, f.Oracle, f.Cause}] == "" {
+				t.Errorf("docs/recipes.md has no command that shows %s by %s in %s", f.Oracle, f.Cause, r.ID)
+			}
+		}
+	}
+}
+
+// Every command of docs/recipes.md shows its flaw, with the hash that it says. A
+// build with the race detector runs an eighth of them.
+func TestCommandsOfTheRecipesPageShowTheirFlaws(t *testing.T) {
+	commands := recipeCommands(readRecipes(t))
+	if len(commands) == 0 {
+		t.Fatal("docs/recipes.md has no commands")
+	}
+	keys := slices.SortedFunc(func(yield func(declared) bool) {
+		for k := range commands {
+			if !yield(k) {
+				return
+			}
+		}
+	}, func(a, b declared) int { return strings.Compare(commands[a]+a.oracle+a.cause, commands[b]+b.oracle+b.cause) })
+	for i, k := range keys {
+		if raceDetector && i%8 != 0 {
+			continue
+		}
+		t.Run(k.lock+" "+k.oracle+" "+k.cause, func(t *testing.T) {
+			t.Parallel()
+			args := strings.Fields(strings.ReplaceAll(commands[k], "'", ""))[1:]
+			code, stdout, stderr := lockstorm(t, append(args, "--json")...)
+			if code != campaign.ExitExpected {
+				t.Fatalf("%s: exit code %d: %s", commands[k], code, stderr)
+			}
+			var r replayed
+			if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(r.Flaws, func(f campaign.Flaw) bool { return f.Oracle == k.oracle && f.Cause == k.cause && f.Kind != "" }) {
+				t.Errorf("%s: shows %+v, expected %s by %s", commands[k], r.Flaws, k.oracle, k.cause)
+			}
+		})
+	}
+}

@@ -1,0 +1,127 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// unseen stands where a command would, if no trial showed the flaw.
+const unseen = "not seen in that run"
+
+// Of the trials that the page tells of.
+const (
+	pageLease = time.Second
+	pageNodes = 5
+)
+
+// Recipes writes docs/recipes.md: every registered recipe with what it sends, what
+// it claims and what is wrong with it. Shown gives the command that shows a flaw
+// of a lock, "" if none is known. It is a pure function of that and of the
+// registry.
+func Recipes(shown func(lock string, f locks.Flaw) string) []byte {
+	var b bytes.Buffer
+	b.WriteString(`# The recipes
+
+Every recipe with its algorithm, what it claims, and its declared flaws. A *bug* breaks
+what the document claims, or what the recipe's own commands could have kept; a *limit* is
+what no lease of its kind can promise without fencing. Each flaw comes with the command
+that shows it again, the same on any machine: the seed of a campaign is 1 unless it says
+otherwise, and a named schedule needs none.
+
+This page is made by ` + "`make docs`" + ` from the registry of recipes and from a run of
+` + "`lockstorm run --expect`" + `; a test runs its commands again and compares the hashes.
+
+`)
+	b.WriteString("| recipe | document | on | bugs | limits |\n|---|---|---|---:|---:|\n")
+	for _, r := range locks.All() {
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %d | %d |\n", r.ID, r.ID, r.Document, r.Topology, countFlaws(r, locks.Bug), countFlaws(r, locks.Limit))
+	}
+	for _, r := range locks.All() {
+		recipeSection(&b, r, shown)
+	}
+	return b.Bytes()
+}
+
+func countFlaws(r locks.Recipe, kind locks.Kind) int {
+	n := 0
+	for _, f := range r.Flaws {
+		if f.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// recipeSection writes one recipe's section.
+func recipeSection(b *bytes.Buffer, r locks.Recipe, shown func(string, locks.Flaw) string) {
+	fmt.Fprintf(b, "\n## %s\n\nFrom %s.\n\n", r.ID, documentTitles(r))
+	for i, step := range strings.Split(r.Summary, " · ") {
+		fmt.Fprintf(b, "- **%s**: %s\n", []string{"acquire", "release", "renew"}[min(i, 2)], step)
+	}
+	fmt.Fprintf(b, "- **claims**: %s\n", claimWords(r.Claims(pageLease, pageNodes)))
+	if len(r.Flaws) == 0 {
+		b.WriteString("\nIt declares no flaw.\n")
+		return
+	}
+	fmt.Fprintf(b, "\n| flaw | kind | why | source | must show under | shown by |\n|---|---|---|---|---|---|\n")
+	for _, f := range r.Flaws {
+		command := unseen
+		if c := shown(r.ID, f); c != "" {
+			command = "`" + c + "`"
+		}
+		fmt.Fprintf(b, "| %s by %s | %s | %s | %s | %s | %s |\n", f.Oracle, f.Cause, f.Kind, markdownCell(f.Why), markdownCell(f.Source), underFaults(f), command)
+	}
+}
+
+// documentTitles names the sources of a recipe.
+func documentTitles(r locks.Recipe) string {
+	var names []string
+	for _, id := range strings.Split(r.Document, ", ") {
+		i := slices.IndexFunc(locks.Documents(), func(d locks.Document) bool { return d.ID == id })
+		if i < 0 {
+			names = append(names, id)
+			continue
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", id, locks.Documents()[i].Title))
+	}
+	return strings.Join(names, ", ")
+}
+
+// claimWords says in words what a recipe promises.
+func claimWords(c history.Claims) string {
+	words := []string{}
+	add := func(holds bool, text string) {
+		if holds {
+			words = append(words, text)
+		}
+	}
+	kind := "one holder at a time"
+	if c.ReadWrite {
+		kind = "one writer alone, or readers together"
+	}
+	words = append(words, kind)
+	add(c.Reentrant, "an owner enters again, and leaves as often")
+	add(c.Fenced, "every grant has a greater fencing token than those before it")
+	add(c.Quorum > 1, fmt.Sprintf("granted by %d of %d nodes", c.Quorum, pageNodes))
+	add(c.Renews, "renewed while it is held")
+	add(c.ClientClock, "timed by the clients' clocks")
+	add(c.KeyTTL == 0, "the key never expires")
+	add(c.KeyTTL > 0, fmt.Sprintf("the key lives %v at a lease of %v", c.KeyTTL, pageLease))
+	add(c.Recovery > 0, fmt.Sprintf("open again %v after its holder is gone", c.Recovery))
+	add(c.Away > 0, fmt.Sprintf("nodes that restart without their data stay away for %v", c.Away))
+	return strings.Join(words, "; ")
+}
+
+// underFaults names the faults under which a flaw must show, in the order of their table.
+func underFaults(f locks.Flaw) string {
+	if len(f.Faults) == 0 {
+		return "–"
+	}
+	return strings.Join(f.Faults, ", ")
+}
