@@ -136,6 +136,9 @@ func (w *wire) orphanAt(l *life, m meet) bool {
 	if l.end != nil && l.end.how == expired && w.openAt(l.op, l.end.at.hi) && l.terms[len(l.terms)-1].moved >= 0 {
 		return true // the life was used up by waiting, not cut short by the node's clock
 	}
+	if t := l.termAt(m.at.lo); t.ttl && m.at.lo >= t.expiry.lo {
+		return false // Redis takes its time to let it go
+	}
 	return !w.cared(l, m.at)
 }
 

@@ -271,6 +271,10 @@ func torn(byLock map[string][]touch, told map[*section]bool) []Finding {
 				continue
 			}
 			told[wrote.section] = true
+			ops := []int{wrote.section.acquire, wrote.op.Index, t.op.Index}
+			if t.section != nil {
+				ops = append(ops, t.section.acquire) // it may have come in since the write
+			}
 			findings = append(findings, Finding{
 				Cause: Unclassified,
 				Summary: fmt.Sprintf("c%d read %d and %d of %s at %s, which must be equal, while c%d was still writing them (since %s)",
@@ -279,7 +283,7 @@ func torn(byLock map[string][]touch, told map[*section]bool) []Finding {
 				Clients: []int{t.op.Client, wrote.op.Client},
 				From:    wrote.op.Time,
 				To:      t.op.Time,
-				Ops:     indices(wrote.section.acquire, wrote.op.Index, t.op.Index),
+				Ops:     indices(ops...),
 			})
 		}
 	}
