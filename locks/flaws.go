@@ -133,6 +133,10 @@ func orphanedKey() []Flaw {
 	return orphanedUnder(slices.Concat(strandingFaults, []string{"client-pause"}))
 }
 
+// slowClocks are where a client that is frozen besides, while its clock is wrong,
+// may never learn of its grant.
+var slowClocks = []string{"client-skew"}
+
 // orphanedUnseen is orphanedKey of a lock whose script, when it refuses, does not
 // say what it found: on a promoted replica what came back cannot be told from
 // what is new.

@@ -57,7 +57,7 @@ var redlockFlaws = flaws(
 // the client did not hear of is given back with the rest, unless that is
 // overtaken.
 func orphanedQuorum() []Flaw {
-	return may(without(strandingFaults, "failover", "split-brain"),
+	return may(append(without(strandingFaults, "failover", "split-brain"), slowClocks...),
 		orphanedUnder([]string{"client-crash", "client-pause", "partition", "partition-requests", "delay", "reset", "node-restart"}))
 }
 

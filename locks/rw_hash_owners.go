@@ -40,7 +40,7 @@ func init() {
 }
 
 var rwHashOwnersFlaws = flaws(
-	deadlineLookedAtTooEarly(), deadlineMoved("exclusion", "resource"), serverClock(), prolongedKey(), serverLostKey(), orphanedUnseen(),
+	deadlineLookedAtTooEarly(), deadlineMoved("exclusion", "resource"), serverClock(), prolongedKey(), serverLostKey(), may(append(slowClocks, "failover"), orphanedUnseen()),
 )
 
 // rwHashOwnersReader is the read lock.
