@@ -40,8 +40,18 @@ func init() {
 }
 
 var rwHashOwnersFlaws = flaws(
-	deadlineLookedAtTooEarly(), deadlineMoved("exclusion", "resource"), serverClock(), prolongedKey(), serverLostKey(), may(append(slowClocks, "failover"), orphanedUnseen()),
+	deadlineLookedAtTooEarly(), readerMoved(), serverClock(), prolongedKey(), serverLostKey(), may(append(slowClocks, "failover"), orphanedUnseen()),
 )
+
+// readerMoved is deadlineMoved where it takes a writer beside who was frozen: a
+// matter of chance.
+func readerMoved() []Flaw {
+	group := deadlineMoved("exclusion", "resource")
+	for i := range group {
+		group[i].Faults, group[i].Also = []string{mixed}, group[i].Faults
+	}
+	return group
+}
 
 // rwHashOwnersReader is the read lock.
 type rwHashOwnersReader struct{ *rwHashOwners }
