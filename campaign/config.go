@@ -39,6 +39,9 @@ type Config struct {
 	Timeout time.Duration `json:"timeout,omitempty"` // of one trial; 0 = chosen from the other durations
 	Store   string        `json:"store"`
 	Keep    bool          `json:"keep,omitempty"` // keep the folders of trials without a violation
+	// Clean: only cells for which the recipe declares no flaw, to look for false
+	// alarms.
+	Clean bool `json:"clean,omitempty"`
 	// Expect: what recipes declare must be found, anything else must not be.
 	Expect   bool `json:"expect,omitempty"`
 	Trusting bool `json:"trusting,omitempty"` // clients ignore deadlines and Lost

@@ -86,10 +86,23 @@ func (p *planner) cells() ([]plannedCell, error) {
 	var cells []plannedCell
 	for _, r := range recipes {
 		for _, f := range faults {
-			cells = append(cells, p.cell(r, f, bodies))
+			if c := p.cell(r, f, bodies); !p.config.Clean || c.why == "" && c.clean() {
+				cells = append(cells, c)
+			}
 		}
 	}
+	if len(cells) == 0 {
+		return nil, Inputf("--clean: every chosen recipe declares flaws for every chosen fault")
+	}
 	return cells, nil
+}
+
+// clean says whether the recipe declares no flaw for the fault; for a mix, none
+// at all.
+func (c plannedCell) clean() bool {
+	return !slices.ContainsFunc(c.recipe.Flaws, func(f locks.Flaw) bool {
+		return c.fault.Mix || slices.Contains(f.Faults, c.fault.Name) || slices.Contains(f.Also, c.fault.Name)
+	})
 }
 
 // checkTopology refuses a choice that the testbed does not have.

@@ -93,6 +93,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	flags.StringVar(&f.Name, "name", f.Name, "the campaign's name in the store")
 	flags.DurationVar(&f.Shrink, "shrink", shrinkBudget, "how long to look, in all, for the smallest trials that show the violations; 0 = not at all (on real time it is not done)")
 	flags.BoolVar(&f.Keep, "keep", f.Keep, "keep the histories of trials without a violation too")
+	flags.BoolVar(&f.Clean, "clean", f.Clean, "only the cells for which the recipe declares no flaw, to look for false alarms")
 	flags.BoolVar(&f.Expect, "expect", f.Expect, "exit 1 if a declared flaw was missed, another was found, or a fault hit nothing")
 	flags.BoolVar(&f.json, "json", false, "print matrix.json instead of the matrix")
 	flags.StringVar(&f.config, "config", "", "JSON file with the same names; flags win")

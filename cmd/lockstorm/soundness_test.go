@@ -1,0 +1,32 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+)
+
+// Where a recipe declares no flaw, nothing is violated: a violation would be a
+// false alarm, or a flaw that nobody knew. docs/soundness.md has the figure of a
+// long run of the same command.
+func TestNothingIsAccusedWhereNoFlawIsDeclared(t *testing.T) {
+	trials := "6"
+	if raceDetector {
+		trials = "1"
+	}
+	code, stdout, stderr := lockstorm(t, "run", "--clean", "--expect", "--json", "--duration", "2s", "--trials", trials, "--store", t.TempDir())
+	var m campaign.Matrix
+	if err := json.Unmarshal([]byte(stdout), &m); err != nil {
+		t.Fatalf("exit code %d, %v; stderr\n%s", code, err, stderr)
+	}
+	for _, c := range m.Cells {
+		if c.Violations > 0 || len(c.Flaws) > 0 {
+			t.Errorf("%s under %s: %d of %d trials violated: %s", c.Lock, c.Fault, c.Violations, c.Trials, c.Replay)
+		}
+	}
+	if code != campaign.ExitExpected {
+		t.Errorf("exit code %d; stderr\n%s", code, stderr)
+	}
+	t.Logf("%d cells, %d trials", len(m.Cells), m.Finished)
+}
