@@ -70,9 +70,10 @@ func leaseOutlived() []Flaw {
 var slowNodes = []string{"node-pause"}
 
 // deadlineLookedAtTooEarly: leaseOutlived of a lease with a deadline, which ends
-// the belief and not what is under way.
+// the belief and not what is under way. A clock that is set back afterwards makes
+// a holder look again, and touch.
 func deadlineLookedAtTooEarly() []Flaw {
-	return may(slowNodes, under([]string{"client-pause"}, "lease-outlived", Limit,
+	return may(append([]string{"client-skew"}, slowNodes...), under([]string{"client-pause"}, "lease-outlived", Limit,
 		"A holder that is frozen past its deadline, between a look at its clock and the next touch, disturbs the resource; its belief ended in time.",
 		kleppmann, "resource"))
 }
