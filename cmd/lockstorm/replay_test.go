@@ -13,25 +13,41 @@ import (
 	"github.com/lockstorm/lockstorm/reports"
 )
 
-// simulated runs a small campaign in the simulation and returns its store and
-// its one violated cell.
-func simulated(t *testing.T) (store string, cell campaign.Cell) {
+// simulated runs a small campaign in the simulation and returns the folder of the
+// trial that shows its one cell, and that cell, which is violated.
+func simulated(t *testing.T, flags ...string) (dir string, cell campaign.Cell) {
 	t.Helper()
-	store = t.TempDir()
-	code, stdout, stderr := lockstorm(t, "run", "--locks", "exists-set", "--faults", "client-pause", "--trials", "1", "--store", store, "--json")
+	store := t.TempDir()
+	args := []string{"run", "--locks", "exists-set", "--faults", "client-pause", "--workloads", "mutex", "--trials", "1", "--store", store, "--json"}
+	code, stdout, stderr := lockstorm(t, append(args, flags...)...)
 	var m campaign.Matrix
 	if err := json.Unmarshal([]byte(stdout), &m); err != nil || code != campaign.ExitExpected || len(m.Cells) != 1 {
 		t.Fatalf("exit code %d, %v; stderr\n%s", code, err, stderr)
 	}
-	if m.Cells[0].Verdict != campaign.Violated {
-		t.Fatalf("exists-set under client-pause: %+v", m.Cells[0])
+	cell = m.Cells[0]
+	if cell.Verdict != campaign.Violated {
+		t.Fatalf("exists-set under client-pause: %+v", cell)
 	}
-	return store, m.Cells[0]
+	number := flagValue(strings.Fields(cell.Replay), "--schedule")
+	if number == "" {
+		number = flagValue(strings.Fields(cell.Replay), "--trial")
+	}
+	return filepath.Join(store, campaign.Latest, "trials", "exists-set", "client-pause", "mutex-"+number), cell
 }
 
+// flagValue is what follows a flag on a command line; "" if it is not there.
+func flagValue(command []string, flag string) string {
+	if i := slices.Index(command, flag); i >= 0 && i+1 < len(command) {
+		return command[i+1]
+	}
+	return ""
+}
+
+// drawn leaves out the trials that are enumerated.
+const drawn = "--named=false"
+
 func TestReplayGivesTheStoredHistoryAgain(t *testing.T) {
-	store, cell := simulated(t)
-	dir := filepath.Join(store, campaign.Latest, "trials", "exists-set", "client-pause", "mutex-0")
+	dir, cell := simulated(t, drawn)
 	command := strings.Fields(strings.ReplaceAll(cell.Replay, "'", ""))[1:]
 	// What a run printed names the trial without what it stored.
 	printed := command[:max(0, slices.Index(command, "--hash"))]
@@ -70,9 +86,38 @@ func TestReplayGivesTheStoredHistoryAgain(t *testing.T) {
 	}
 }
 
+func TestReplayOfANamedScheduleIsTheSameWhateverTheSeed(t *testing.T) {
+	dir, cell := simulated(t)
+	command := strings.Fields(cell.Replay)[1:]
+	schedule := flagValue(command, "--schedule")
+	if schedule == "" {
+		t.Fatalf("%s: no schedule, although named trials come first", cell.Replay)
+	}
+	for _, test := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"a folder", []string{"replay", dir}, 0, "same history as stored"},
+		{"the command of the report", command, 0, "same history as expected"},
+		{"another seed", append(slices.Clone(command), "--seed", "77"), 0, "same history as expected"},
+		{"its name", []string{"replay", dir}, 0, "schedule " + schedule + ", trial seed "},
+		{"a trial beside it", append(slices.Clone(command), "--trial", "0"), campaign.ExitUsage, "--trial 0: --schedule " + schedule},
+		{"one that is not there", []string{"replay", "--lock", "exists-set", "--fault", "client-pause", "--schedule", schedule + "x"}, campaign.ExitUsage, "did you mean " + schedule},
+		{"of a fault that has none", []string{"replay", "--lock", "exists-set", "--fault", "none", "--schedule", schedule}, campaign.ExitUsage, "has no named schedules"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			code, stdout, stderr := lockstorm(t, test.args...)
+			if code != test.code || !strings.Contains(stdout+stderr, test.want) {
+				t.Errorf("%q: exit code %d, want %d and %q; stdout\n%s\nstderr\n%s", test.args, code, test.code, test.want, stdout, stderr)
+			}
+		})
+	}
+}
+
 func TestReplaySaysWhenTheStoredFilesAreNotWhatWasJudged(t *testing.T) {
-	store, _ := simulated(t)
-	dir := filepath.Join(store, campaign.Latest, "trials", "exists-set", "client-pause", "mutex-0")
+	dir, _ := simulated(t)
 	path := filepath.Join(dir, campaign.HistoryFile)
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -111,8 +156,7 @@ func TestReplayTakesAWorkloadThatSuits(t *testing.T) {
 }
 
 func TestReplayTellsAndStoresWhatHappened(t *testing.T) {
-	store, _ := simulated(t)
-	dir := filepath.Join(store, campaign.Latest, "trials", "exists-set", "client-pause", "mutex-0")
+	dir, _ := simulated(t)
 	out := filepath.Join(t.TempDir(), "again")
 	code, stdout, stderr := lockstorm(t, "replay", dir, "--out", out, "--json")
 	var r replayed
@@ -136,8 +180,10 @@ func TestReplayTellsAndStoresWhatHappened(t *testing.T) {
 		}
 	}
 	code, stdout, stderr = lockstorm(t, "replay", dir)
-	if code != 0 || !strings.Contains(stdout, "violated: bug: ") || !strings.Contains(stdout, "both c") {
-		t.Errorf("exit code %d, stderr %q; the story is missing:\n%s", code, stderr, stdout)
+	for _, part := range []string{"violated: bug (exclusion by race", "both did until", "Which assumption broke:", "What would have prevented it:"} {
+		if code != 0 || !strings.Contains(stdout, part) {
+			t.Errorf("exit code %d, stderr %q; %q is missing:\n%s", code, stderr, part, stdout)
+		}
 	}
 }
 
