@@ -20,7 +20,9 @@ func TestNothingIsAccusedWhereNoFlawIsDeclared(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &m); err != nil {
 		t.Fatalf("exit code %d, %v; stderr\n%s", code, err, stderr)
 	}
+	total := 0
 	for _, c := range m.Cells {
+		total += c.Trials
 		if c.Violations > 0 || len(c.Flaws) > 0 {
 			t.Errorf("%s under %s: %d of %d trials violated: %s", c.Lock, c.Fault, c.Violations, c.Trials, c.Replay)
 		}
@@ -28,5 +30,8 @@ func TestNothingIsAccusedWhereNoFlawIsDeclared(t *testing.T) {
 	if code != campaign.ExitExpected {
 		t.Errorf("exit code %d; stderr\n%s", code, stderr)
 	}
-	t.Logf("%d cells, %d trials", len(m.Cells), m.Finished)
+	t.Logf("%d cells, %d trials", len(m.Cells), total)
+	if total < len(m.Cells) || total == 0 {
+		t.Errorf("%d cells, %d trials: want at least one trial of each", len(m.Cells), total)
+	}
 }
