@@ -43,6 +43,9 @@ func (t *teller) keySteps() []step {
 
 // concerns says whether what happened to a key belongs to the story.
 func (t *teller) concerns(x keyEvent) bool {
+	if x.foreign() && x.At > t.lastCause() && !slices.Contains(t.Finding.Commands, x.Command) {
+		return false
+	}
 	return x.At >= t.Start && x.At <= t.Finding.To+time.Millisecond && slices.Contains(t.keys, keyName{x.Node, x.Key}) &&
 		(slices.Contains(t.Cast, x.Owner) || slices.Contains(t.Cast, x.Client))
 }

@@ -237,17 +237,17 @@ func length(d time.Duration) string {
 var goDuration = regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?(ns|µs|ms|s)\b`)
 
 // pointInTime is a time since the trial's start in a text of the checker's.
-var pointInTime = regexp.MustCompile(`\b(at|from|to|until|since) ((?:\d+m)?\d+(?:\.\d+)?(?:ns|µs|ms|s))\b`)
+var pointInTime = regexp.MustCompile(`\b(at|from|to|until|since|its [\w -]+ of) ((?:\d+m)?\d+(?:\.\d+)?(?:ns|µs|ms|s))\b`)
 
 // rounded writes the times in a text of the checker's as all others.
 func rounded(text string) string {
 	text = pointInTime.ReplaceAllStringFunc(text, func(s string) string {
-		word, when, _ := strings.Cut(s, " ")
-		d, err := time.ParseDuration(when)
+		last := strings.LastIndexByte(s, ' ') + 1
+		d, err := time.ParseDuration(s[last:])
 		if err != nil {
 			return s
 		}
-		return word + " " + instant(d)
+		return s[:last] + instant(d)
 	})
 	return goDuration.ReplaceAllStringFunc(text, func(s string) string {
 		d, err := time.ParseDuration(s)

@@ -108,7 +108,7 @@ func broken(f focus) string {
 	x := f.Finding
 	switch {
 	case x.Broken != "":
-		return sentence(rounded(x.Broken))
+		return sentence(strings.ReplaceAll(rounded(x.Broken), "; ", " and "))
 	case x.Cause == checker.Unclassified || x.Cause == "":
 		return "The evidence does not tell."
 	case x.Kind == locks.Limit:
@@ -159,6 +159,14 @@ func (t *teller) holdsToTell() []checker.Hold {
 	}
 	for _, h := range t.sendersHolds(t.Evidence, t.Start) {
 		add(h)
+	}
+	if x.Oracle == "fencing" {
+		for _, i := range x.Ops {
+			// Nobody sees a hold that was over at once, but its fence counts.
+			if op := opOf(t.Ops, i); op.F == history.FAcquire && op.Type == history.OK {
+				add(checker.Hold{Lock: op.Lock, Mode: op.Mode, Client: op.Client, From: op.Time, To: op.Time, ToWhy: checker.ByRelease, Acquire: op.Index})
+			}
+		}
 	}
 	if blocked && !x.Forever {
 		for _, h := range t.focus.holds {

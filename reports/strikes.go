@@ -10,12 +10,21 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// strikes tells what the nemesis did to those in the story, up to the end of
-// the harm.
+// lastCause is the latest that what brought the harm about can have happened: two
+// holders are two from the first moment on, what comes then did not cause it.
+func (t *teller) lastCause() time.Duration {
+	if t.Finding.Oracle == "exclusion" {
+		return t.Finding.From + time.Millisecond
+	}
+	return t.Finding.To
+}
+
+// strikes tells what the nemesis did to those in the story, as far as it can have
+// brought the harm about.
 func (t *teller) strikes() []step {
 	var out []step
 	for _, w := range t.wins {
-		if w.Hits == 0 || !w.matters(t.Cast) || w.over(t.Start) || w.From > t.Finding.To {
+		if w.Hits == 0 || !w.matters(t.Cast) || w.over(t.Start) || w.From > t.lastCause() {
 			continue
 		}
 		if text := t.windowWords(w); text != "" {
@@ -23,13 +32,13 @@ func (t *teller) strikes() []step {
 		}
 	}
 	for _, s := range splitsOf(t.Ops) {
-		if s.from <= t.Finding.To && (s.to == 0 || s.to >= t.Start) {
+		if s.from <= t.lastCause() && (s.to == 0 || s.to >= t.Start) {
 			text := fmt.Sprintf("the network split: from now on %s served %s as a second primary, beside the old one", s.node, list(s.clients))
 			out = append(out, step{At: s.from, Text: text, Weight: part})
 		}
 	}
 	for _, op := range t.Ops {
-		if op.Process != history.Nemesis || op.Window != nil || op.Time > t.Finding.To || !t.bears(op) {
+		if op.Process != history.Nemesis || op.Window != nil || op.Time > t.lastCause() || !t.bears(op) || t.setsRight(op) {
 			continue
 		}
 		if text := t.eventStep(op); text != "" {
@@ -227,9 +236,9 @@ func (t *teller) eventStep(op history.Op) string {
 		}
 		return text
 	case history.FClock:
-		return fmt.Sprintf("c%d's wall clock %s", op.Client, jumpWords(op.Offset))
+		return fmt.Sprintf("c%d's wall clock %s", op.Client, t.jumpWords(op))
 	case history.FNodeClock:
-		return fmt.Sprintf("the clock of %s %s", op.Node, jumpWords(op.Offset))
+		return fmt.Sprintf("the clock of %s %s", op.Node, t.jumpWords(op))
 	case history.FNodeDown:
 		return op.Node + " went down"
 	case history.FNodeUp:
@@ -257,11 +266,50 @@ func (t *teller) eventStep(op history.Op) string {
 	return ""
 }
 
-func jumpWords(d time.Duration) string {
-	if d == 0 {
+// jumpWords tell that a clock was set, and until when it was wrong.
+func (t *teller) jumpWords(op history.Op) string {
+	if op.Offset == 0 {
 		return "was set right again"
 	}
-	return "jumped: it is now " + offsetWords(d)
+	for _, later := range t.Ops {
+		switch {
+		case later.Index <= op.Index || !sameClock(op, later):
+			continue
+		case later.Offset != 0:
+		case later.Time-op.Time < time.Millisecond:
+			return "jumped: it was " + offsetWords(op.Offset) + ", and was set right at once"
+		default:
+			return "jumped: it was " + offsetWords(op.Offset) + " until " + instant(later.Time)
+		}
+		break
+	}
+	return "jumped: it is now " + offsetWords(op.Offset)
+}
+
+// setsRight says whether an event sets a clock right again whose jump is a step of
+// the story, and says so.
+func (t *teller) setsRight(op history.Op) bool {
+	if op.Offset != 0 {
+		return false
+	}
+	var before history.Op
+	for _, earlier := range t.Ops {
+		if earlier.Index < op.Index && sameClock(op, earlier) {
+			before = earlier
+		}
+	}
+	return before.Offset != 0 && t.bears(before)
+}
+
+// sameClock says whether two events set the same clock.
+func sameClock(a, b history.Op) bool {
+	switch {
+	case a.F != b.F || b.Process != history.Nemesis:
+		return false
+	case a.F == history.FClock:
+		return a.Client == b.Client
+	}
+	return a.F == history.FNodeClock && a.Node == b.Node
 }
 
 func keyNames(keys []history.KeyState) string {
