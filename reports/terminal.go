@@ -78,6 +78,9 @@ func plainSymbol(c campaign.Cell) symbol {
 	return symbol{"?", text.Colors{text.FgHiYellow, text.ReverseVideo}}
 }
 
+// boundWords explain the bound of a cell without a violation.
+const boundWords = "95 % bound: at most 1 − 0.05^(1/d) of such trials, d of the n being drawn by a seed, if d ≥ 10; named schedules do not count"
+
 // legendOf explains the symbols that a matrix uses, worst first.
 func legendOf(cells []campaign.Cell) []string {
 	words := []struct{ symbol, meaning string }{
@@ -89,14 +92,15 @@ func legendOf(cells []campaign.Cell) []string {
 		{"?", "unknown"},
 		{"–", "the fault hit nothing"},
 		{"n/s", "not supported"},
-		{"0/", "0/n: no violation in n trials (95 % bound: from 10 on, at most 1 − 0.05^(1/n) of them; 3/n if n is large)"},
+		{"0/", "0/n: no violation in n trials"},
 	}
 	used := map[string]bool{}
-	surprising := false
+	surprising, bounded := false, false
 	for _, c := range cells {
 		s := plainSymbol(c).Text
 		if strings.HasPrefix(s, "0/") {
 			s = "0/"
+			bounded = bounded || c.Bound() < 1
 		}
 		used[s] = true
 		surprising = surprising || undeclared(c)
@@ -107,6 +111,9 @@ func legendOf(cells []campaign.Cell) []string {
 		case !used[w.symbol]:
 		case w.symbol == "0/":
 			out = append(out, w.meaning)
+			if bounded {
+				out = append(out, boundWords)
+			}
 		default:
 			out = append(out, w.symbol+" "+w.meaning)
 		}
