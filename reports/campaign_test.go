@@ -116,7 +116,7 @@ func TestNobodyIsCalledSafe(t *testing.T) {
 	all.WriteString(terminal(sampleMatrix(), testGlossary, false, 0))
 	for _, s := range sampleTrials() {
 		f, _ := focusOn(s.Trial, s.Evidence)
-		all.Write(testGlossary.counterexample(s.Trial, s.Evidence, f, "store/"+s.Trial.Dir))
+		all.Write(testGlossary.counterexample(s.Trial, s.Evidence, f, "store/"+s.Trial.Dir, ""))
 	}
 	if strings.Contains(strings.ToLower(all.String()), "safe") {
 		t.Error(`the word "safe" appears`)

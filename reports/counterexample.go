@@ -22,10 +22,14 @@ const longestList = 60
 // counterexample tells a violated trial in Markdown: what happened, in numbered
 // steps, what broke and what would have prevented it; the verdicts; the
 // operations and commands that matter, in order; how to look again. folder is
-// the trial's, as command lines name it.
-func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, folder string) []byte {
+// the trial's, as command lines name it; origin says how the trial came about, ""
+// if that is not known.
+func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, folder, origin string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", trialTitle(t), trialWords(t))
+	if origin != "" {
+		fmt.Fprintf(&b, "%s\n\n", sentence(origin))
+	}
 	b.WriteString(tellStory(e, f).markdown())
 	if text := g.declaredWords(t, f.Finding); text != "" {
 		fmt.Fprintf(&b, "> %s\n\n", markdown(text))

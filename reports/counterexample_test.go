@@ -51,7 +51,7 @@ func TestCommandsStandWhereTheirNodeRanThem(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for _, text := range []string{testGlossary.tell(trial, e, 80), string(testGlossary.counterexample(trial, e, f, "x"))} {
+	for _, text := range []string{testGlossary.tell(trial, e, 80), string(testGlossary.counterexample(trial, e, f, "x", ""))} {
 		if !strings.Contains(strings.ReplaceAll(text, "\n", " "), "commands when their node ran them") {
 			t.Errorf("the order is not told:\n%s", text)
 		}

@@ -37,7 +37,7 @@ func htmlReport(r result, plots []plotView) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", HTMLFile, err)
 	}
-	return b.Bytes(), nil
+	return slim(b.Bytes()), nil
 }
 
 // prose is text with code in backticks.

@@ -51,8 +51,8 @@ type junitMessage struct {
 
 // junit writes a test case per cell. A violation that its recipe declares is no
 // failure: finding it is the job. What is not declared fails; with expect, what
-// is declared and was not found fails too, and a fault that hit nothing. What could not be judged is an
-// error, what was not tested is skipped.
+// is declared and was not found fails too, and a fault that hit nothing. What could
+// not be judged is an error, what was not tested is skipped.
 func junit(r result) ([]byte, error) {
 	all := junitSuites{Name: "lockstorm"}
 	var total time.Duration

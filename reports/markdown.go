@@ -25,12 +25,13 @@ func markdownReport(r result, plots []plotView) []byte {
 	b.WriteString("\n\n")
 	markdownMatrix(&b, v)
 	markdownDifferences(&b, v)
-	markdownDetails(&b, v)
 	markdownMissed(&b, v)
-	markdownWords(&b, v)
 	for _, p := range v.Plots {
 		fmt.Fprintf(&b, "![%s](%s/%s)\n\n", p.Title, PlotsDir, p.File)
 	}
+	markdownProgress(&b, v)
+	markdownDetails(&b, v)
+	markdownWords(&b, v)
 	return []byte(strings.TrimRight(b.String(), "\n") + "\n")
 }
 
@@ -66,7 +67,7 @@ func markdownMatrix(b *strings.Builder, v view) {
 	}
 	b.WriteString("\n")
 	for _, t := range v.Tally {
-		fmt.Fprintf(b, "- %s: %d cells\n", t.Words, t.Count)
+		fmt.Fprintf(b, "- %s: %d %s\n", t.Words, t.Count, plural(t.Count, "cell"))
 	}
 	b.WriteString("\n")
 }
@@ -129,13 +130,37 @@ func markdownDetails(b *strings.Builder, v view) {
 				fmt.Fprintf(b, "![Timeline](%s)\n\n[counterexample](%s) · [porcupine](%s)\n\n",
 					path.Join(c.Dir, TimelineFile), path.Join(c.Dir, CounterexampleFile), path.Join(c.Dir, PorcupineFile))
 			}
-			fmt.Fprintf(b, "```\n%s\n", c.Replay)
-			if c.Check != "" {
-				fmt.Fprintf(b, "%s\n", c.Check)
+			b.WriteString("```sh\n")
+			for _, x := range c.Commands {
+				fmt.Fprintf(b, "# %s\n%s\n", x.What, x.Line)
 			}
 			b.WriteString("```\n\n")
 		}
 	}
+}
+
+// markdownProgress has a table for each recipe, to be opened.
+func markdownProgress(b *strings.Builder, v view) {
+	if len(v.Progress) == 0 {
+		return
+	}
+	b.WriteString("## How the clients fared\n\nNothing here is right or wrong by itself. The faults struck at the worst points of the protocol that could be found, and the clients asked again and again: the figures compare recipes and faults, they do not foretell the waiting of a service.\n\n")
+	for _, t := range v.Progress {
+		fmt.Fprintf(b, "<details><summary>%s</summary>\n\n| fault |", joinWords(" ", "<b>"+t.Recipe+"</b>", markdown(t.Gist)))
+		for _, m := range v.Measures {
+			b.WriteString(" " + m.Name + " |")
+		}
+		b.WriteString("\n|---|" + strings.Repeat("--:|", len(v.Measures)) + "\n")
+		for _, row := range t.Rows {
+			fmt.Fprintf(b, "| %s | %s |\n", row.Fault, strings.ReplaceAll(strings.Join(row.Texts, " | "), "<", "&lt;"))
+		}
+		b.WriteString("\n</details>\n\n")
+	}
+	b.WriteString("<details><summary>What the columns say</summary>\n\n| column | meaning |\n|---|---|\n")
+	for _, m := range v.Measures {
+		fmt.Fprintf(b, "| %s | %s |\n", m.Name, markdownCell(m.Meaning))
+	}
+	b.WriteString("\n</details>\n\n")
 }
 
 func markdownMissed(b *strings.Builder, v view) {

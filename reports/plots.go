@@ -28,6 +28,7 @@ var campaignPlots = []campaignPlot{
 	{"violations.svg", "Share of violated trials", plotViolations},
 	{"verdicts.svg", "Verdicts of each recipe", plotVerdicts},
 	{"acquire.svg", "Time of an acquire, undisturbed", plotLatency},
+	{"recovery.svg", "Longest time until somebody got in after a fault", plotRecovery},
 }
 
 // drawPlots draws every plot that has something to show.
@@ -88,16 +89,19 @@ type painting func(draw.Canvas, *plot.Plot)
 // Plot implements plot.Plotter.
 func (p painting) Plot(c draw.Canvas, g *plot.Plot) { p(c, g) }
 
-// plotViolations is a heat map: recipes down, faults across, the share of
-// violated trials.
+// plotViolations is a heat map: the share of violated trials.
 func plotViolations(r result) ([]byte, error) {
-	recipes, faults := axes(r.Matrix)
 	if len(r.Matrix.Cells) == 0 {
 		return nil, nil
 	}
+	return heatMap(r.Matrix, "Violated trials of each cell, in percent", "red: violated · purple: only blocked · hatched: not judged · blank: not supported", heat)
+}
+
+// heatMap has recipes down and faults across; paint paints one cell.
+func heatMap(m campaign.Matrix, title, axis string, paint func(n pen, c campaign.Cell, x0, y0, x1, y1 vg.Length)) ([]byte, error) {
+	recipes, faults := axes(m)
 	height := vg.Length(len(recipes)*plotRow + 142)
-	title := "Violated trials of each cell, in percent"
-	return chart(title, "red: violated · purple: only blocked · hatched: not judged · blank: not supported", recipes, 4, height, func(g *plot.Plot) {
+	return chart(title, axis, recipes, 4, height, func(g *plot.Plot) {
 		g.X.Min, g.X.Max = -0.5, float64(len(faults))-0.5
 		var ticks []plot.Tick
 		for i, f := range faults {
@@ -108,15 +112,9 @@ func plotViolations(r result) ([]byte, error) {
 		g.X.Tick.Label.Rotation = math.Pi / 3
 		g.X.Tick.Label.XAlign, g.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
 	}, func(n pen, x, y func(float64) vg.Length) {
-		for i, recipe := range recipes {
-			for j, fault := range faults {
-				c, ok := cellOf(r.Matrix, recipe, fault)
-				x0, x1 := x(float64(j)-0.5)+0.7, x(float64(j)+0.5)-0.7
-				y0, y1 := y(-float64(i)-0.5)+0.7, y(-float64(i)+0.5)-0.7
-				if ok {
-					heat(n, c, x0, y0, x1, y1)
-				}
-			}
+		for _, c := range m.Cells {
+			i, j := float64(slices.Index(recipes, c.Lock)), float64(slices.Index(faults, c.Fault))
+			paint(n, c, x(j-0.5)+0.7, y(-i-0.5)+0.7, x(j+0.5)-0.7, y(-i+0.5)-0.7)
 		}
 	})
 }

@@ -38,7 +38,7 @@ func TestRecordedTrialsAreToldAsTheyWereReviewed(t *testing.T) {
 			if got := string(f.Finding.Cause); got != name {
 				t.Errorf("it is told as %s, want %s", got, name)
 			}
-			golden(t, "recorded/"+name+"/counterexample.md", testGlossary.counterexample(trial, e, f, "store/demo/"+name))
+			golden(t, "recorded/"+name+"/counterexample.md", testGlossary.counterexample(trial, e, f, "store/demo/"+name, ""))
 			golden(t, "recorded/"+name+"/told.txt", []byte(testGlossary.tell(trial, e, 80)))
 			if n := len(tellStory(e, f).Steps); n < 3 || n > longestStory {
 				t.Errorf("got %d steps, want 3 to %d", n, longestStory)
@@ -59,7 +59,7 @@ func TestStoriesKnowNoRecipe(t *testing.T) {
 			if !ok {
 				t.Fatal("no finding")
 			}
-			return g.tell(s.Trial, s.Evidence, 0) + string(g.counterexample(s.Trial, s.Evidence, f, "x"))
+			return g.tell(s.Trial, s.Evidence, 0) + string(g.counterexample(s.Trial, s.Evidence, f, "x", ""))
 		}
 		e.Trial = trial
 		want := render(e)

@@ -123,11 +123,11 @@ func (s *sink) details(ctx context.Context, r result) (map[string]detail, error)
 				return err
 			}
 			folder := filepath.Join(s.dir, filepath.FromSlash(t.Dir))
-			record, err := campaign.LoadRecord(folder)
-			if err != nil {
+			whole, evidence, err := campaign.LoadTrial(folder)
+			if err != nil && !(errors.Is(err, fs.ErrNotExist) && len(evidence.Ops) > 0) { // without its verdict there is still its evidence
 				return err
 			}
-			d, err := s.glossary.render(folder, path.Join(s.dir, t.Dir), t, record.Evidence)
+			d, err := s.glossary.render(folder, path.Join(s.dir, t.Dir), origin(folder, whole.Shrinking), t, evidence)
 			if err != nil {
 				return fmt.Errorf("render %s: %w", t.Dir, err)
 			}
@@ -146,13 +146,13 @@ func Trial(folder string, t campaign.Trial, e history.Evidence) error {
 	if !t.Violation() {
 		return nil
 	}
-	_, err := registries().render(folder, filepath.ToSlash(folder), t, e)
+	_, err := registries().render(folder, filepath.ToSlash(folder), "", t, e)
 	return err
 }
 
 // render tells and draws one violated trial, and writes that into its folder;
-// name is the folder as command lines name it.
-func (g glossary) render(folder, name string, t campaign.Trial, e history.Evidence) (detail, error) {
+// name is the folder as command lines name it, and origin how the trial came about.
+func (g glossary) render(folder, name, origin string, t campaign.Trial, e history.Evidence) (detail, error) {
 	if len(e.Ops) == 0 {
 		return detail{}, nil
 	}
@@ -164,9 +164,10 @@ func (g glossary) render(folder, name string, t campaign.Trial, e history.Eviden
 	if err != nil {
 		return d, err
 	}
+	d.Shrunk = origin
 	return d, errors.Join(
 		write(filepath.Join(folder, TimelineFile), d.Timeline),
-		write(filepath.Join(folder, CounterexampleFile), g.counterexample(t, e, f, name)),
+		write(filepath.Join(folder, CounterexampleFile), g.counterexample(t, e, f, name, origin)),
 		picture(folder, e),
 	)
 }

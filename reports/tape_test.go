@@ -10,6 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -191,6 +192,12 @@ func (t *tape) trial(lock, fault string, kind locks.Kind, e history.Evidence, ve
 		Outcome: campaign.Violated, Kind: kind, Verdicts: verdicts,
 		Hits: 1, Ops: len(e.Ops), Commands: len(e.Commands), Hash: history.Hash(e.Ops, e.Commands),
 		Dir: "trials/" + lock + "/" + fault + "/mutex-0", Elapsed: 3 * time.Second, Virtual: 20 * time.Minute,
+	}
+	if p := checker.Measure(e); p != (checker.Progress{}) {
+		out.Progress = &p
+	}
+	if fault != "none" {
+		out.Spec.Plan = nemesis.Plan{{}}
 	}
 	for i, op := range e.Ops {
 		if op.F == history.FAcquire && op.Type == history.OK {

@@ -29,7 +29,7 @@ func TestEveryCauseHasItsCounterexample(t *testing.T) {
 				t.Fatal("no finding to focus on")
 			}
 			golden(t, "told/"+s.Name+".txt", []byte(testGlossary.tell(s.Trial, s.Evidence, 0)))
-			golden(t, "counterexample/"+s.Name+".md", testGlossary.counterexample(s.Trial, s.Evidence, f, "store/demo/"+s.Trial.Dir))
+			golden(t, "counterexample/"+s.Name+".md", testGlossary.counterexample(s.Trial, s.Evidence, f, "store/demo/"+s.Trial.Dir, ""))
 		})
 	}
 }

@@ -54,6 +54,10 @@ type view struct {
 	Undecided                              []string // trials of cells that have a verdict
 	Interrupted                            string   // how far it came; empty if it ended
 	Plots                                  []plotView
+	// Progress is how the clients fared, recipe by recipe, and Measures what its
+	// columns say.
+	Progress []progressTable
+	Measures []measured
 }
 
 // fact is a labelled value.
@@ -95,10 +99,14 @@ type cellDetail struct {
 	Story                             telling
 	Declared                          string
 	Timeline                          []byte
-	Dir, Replay, Check                string
+	Dir                               string
+	Commands                          []command // that run or judge it again
 	// Title names the trial; Shrunk says how it came about.
 	Title, Shrunk string
 }
+
+// command is a line for a shell, and what it does.
+type command struct{ What, Line string }
 
 // flawView is one (oracle, cause) of a cell.
 type flawView struct {
@@ -125,7 +133,7 @@ var verdictWords = []wordText{
 	{"unknown", "unknown", "An oracle could not tell, or no trial finished. Never counted as a pass."},
 	{"idle", "fault not exercised", "The fault hit nothing in any trial, so nothing was tested."},
 	{"unsupported", "not supported", "Testbed or topology cannot do it."},
-	{"holds", "no violation in n trials", "Nothing was violated in n trials whose fault demonstrably hit something. That is no proof: with 95 % confidence, at most 1 − 0.05^(1/n) of such trials would show a violation: about 3/n if n is large; below ten trials the bound says little."},
+	{"holds", "no violation in n trials", "Nothing was violated in n trials whose fault demonstrably hit something. That is no proof. Of the d among them that were drawn by a seed: with 95 % confidence, at most 1 − 0.05^(1/d) of such trials would show a violation, about 3/d if d is large; below ten the bound says little. Named schedules are enumerated, not drawn: nothing about them is left to luck, and the bound does not count them."},
 }
 
 // newView arranges a result for reading.
@@ -142,6 +150,7 @@ func newView(r result) view {
 		NotSupported: reasons(r.Matrix, campaign.NotSupported),
 		Oracles:      r.Glossary.Oracles,
 		Failed:       failures(r.Matrix.Failed),
+		Progress:     progressTables(recipes, faults, r.Trials), Measures: measures,
 	}
 	if !r.Info.Started.IsZero() {
 		v.Started = r.Info.Started.UTC().Format("2006-01-02 15:04:05 UTC")
@@ -357,16 +366,22 @@ func shareWords(c campaign.Cell) string {
 func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 	d := cellDetail{
 		Anchor: v.Anchor, Lock: c.Lock, Fault: c.Fault, Class: v.Class, Words: c.Words(),
-		Share: shareWords(c), Dir: c.Dir, Replay: c.Replay,
+		Share: shareWords(c), Dir: c.Dir,
 	}
-	if c.Dir != "" {
-		x := r.Details[c.Dir]
-		if small, ok := r.Details[c.Minimal]; ok && c.Minimal != "" {
-			x, d.Dir = small, c.Minimal
-			d.Replay = "lockstorm replay " + shell.Quote(path.Join(r.Matrix.Store, c.Minimal)) + "\n" + c.Replay
-		}
-		d.Check = "lockstorm check " + shell.Quote(path.Join(r.Matrix.Store, d.Dir))
-		d.Story, d.Declared, d.Timeline, d.Title, d.Shrunk = x.Story, x.Declared, x.Timeline, x.Title, cmp.Or(x.Shrunk, "Not shrunk: the trial as it ran")
+	stored := func(what, verb string) {
+		d.Commands = append(d.Commands, command{what, "lockstorm " + verb + " " + shell.Quote(path.Join(r.Matrix.Store, d.Dir))})
+	}
+	x := r.Details[c.Dir]
+	if small, ok := r.Details[c.Minimal]; ok && c.Minimal != "" {
+		x, d.Dir = small, c.Minimal
+		stored("run this minimal trial again", "replay")
+		d.Commands = append(d.Commands, command{"run the trial again that it was shrunk from", c.Replay})
+	} else {
+		d.Commands = append(d.Commands, command{"run this trial again", c.Replay})
+	}
+	if d.Dir != "" {
+		stored("judge again what is stored of it", "check")
+		d.Story, d.Declared, d.Timeline, d.Title, d.Shrunk = x.Story, x.Declared, x.Timeline, x.Title, cmp.Or(x.Shrunk, asItRan)
 	}
 	d.Title = cmp.Or(d.Title, fmt.Sprintf("%s under %s", c.Lock, c.Fault))
 	for _, f := range c.Flaws {

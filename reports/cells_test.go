@@ -1,0 +1,79 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+)
+
+// madeUp is a campaign of three cells: fences that went back, a fault that hit
+// nothing, and nothing violated in trials most of which were enumerated.
+func madeUp(expect bool) result {
+	fenced := sampleCell("fenced", "failover", 0)
+	fenced.Verdict, fenced.Kind, fenced.Shown, fenced.Violations = campaign.Violated, "limit", 2, 2
+	fenced.Causes, fenced.Oracles["fencing"] = []string{"fence-regressed"}, "violated"
+	fenced.Flaws = []campaign.Flaw{{Oracle: "fencing", Cause: "fence-regressed", Kind: "limit"}}
+	idle := sampleCell("fenced", "eviction", 8)
+	quiet := sampleCell("fenced", "delay", 0)
+	quiet.Trials, quiet.Exercised, quiet.Enumerated = 50, 50, 20
+	r := result{Glossary: registries(), Matrix: campaign.Matrix{Cells: []campaign.Cell{fenced, idle, quiet}}}
+	r.Info.Config.Expect = expect
+	return r
+}
+
+// formats renders a campaign in each of its forms.
+func formats(t *testing.T, r result) map[string]string {
+	t.Helper()
+	html, err := htmlReport(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	suites, err := junit(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{
+		"html": string(html), "md": string(markdownReport(r, nil)), "junit": string(suites),
+		"terminal": terminal(r.Matrix, r.Glossary, false, 0),
+	}
+}
+
+func TestEveryFormShowsFencesAndFaultsThatHitNothing(t *testing.T) {
+	for _, c := range []struct {
+		format string
+		expect bool
+		want   []string
+	}{
+		{"html", false, []string{
+			`<td class="limit" title="violated: limit: fence-regressed"><a href="#fenced--failover">limit <small>2/5</small></a>`,
+			`<li><b>fencing</b> by <b>fence-regressed</b>: `, `<tr><td>fencing</td><td>`,
+			`<td class="idle" title="fault not exercised"><span>–</span>`, `<h3>Fault not exercised</h3>` + "\n" + `<ul class="reasons"><li>eviction: fenced</li></ul>`,
+			`<span class="badge idle">fault not exercised</span> <b>1</b>`,
+			`title="no violation in 50 trials (95 % bound: at most 9.5 % of trials)"`, `Named schedules are enumerated, not drawn`,
+		}},
+		{"md", false, []string{
+			"[limit 2/5](#fenced--failover) | – | 0/50 |", "fencing by fence-regressed (limit)", "## Fault not exercised\n\n- eviction: fenced\n", "- fault not exercised: 1 cell\n",
+		}},
+		{"terminal", false, []string{"limit", "fault not exercised: eviction: fenced\n", "– the fault hit nothing", "0/50", "named schedules do not count"}},
+		{"junit", false, []string{`failures="0" errors="0" skipped="1"`, `<skipped message="fault not exercised"></skipped>`, "violated: limit (fence-regressed)"}},
+		{"junit", true, []string{`failures="1" errors="0" skipped="0"`, `<failure message="fault not exercised: the fault hit nothing in 5 trials" type="not-exercised">`}},
+	} {
+		text := formats(t, madeUp(c.expect))[c.format]
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s, expect %v: it lacks %q", c.format, c.expect, want)
+			}
+		}
+	}
+}
+
+func TestNoBoundIsPromisedOfEnumeratedTrialsAlone(t *testing.T) {
+	r := madeUp(false)
+	for i := range r.Matrix.Cells {
+		r.Matrix.Cells[i].Enumerated = r.Matrix.Cells[i].Exercised
+	}
+	if text := formats(t, r)["terminal"]; strings.Contains(text, "bound") {
+		t.Errorf("the terminal speaks of a bound:\n%s", text)
+	}
+}

@@ -1,0 +1,237 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+)
+
+// fared is how the clients of a cell fared, over those of its trials whose fault
+// hit something. A typical figure is the median of the trials' own, so that no
+// trial counts more than another; what is worst is the worst of all trials. Means
+// are over every case of every trial.
+type fared struct {
+	Trials    int
+	Disturbed bool // some trial had a fault
+
+	waits, inVain         int
+	medians, p95s         []time.Duration // one of each trial with a wait that ended
+	longest               time.Duration
+	bypasses              int
+	fairness              []float64 // one of each trial with enough grants to share
+	losses, orphans, back cases
+	never                 int // faults after which nobody got in
+}
+
+// cases are lengths of time of which only the count, the sum and the most are known.
+type cases struct {
+	n         int
+	sum, most time.Duration
+}
+
+func (c *cases) add(n int, sum, most time.Duration) {
+	c.n, c.sum, c.most = c.n+n, c.sum+sum, max(c.most, most)
+}
+
+// words are the mean and the most.
+func (c cases) words() string {
+	switch c.n {
+	case 0:
+		return notSeen
+	case 1:
+		return about(c.most)
+	}
+	return about(c.sum/time.Duration(c.n)) + " / " + about(c.most)
+}
+
+// notSeen stands for what did not occur.
+const notSeen = "–"
+
+// add counts a trial in.
+func (f *fared) add(t campaign.Trial) {
+	p := t.Progress
+	f.Trials++
+	f.Disturbed = f.Disturbed || len(t.Spec.Plan) > 0
+	f.waits, f.inVain = f.waits+p.Waits, f.inVain+p.InVain
+	if p.Waits > 0 {
+		f.medians, f.p95s = append(f.medians, p.WaitMedian), append(f.p95s, p.WaitP95)
+	}
+	f.longest, f.bypasses = max(f.longest, p.WaitMax), max(f.bypasses, p.BypassesMax)
+	if shared(*p) {
+		f.fairness = append(f.fairness, p.Jain)
+	}
+	f.losses.add(p.Losses, p.LossLagSum, p.LossLagMax)
+	f.orphans.add(p.Orphans, p.OrphanSum, p.OrphanMax)
+	f.back.add(p.Recoveries, p.RecoverySum, p.RecoveryMax)
+	f.never += p.Unrecovered
+}
+
+// shared says whether a trial's fairness tells anything: there was somebody to
+// share with, and a grant for everybody.
+func shared(p checker.Progress) bool { return p.Clients > 1 && p.Grants >= p.Clients }
+
+// place is a cell's.
+type place struct{ lock, fault string }
+
+// faredIn sums up the trials of each cell. A trial whose fault hit nothing says
+// nothing of it, and one that the harness could not finish nothing at all.
+func faredIn(trials []campaign.Trial) map[place]*fared {
+	out := map[place]*fared{}
+	for _, t := range trials {
+		if t.Progress == nil || t.Err != "" || len(t.Spec.Plan) > 0 && t.Hits == 0 {
+			continue
+		}
+		at := place{t.Spec.Lock, t.Spec.Fault}
+		if out[at] == nil {
+			out[at] = &fared{}
+		}
+		out[at].add(t)
+	}
+	return out
+}
+
+// measured is a column of the table.
+type measured struct {
+	Name, Meaning string
+	words         func(fared) string
+}
+
+// measures are the columns, with what they say for somebody who runs a service.
+var measures = []measured{
+	{"trials", "Trials whose fault hit something; the others say nothing here.", func(f fared) string { return strconv.Itoa(f.Trials) }},
+	{"typical wait", "How long a client waited, from its first attempt, through all that failed, until it got the lock: the median of each trial, and of these the median.",
+		func(f fared) string { return ofWaits(f.medians) }},
+	{"slow wait", "One wait in twenty was longer: the 95th percentile of each trial, and of these the median.", func(f fared) string { return ofWaits(f.p95s) }},
+	{"longest wait", "The longest of all trials, of those that ended with the lock.", func(f fared) string {
+		if f.waits == 0 {
+			return notSeen
+		}
+		return about(f.longest)
+	}},
+	{"in vain", "Waits that did not end with the lock, of all: the client crashed, or the trial was over. The columns before leave them out: read them together.", func(f fared) string {
+		if f.waits+f.inVain == 0 {
+			return notSeen
+		}
+		return fmt.Sprintf("%d of %d", f.inVain, f.waits+f.inVain)
+	}},
+	{"overtaken", "How often others got the lock during one client's wait, at the worst of all trials.", func(f fared) string { return strconv.Itoa(f.bypasses) }},
+	{"fairness", "How evenly the lock was shared among the clients that asked (Jain's index): 1 if all got it as often, 0.33 if one of three got it always. The median of the trials / the least. Only trials in which there was a grant for everybody; a client that crashed counts as any other.", func(f fared) string {
+		if len(f.fairness) == 0 {
+			return notSeen
+		}
+		sorted := slices.Sorted(slices.Values(f.fairness))
+		return fmt.Sprintf("%.2f / %.2f", middle(sorted), sorted[0])
+	}},
+	{"noticed after", "How long a holder whose lock was gone did not know: until it was told, or found out. The mean of all cases / the longest. Those that never found out are not in it.", func(f fared) string { return f.losses.words() }},
+	{"orphaned key", "How long a key stood in Redis that nobody living had to do with: the time that a crash costs the others. The mean of all cases / the longest.", func(f fared) string { return f.orphans.words() }},
+	{"recovery", "How long after the end of a fault, or after a crash, somebody got the lock. The mean of all cases / the longest.", func(f fared) string { return f.back.words() }},
+	{"no recovery", "Faults after which somebody still asked, and nobody got the lock before the trial was over: all trials together. The column before leaves them out.", func(f fared) string {
+		if f.back.n+f.never == 0 {
+			return notSeen
+		}
+		return fmt.Sprintf("%d of %d", f.never, f.back.n+f.never)
+	}},
+}
+
+// ofWaits is the median of what each trial says of its waits.
+func ofWaits(all []time.Duration) string {
+	if len(all) == 0 {
+		return notSeen
+	}
+	return about(middle(slices.Sorted(slices.Values(all))))
+}
+
+// middle is the median of what is sorted and not empty; of two the lesser.
+func middle[T any](sorted []T) T { return sorted[(len(sorted)-1)/2] }
+
+// about writes a length of time with as many digits as a comparison needs.
+func about(d time.Duration) string {
+	switch {
+	case d < time.Millisecond/2:
+		return "< 1 ms"
+	case d < time.Second-time.Millisecond/2:
+		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 0, 64) + " ms"
+	case d < 10*time.Second:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	}
+	return strconv.FormatFloat(d.Seconds(), 'f', 0, 64) + " s"
+}
+
+// progressTable is how the clients of one recipe fared, fault by fault.
+type progressTable struct {
+	Recipe, Gist string
+	Rows         []progressRow
+}
+
+// progressRow has a text for each of the measures.
+type progressRow struct {
+	Fault string
+	Texts []string
+}
+
+// progressTables arrange what was measured, in the matrix's order; none if nothing
+// was.
+func progressTables(recipes, faults []string, trials []campaign.Trial) []progressTable {
+	cells := faredIn(trials)
+	var out []progressTable
+	for _, recipe := range recipes {
+		t := progressTable{Recipe: recipe, Gist: gist(cells, recipe, faults)}
+		for _, fault := range faults {
+			f := cells[place{recipe, fault}]
+			if f == nil {
+				continue
+			}
+			row := progressRow{Fault: fault}
+			for _, m := range measures {
+				row.Texts = append(row.Texts, m.words(*f))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		if len(t.Rows) > 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// gist says of a recipe in a line what to know before its table is opened.
+func gist(cells map[place]*fared, recipe string, faults []string) string {
+	var quiet, slowest, stuck string
+	longest, never := time.Duration(0), 0
+	for _, fault := range faults {
+		f := cells[place{recipe, fault}]
+		if f == nil {
+			continue
+		}
+		if !f.Disturbed && len(f.medians) > 0 {
+			quiet = "undisturbed: typical wait " + ofWaits(f.medians)
+		}
+		if f.back.most > longest {
+			longest, slowest = f.back.most, fmt.Sprintf("slowest recovery: %s (%s)", about(f.back.most), fault)
+		}
+		never += f.never
+	}
+	if never > 0 {
+		stuck = fmt.Sprintf("no recovery from %d %s", never, plural(never, "fault"))
+	}
+	return joinWords(" · ", quiet, slowest, stuck)
+}
+
+// joinWords joins what is not empty.
+func joinWords(with string, words ...string) string {
+	var out string
+	for _, w := range words {
+		switch {
+		case w == "":
+		case out == "":
+			out = w
+		default:
+			out += with + w
+		}
+	}
+	return out
+}

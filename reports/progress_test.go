@@ -1,0 +1,108 @@
+package reports
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/nemesis"
+)
+
+// measuredTrial is a trial of one cell that went as p says.
+func measuredTrial(p checker.Progress, hits int) campaign.Trial {
+	return campaign.Trial{Spec: campaign.Spec{Lock: "a", Fault: "delay", Plan: nemesis.Plan{{}}}, Hits: hits, Progress: &p}
+}
+
+// columns are the texts of the only row that these trials give, by column.
+func columnsOf(t *testing.T, trials ...campaign.Trial) map[string]string {
+	t.Helper()
+	tables := progressTables([]string{"a"}, []string{"none", "delay"}, trials)
+	if len(tables) != 1 || len(tables[0].Rows) != 1 {
+		t.Fatalf("got %+v, want one row", tables)
+	}
+	out := map[string]string{}
+	for i, m := range measures {
+		out[m.Name] = tables[0].Rows[0].Texts[i]
+	}
+	return out
+}
+
+func TestTypicalIsTheMedianOfTrialsAndWorstTheWorst(t *testing.T) {
+	wait := func(n int, median, p95, most time.Duration) checker.Progress {
+		return checker.Progress{Waits: n, WaitMedian: median, WaitP95: p95, WaitMax: most}
+	}
+	for _, c := range []struct {
+		name   string
+		trials []checker.Progress
+		want   map[string]string
+	}{
+		{"a trial with many waits counts as one with few", []checker.Progress{
+			wait(1000, ms(1), ms(2), ms(3)), wait(1, ms(20), ms(30), ms(40)), wait(1, ms(50), ms(60), ms(7000)),
+		}, map[string]string{"trials": "3", "typical wait": "20 ms", "slow wait": "30 ms", "longest wait": "7.0 s", "in vain": "0 of 1002"}},
+		{"a trial in which nobody got in has no typical wait", []checker.Progress{
+			wait(4, ms(8), ms(9), ms(10)), {InVain: 3},
+		}, map[string]string{"trials": "2", "typical wait": "8 ms", "in vain": "3 of 7"}},
+		{"nobody got in at all", []checker.Progress{{InVain: 2}},
+			map[string]string{"typical wait": "–", "slow wait": "–", "longest wait": "–", "in vain": "2 of 2", "fairness": "–"}},
+		{"the most bypasses of any trial", []checker.Progress{{Bypasses: 90, BypassesMax: 3}, {Bypasses: 5, BypassesMax: 5}},
+			map[string]string{"overtaken": "5"}},
+		{"fairness needs a grant for everybody", []checker.Progress{
+			{Jain: 1. / 3, Grants: 1, Clients: 3}, {Jain: 1, Grants: 9, Clients: 1}, {Jain: 0.5, Grants: 9, Clients: 2}, {Jain: 0.9, Grants: 9, Clients: 3}, {Jain: 1, Grants: 6, Clients: 3},
+		}, map[string]string{"fairness": "0.90 / 0.50"}},
+		{"means are over the cases of all trials", []checker.Progress{
+			{Losses: 3, LossLagSum: ms(30), LossLagMax: ms(20), Orphans: 1, OrphanSum: ms(1000), OrphanMax: ms(1000), Recoveries: 1, RecoverySum: ms(100), RecoveryMax: ms(100)},
+			{Losses: 1, LossLagSum: ms(90), LossLagMax: ms(90), Recoveries: 1, RecoverySum: ms(1300), RecoveryMax: ms(1300), Unrecovered: 2},
+		}, map[string]string{"noticed after": "30 ms / 90 ms", "orphaned key": "1.0 s", "recovery": "700 ms / 1.3 s", "no recovery": "2 of 4"}},
+		{"what was not seen", []checker.Progress{{Waits: 1}},
+			map[string]string{"typical wait": "< 1 ms", "noticed after": "–", "orphaned key": "–", "recovery": "–", "no recovery": "–"}},
+	} {
+		var trials []campaign.Trial
+		for _, p := range c.trials {
+			trials = append(trials, measuredTrial(p, 1))
+		}
+		got := columnsOf(t, trials...)
+		for column, want := range c.want {
+			if got[column] != want {
+				t.Errorf("%s: %s: got %q, want %q", c.name, column, got[column], want)
+			}
+		}
+	}
+}
+
+func TestTrialsThatSayNothingOfTheirFaultAreNotMeasured(t *testing.T) {
+	idle := measuredTrial(checker.Progress{Waits: 1, WaitMax: time.Hour}, 0)
+	failed := measuredTrial(checker.Progress{Waits: 1, WaitMax: time.Hour}, 1)
+	failed.Err = "it broke"
+	unmeasured := measuredTrial(checker.Progress{}, 1)
+	unmeasured.Progress = nil
+	if got := columnsOf(t, idle, failed, unmeasured, measuredTrial(checker.Progress{Waits: 1, WaitMax: ms(5)}, 1)); got["trials"] != "1" || got["longest wait"] != "5 ms" {
+		t.Errorf("got %v", got)
+	}
+	if tables := progressTables([]string{"a"}, []string{"delay"}, []campaign.Trial{idle}); len(tables) != 0 {
+		t.Errorf("a recipe whose faults hit nothing has %+v", tables)
+	}
+}
+
+func TestCampaignsWithoutMeasuresHaveNoTable(t *testing.T) {
+	r := sampleResult(t)
+	for i := range r.Trials {
+		r.Trials[i].Progress = nil
+	}
+	plots, err := drawPlots(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.ContainsFunc(plots, func(p plotView) bool { return p.File == "recovery.svg" }) {
+		t.Error("recoveries are drawn")
+	}
+	html, err := htmlReport(r, plots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(html) + string(markdownReport(r, plots)); strings.Contains(text, "How the clients fared") {
+		t.Error("there is a table")
+	}
+}

@@ -1,0 +1,36 @@
+package reports
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/campaign"
+)
+
+// asItRan says of a trial that there is no smaller one.
+const asItRan = "Not shrunk: the trial as it ran"
+
+// origin says how a trial came about: shrunk from another, or as it ran, with the
+// reason why it was not shrunk, if there is one, or with the way to the smaller one
+// that is stored below its folder.
+func origin(folder string, s *campaign.Shrinking) string {
+	if _, err := os.Stat(filepath.Join(folder, campaign.MinimalFolder, campaign.VerdictFile)); err == nil {
+		return fmt.Sprintf("The trial as it ran; a smaller one that shows the same is in [%s](%s)",
+			campaign.MinimalFolder, path.Join(campaign.MinimalFolder, CounterexampleFile))
+	}
+	return originWords(s)
+}
+
+// originWords are origin's but for what is stored.
+func originWords(s *campaign.Shrinking) string {
+	switch {
+	case s == nil:
+		return asItRan
+	case strings.HasPrefix(s.Unfinished, "not shrunk: "):
+		return asItRan + " (" + strings.TrimPrefix(s.Unfinished, "not shrunk: ") + ")"
+	}
+	return fmt.Sprintf("Shrunk, in %d %s, from the trial as it first ran: %s", s.Trials, plural(s.Trials, "trial"), s.Words())
+}
