@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/workloads"
 )
 
 // dumped is what a Go process writes that died of that in this function.
@@ -119,16 +120,23 @@ func TestATrialThatDiedOnceShowsHow(t *testing.T) {
 	}
 }
 
-func TestASpecOfWhatThereIsNotIsTheUsersError(t *testing.T) {
+func TestASpecThatNoTrialCanBeMadeOfIsTheUsersError(t *testing.T) {
 	unknown := soundSpec()
 	unknown.Lock = "none-such"
 	lazy := soundSpec()
 	lazy.Workload = "none-such"
-	for name, s := range map[string]Spec{"lock": unknown, "workload": lazy} {
+	empty := soundSpec()
+	empty.Options.Clients = 0
+	astray := soundSpec()
+	astray.Options.Script = [][]workloads.Section{{{Lock: astray.Options.Keys}}}
+	for want, s := range map[string]Spec{
+		`unknown lock "none-such"`: unknown, `unknown workload "none-such"`: lazy,
+		"0 clients": empty, "script of client 0, section 0: lock ": astray,
+	} {
 		_, _, err := Replay{Testbed: &fakeBed{}, Spec: s}.Run(t.Context())
 		var input *InputError
-		if !errors.As(err, &input) || !strings.Contains(err.Error(), "unknown "+name+` "none-such"`) {
-			t.Errorf("got %v", err)
+		if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an InputError with %q", err, want)
 		}
 		if _, err := execute(t.Context(), &fakeBed{}, task{Spec: s}, new(sync.Mutex), nil); !errors.As(err, &input) {
 			t.Errorf("got %v", err)

@@ -78,7 +78,8 @@ func (t turn) compare(u turn) int {
 }
 
 // recipe is the one of that name. The error is an InputError if the spec, which
-// may come from a file, names something that there is not.
+// may come from a file, names something that there is not, or has options that no
+// trial can be made of.
 func (s Spec) recipe() (locks.Recipe, error) {
 	recipe, ok := locks.ByID(s.Lock)
 	if !ok {
@@ -86,6 +87,9 @@ func (s Spec) recipe() (locks.Recipe, error) {
 	}
 	if _, ok := workloads.ByName(s.Workload); !ok {
 		return recipe, Inputf("unknown workload %q", s.Workload)
+	}
+	if err := s.Options.Validate(); err != nil {
+		return recipe, Inputf("options of %s under %s: %w", s.Lock, s.Fault, err)
 	}
 	return recipe, nil
 }
