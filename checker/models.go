@@ -95,6 +95,8 @@ type Model struct {
 type blueprint struct {
 	Model
 	build func(permits int) porcupine.Model
+	// rules judge operations as they were recorded: see Linearizable.
+	rules func(permits int) *rules
 	// counts: it takes several acquires of one owner.
 	counts bool
 	// shared: it lets several owners in, or may.
@@ -123,19 +125,19 @@ func semaphoreModel(permits int) porcupine.Model { return model(semaphore{permit
 func blueprints() []blueprint {
 	return []blueprint{
 		{Model{"mutex", "one owner at a time; it knows only held and free",
-			history.Claims{Quorum: 1}}, always(mutexModel), false, false},
+			history.Claims{Quorum: 1}}, always(mutexModel), mutexRules, false, false},
 		{Model{"owner-aware-mutex", "one owner at a time, who alone can release",
-			history.Claims{Quorum: 1}}, always(ownedModel), false, false},
+			history.Claims{Quorum: 1}}, always(ownedModel), ownedRules, false, false},
 		{Model{"reentrant-mutex", "one owner at a time, who may acquire again and must release as often",
-			history.Claims{Quorum: 1, Reentrant: true}}, always(reentrantModel), true, false},
+			history.Claims{Quorum: 1, Reentrant: true}}, always(reentrantModel), reentrantRules, true, false},
 		{Model{"fenced-mutex", "one owner at a time, and every grant's fence is greater than all before",
-			history.Claims{Quorum: 1, Fenced: true}}, always(fencedModel), false, false},
+			history.Claims{Quorum: 1, Fenced: true}}, always(fencedModel), fencedRules, false, false},
 		{Model{"reentrant-fenced-mutex", "one owner at a time, who may acquire again under the fence that it has or a greater one",
-			history.Claims{Quorum: 1, Reentrant: true, Fenced: true}}, always(reentrantFencedModel), true, false},
+			history.Claims{Quorum: 1, Reentrant: true, Fenced: true}}, always(reentrantFencedModel), reentrantFencedRules, true, false},
 		{Model{"read-write", "readers together, a writer alone",
-			history.Claims{Quorum: 1, ReadWrite: true}}, always(readWriteModel), true, true},
+			history.Claims{Quorum: 1, ReadWrite: true}}, always(readWriteModel), readWriteRules, true, true},
 		{Model{"semaphore", "at most N owners at a time: semaphore:N; without N, one",
-			history.Claims{Quorum: 1, Permits: 1}}, semaphoreModel, true, true},
+			history.Claims{Quorum: 1, Permits: 1}}, semaphoreModel, permitRules, true, true},
 	}
 }
 

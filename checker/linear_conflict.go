@@ -1,0 +1,167 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// How a violation is told.
+//
+// Not by leaving operations out while it stays violated: two acquires of which a
+// release between them was left out conflict as well, and say nothing of the
+// history. Instead an operation that happened is made one that perhaps happened.
+// That only ever allows more, so that what is still violated then did not need
+// it. First the history is cut after the reply with which it is first violated;
+// operations that are open there perhaps happened. Then from the first operation
+// on, one after the other perhaps happened if that leaves it violated. What cannot
+// be spared is the conflict.
+
+// clash is the operations that cannot all have happened.
+type clash struct {
+	ops     []recording // in order of invocation
+	last    recording   // of them, whose reply it took
+	minimal bool        // false: the time was over before
+}
+
+// conflict finds one in operations that are not linearizable.
+func (s search) conflict(all []recording) clash {
+	var replied []recording
+	for _, op := range all {
+		if !op.perhaps {
+			replied = append(replied, op)
+		}
+	}
+	slices.SortFunc(replied, func(a, b recording) int { return a.reply - b.reply })
+	// Of the last it is known.
+	n := sort.Search(len(replied)-1, func(i int) bool { return s.violated(s.until(all, replied[i].reply)) })
+	c := clash{last: replied[n]}
+	ops := s.until(all, c.last.reply)
+	for from := 0; from < len(ops); from++ {
+		spare := sort.Search(len(ops)-from, func(n int) bool { return !s.violated(s.spared(ops, from, from+n+1)) })
+		ops = s.spared(ops, from, from+spare)
+		if from += spare; from < len(ops) && !ops[from].perhaps {
+			c.ops = append(c.ops, ops[from])
+		}
+	}
+	if c.minimal = s.inTime(); !c.minimal {
+		c.ops = []recording{c.last}
+	}
+	return c
+}
+
+// violated counts what cannot be decided any more as not violated: it is not
+// spared then.
+func (s search) violated(all []recording) bool { return s.decide(all) == porcupine.Illegal }
+
+// until is the history up to the entry that stands at last.
+func (s search) until(all []recording, last int) []recording {
+	var kept []recording
+	for _, op := range all {
+		if op.call > last {
+			break
+		}
+		if op.reply > last {
+			op = s.spare(op)
+		}
+		kept = append(kept, op)
+	}
+	return kept
+}
+
+// spared makes the operations from..to ones that perhaps happened.
+func (s search) spared(all []recording, from, to int) []recording {
+	all = slices.Clone(all)
+	for i := from; i < to; i++ {
+		all[i] = s.spare(all[i])
+	}
+	return all
+}
+
+func (s search) spare(op recording) recording {
+	if op.perhaps {
+		return op
+	}
+	op.perhaps, op.reply = true, -1
+	op.fence = 0
+	return op.asModelled(s.rules)
+}
+
+// mostSilent bounds how many releases that freed nothing are told beside a conflict.
+const mostSilent = 8
+
+// finding tells of the conflict. Releases of those concerned that failed, or of
+// which nobody knows, belong to it: a reader asks for them.
+func (c clash) finding(f *caseFile, r *rules, model, lock string) Finding {
+	last := c.last.pair
+	told := Finding{
+		Cause: Unclassified, Lock: lock, Clients: []int{last.Invoke.Client}, From: last.Invoke.Time, To: last.Complete.Time,
+	}
+	var words []string
+	for _, op := range c.ops {
+		told.Ops = append(told.Ops, op.pair.Invoke.Index, op.pair.Complete.Index)
+		words = append(words, operationWords(op.pair))
+		if client := op.pair.Invoke.Client; !slices.Contains(told.Clients, client) {
+			told.Clients = append(told.Clients, client)
+		}
+	}
+	for _, p := range c.silent(f, r) {
+		told.Ops = append(told.Ops, p.Invoke.Index)
+		if p.Complete != nil {
+			told.Ops = append(told.Ops, p.Complete.Index)
+		}
+		words = append(words, operationWords(p))
+	}
+	told.Ops = indices(told.Ops...)
+	told.Summary = fmt.Sprintf("no order of the operations on %s fits the model %s, whichever others took effect: %s", lock, model, strings.Join(words, ", "))
+	return told
+}
+
+// silent finds the releases, between the conflict's acquires and its end, that
+// failed or whose outcome is unknown: of an acquire's owner until it acquired
+// again.
+func (c clash) silent(f *caseFile, r *rules) []*history.Pair {
+	pairs, err := f.pairs()
+	if err != nil || !c.minimal {
+		return nil
+	}
+	var found []*history.Pair
+	again := map[*history.Pair]bool{} // acquires whose owner has acquired again
+	for i := range pairs.all {
+		p := &pairs.all[i]
+		at := pairs.place(p.Invoke.Index)
+		if at > c.last.reply || len(found) == mostSilent {
+			break
+		}
+		for _, op := range c.ops {
+			concerned := !op.release && !again[op.pair] && at > op.call && p.Invoke.Process != history.Nemesis &&
+				p.Invoke.Lock == op.pair.Invoke.Lock && (r.anyone || p.Invoke.Client == op.owner)
+			switch {
+			case !concerned:
+			case p.Invoke.F == history.FAcquire && p.Done() == history.OK:
+				again[op.pair] = true
+			case p.Invoke.F == history.FRelease && p.Done() != history.OK && !slices.Contains(found, p):
+				found = append(found, p)
+			}
+		}
+	}
+	return found
+}
+
+// operationWords is an operation in a few words.
+func operationWords(p *history.Pair) string {
+	text := fmt.Sprintf("c%d's %s%s", p.Invoke.Client, p.Invoke.F, inMode(p.Invoke.Mode))
+	if lease := leaseOf(p); lease.Fence != 0 && p.Invoke.F == history.FAcquire {
+		text += fmt.Sprintf(" under fence %d", lease.Fence)
+	}
+	if p.Complete == nil {
+		return fmt.Sprintf("%s (%s, never answered)", text, seconds(p.Invoke.Time))
+	}
+	outcome := map[history.Type]string{history.OK: "", history.Fail: ", failed", history.Info: ", outcome unknown"}[p.Complete.Type]
+	return fmt.Sprintf("%s (%s to %s%s)", text, seconds(p.Invoke.Time), seconds(p.Complete.Time), outcome)
+}

@@ -1,0 +1,267 @@
+package checker
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// How operations of unknown outcome are modelled.
+//
+// One that ended with info, or never, takes effect at any time from its
+// invocation on, or never. As an operation that stays open to the end of the
+// history it would be concurrent with all that follows, and porcupine would have
+// to try every subset of those. Therefore it is not an operation here. What it
+// may do goes at the instant of its invocation into a pool, which is a part of
+// the model's state, and an operation that did happen may first take out of the
+// pool what it needs:
+//
+//   - an acquire that is not legal, a release of whoever is in its way;
+//   - a release that is not legal, an acquire of its owner.
+//
+// What need not happen before an operation can as well happen after it, or not at
+// all: whether an acquire is legal depends on what others hold, which fewer
+// acquires and later releases only make less or leave for the next operation to
+// take; a release depends on its owner's holds alone. With one exception, which
+// is rules.kept: an owner that re-enters gets its fence again only if it did not
+// let go meanwhile, so that a release which would free the lock has two outcomes.
+// Which effect is taken is a choice where there are several, so the model is
+// nondeterministic; what is never taken never happened.
+
+// lot is so many effects of one kind in a pool.
+type lot struct {
+	action
+	n int
+}
+
+// pool is a multiset of effects that compares with ==: lots in ascending order.
+type pool string
+
+const lotSize = 8 + 1 + 8 + 8
+
+var poolModes = []history.Mode{"", history.Read, history.Write}
+
+func (p pool) lots() []lot {
+	var all []lot
+	for b := []byte(p); len(b) > 0; b = b[lotSize:] {
+		l := lot{action{owner: int(binary.BigEndian.Uint64(b)), release: b[8]&1 != 0}, int(binary.BigEndian.Uint64(b[17:]))}
+		l.mode, l.fence = poolModes[b[8]>>1], int64(binary.BigEndian.Uint64(b[9:]))
+		all = append(all, l)
+	}
+	return all
+}
+
+func poolOf(all []lot) pool {
+	var b []byte
+	for _, l := range all {
+		flags := byte(slices.Index(poolModes, l.mode) << 1)
+		if l.release {
+			flags |= 1
+		}
+		b = append(binary.BigEndian.AppendUint64(b, uint64(l.owner)), flags)
+		b = binary.BigEndian.AppendUint64(b, uint64(l.fence))
+		b = binary.BigEndian.AppendUint64(b, uint64(l.n))
+	}
+	return pool(b)
+}
+
+// with returns the pool with n more of a; n may be negative.
+func (p pool) with(a action, n int) pool {
+	all := p.lots()
+	i, found := slices.BinarySearchFunc(all, a, func(l lot, a action) int { return compareActions(l.action, a) })
+	if !found {
+		all = slices.Insert(all, i, lot{a, 0})
+	}
+	if all[i].n += n; all[i].n == 0 {
+		all = slices.Delete(all, i, i+1)
+	}
+	return poolOf(all)
+}
+
+func compareActions(a, b action) int {
+	rank := func(a action) int {
+		if a.release {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(rank(a), rank(b)), cmp.Compare(a.mode, b.mode), cmp.Compare(a.fence, b.fence))
+}
+
+// prospect is a state of the lock, and what may yet take effect.
+type prospect struct {
+	lock any
+	pool pool
+}
+
+func (w prospect) String() string {
+	text := fmt.Sprint(w.lock)
+	var may []string
+	for _, l := range w.pool.lots() {
+		may = append(may, fmt.Sprintf("%s (%d)", l.action, l.n))
+	}
+	if len(may) > 0 {
+		text += "; perhaps yet: " + strings.Join(may, ", ")
+	}
+	return text
+}
+
+// stride is what porcupine sees of an operation: one that happened, or the
+// invocation of one that may have.
+type stride struct {
+	action
+	perhaps bool
+}
+
+func (s stride) String() string {
+	if s.perhaps {
+		return "perhaps, from now on: " + s.action.String()
+	}
+	return s.action.String()
+}
+
+// prospects are what the lock may be: none twice, and none that another covers.
+type prospects []prospect
+
+// covers says whether all that can follow o can follow p too.
+func (p prospect) covers(o prospect) bool {
+	if p.lock != o.lock {
+		return false
+	}
+	has := p.pool.lots()
+	for _, l := range o.pool.lots() {
+		i, found := slices.BinarySearchFunc(has, l.action, func(l lot, a action) int { return compareActions(l.action, a) })
+		if !found || has[i].n < l.n {
+			return false
+		}
+	}
+	return true
+}
+
+func (all prospects) and(p prospect) prospects {
+	if slices.ContainsFunc(all, func(o prospect) bool { return o.covers(p) }) {
+		return all
+	}
+	return append(slices.DeleteFunc(all, p.covers), p)
+}
+
+// same compares sets.
+func (all prospects) same(others prospects) bool {
+	return len(all) == len(others) && !slices.ContainsFunc(all, func(p prospect) bool { return !slices.Contains(others, p) })
+}
+
+func (all prospects) String() string {
+	var texts []string
+	for _, p := range all {
+		texts = append(texts, p.String())
+	}
+	return strings.Join(texts, " or ")
+}
+
+func (r *rules) hash(p prospect) uint64 {
+	h := fnv.New64a()
+	var b [8]byte
+	for _, word := range r.words(p.lock) {
+		binary.LittleEndian.PutUint64(b[:], word)
+		h.Write(b[:])
+	}
+	h.Write([]byte(p.pool))
+	return h.Sum64()
+}
+
+// model is the rules as porcupine takes them: their states are sets.
+func (r *rules) model() porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return prospects{{lock: r.init}} },
+		Step: func(s, input, _ any) (bool, any) {
+			var after prospects
+			for _, p := range s.(prospects) {
+				for _, next := range r.follow(p, input.(stride)) {
+					after = after.and(next)
+				}
+			}
+			return len(after) > 0, after
+		},
+		Equal: func(a, b any) bool { return a.(prospects).same(b.(prospects)) },
+		Hash: func(s any) (h uint64) {
+			for _, p := range s.(prospects) {
+				h ^= r.hash(p)
+			}
+			return h
+		},
+		DescribeOperation: func(input, _ any) string { return input.(stride).String() },
+		DescribeState:     func(s any) string { return s.(prospects).String() },
+	}
+}
+
+func (r *rules) follow(p prospect, in stride) []prospect {
+	if in.perhaps {
+		return []prospect{{p.lock, p.pool.with(in.action, 1)}}
+	}
+	return r.after(p, in.action)
+}
+
+// after returns the prospects after a, which happened. Nothing is taken out of the
+// pool that a can do without.
+func (r *rules) after(w prospect, a action) []prospect {
+	next, legal := r.step(w.lock, a)
+	if legal {
+		return append(r.keeping(w, a), prospect{next, w.pool})
+	}
+	var all []prospect
+	if !a.release {
+		for _, b := range r.blockers(w.lock, a) {
+			if freed, may := r.step(w.lock, b); may && w.pool.has(b) {
+				all = append(all, r.after(prospect{freed, w.pool.with(b, -1)}, a)...)
+			}
+		}
+		return all
+	}
+	for _, l := range w.pool.acquires(a) {
+		for _, held := range r.after(prospect{w.lock, w.pool.with(l, -1)}, l) {
+			all = append(all, r.after(held, a)...)
+		}
+	}
+	return all
+}
+
+// keeping returns the prospects in which the owner of the release a had entered once
+// more before.
+func (r *rules) keeping(w prospect, a action) []prospect {
+	if !r.kept || !a.release {
+		return nil
+	}
+	var all []prospect
+	for _, l := range w.pool.acquires(a) {
+		deeper, legal := r.step(w.lock, l)
+		if !legal {
+			continue
+		}
+		if kept, legal := r.step(deeper, a); legal {
+			all = append(all, prospect{kept, w.pool.with(l, -1)})
+		}
+	}
+	return all
+}
+
+func (p pool) has(a action) bool {
+	return slices.ContainsFunc(p.lots(), func(l lot) bool { return l.action == a })
+}
+
+// acquires are those in the pool that the release a would undo.
+func (p pool) acquires(a action) []action {
+	var all []action
+	for _, l := range p.lots() {
+		if !l.release && l.owner == a.owner && l.mode == a.mode {
+			all = append(all, l.action)
+		}
+	}
+	return all
+}

@@ -1,0 +1,325 @@
+package checker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// raw are the models of the tests here.
+var raw = []string{"mutex", "owner-aware-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex", "read-write", "semaphore:2"}
+
+func TestOperationsAreJudgedAsTheyWereAnswered(t *testing.T) {
+	tests := map[string]struct {
+		text     string
+		violated string // models of raw, in order: v or h each
+		ops      []int  // of owner-aware-mutex's conflict
+	}{
+		"in turn":                               {"c0 acquire 1-2 ok fence=1\nc0 release 3-4 ok\nc1 acquire 5-6 ok fence=2\nc1 release 7-8 ok", "hhhhhhh", nil},
+		"a release that failed leaves it held":  {"c0 acquire 1-2 ok fence=1\nc0 release 3-4 fail\nc1 acquire 5-6 ok fence=2", "vvvvvvh", []int{0, 1, 2, 3, 4, 5}},
+		"a release of unknown outcome frees it": {"c0 acquire 1-2 ok fence=1\nc0 release 3-4 info\nc1 acquire 5-6 ok fence=2", "hhhhhhh", nil},
+		"a release that never returned, once": {
+			"c0 acquire 1-2 ok fence=1\nc0 release 3-\nc1 acquire 5-6 ok fence=2\nc2 acquire 7-8 ok fence=3", "vvvvvvh", []int{3, 4, 5, 6}},
+		"an acquire of unknown outcome, released": {"c0 acquire 1-2 info\nc0 release 3-4 ok\nc1 acquire 5-6 ok fence=2", "hhhhhhh", nil},
+		"it may take effect late":                 {"c1 acquire 1-2 info\nc0 acquire 3-4 ok fence=1\nc0 release 5-6 ok\nc1 release 7-8 ok", "hhhhhhh", nil},
+		"but once":                                {"c1 acquire 1-2 info\nc1 release 3-4 ok\nc1 release 5-6 ok", "vvvvvvv", []int{2, 3, 4, 5}},
+		"somebody else's release":                 {"c0 acquire 1-2 ok fence=1\nc1 release 3-4 ok\nc2 acquire 5-6 ok fence=2", "hvvvvvv", []int{2, 3}},
+		"the same client twice":                   {"c0 acquire 1-2 ok fence=1\nc0 acquire 3-4 ok fence=2", "vvhvhhh", []int{0, 1, 2, 3}},
+		"one release for two":                     {"c0 acquire 1-2 ok fence=1\nc0 acquire 3-4 ok fence=1\nc0 release 5-6 ok\nc1 acquire 7-8 ok fence=2", "vvvvvvh", []int{0, 1, 2, 3}},
+		"a release of what is free":               {"c0 release 1-2 ok", "vvvvvvv", []int{0, 1}},
+		"a fence that came back":                  {"c0 acquire 1-2 ok fence=5\nc0 release 3-4 ok\nc1 acquire 5-6 ok fence=4", "hhhvvhh", nil},
+		"its own fence again, once free":          {"c0 acquire 1-2 ok fence=5\nc0 release 3-4 ok\nc0 acquire 5-6 ok fence=5", "hhhvvhh", nil},
+		"its own fence again, perhaps not free": {
+			"c0 acquire 1-2 ok fence=5\nc0 acquire 3-4 info\nc0 release 5-6 ok\nc0 acquire 7-8 ok fence=5", "hhhvhhh", nil},
+		"readers together, a writer beside": {
+			"c0 acquire 1-2 ok fence=1 mode=read\nc1 acquire 3-4 ok fence=2 mode=read\nc2 acquire 5-6 ok fence=3 mode=write", "vvvvvvv", []int{0, 1, 2, 3}},
+		"concurrent with the release": {"c0 acquire 1-2 ok fence=1\nc0 release 3-9 ok\nc1 acquire 4-5 ok fence=2", "hhhhhhh", nil},
+		"an unknown acquire of another mode": {"c0 acquire 1-2 info mode=read\nc0 release 3-4 ok mode=write", "hhhhhvh", nil},
+		"a release without a mode": {
+			"c0 acquire 1-2 ok fence=1 mode=read\nc0 release 3-4 ok\nc1 acquire 5-6 ok fence=2 mode=write", "hhhhhhh", nil},
+		"a lease's end is nobody's release": {"c0 acquire 1-2 ok fence=1 deadline=3\nnemesis crash c0 4\nc1 acquire 5-6 ok fence=2", "vvvvvvh", []int{0, 1, 3, 4}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			for i, model := range raw {
+				want := map[byte]Result{'v': Violated, 'h': Held}[tt.violated[i]]
+				v := Linearizable(context.Background(), model, history.Evidence{Ops: timeline(t, tt.text)})
+				if v.Oracle != "linearizable" || v.Result != want || (len(v.Findings) > 0) != (want == Violated) {
+					t.Errorf("%s: got %+v, want %s", model, v, want)
+				}
+				if model == "owner-aware-mutex" && want == Violated && !slices.Equal(v.Findings[0].Ops, tt.ops) {
+					t.Errorf("%s: the conflict is entries %v, want %v: %s", model, v.Findings[0].Ops, tt.ops, v.Findings[0].Summary)
+				}
+			}
+		})
+	}
+}
+
+func TestNothingIsSaidToBeLinearizableThatWasNotDecided(t *testing.T) {
+	ok := history.Evidence{Ops: timeline(t, "c0 acquire 1-2 ok")}
+	late, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
+	defer cancel()
+	if v := linearizable(context.Background(), "mutex", newCaseFile(ok), time.Now().Add(-time.Second)); v.Result != Unknown || !strings.Contains(v.Why, "in time for L") {
+		t.Errorf("without time: got %+v", v)
+	}
+	if v := Linearizable(late, "mutex", ok); v.Result != Unknown {
+		t.Errorf("after the end: got %+v", v)
+	}
+	many := history.Evidence{Ops: timeline(t, strings.Repeat("c0 acquire 1-1 ok\n", mostLinear+1))}
+	if v := Linearizable(context.Background(), "mutex", many); v.Result != Unknown || !strings.Contains(v.Why, "more than 20000") {
+		t.Errorf("too many: got %s: %s", v.Result, v.Why)
+	}
+	for text, want := range map[string]Result{"": NotApplicable, "c0 acquire 1-2 fail\nc1 acquire 3-4 info": NotApplicable} {
+		if v := Linearizable(context.Background(), "mutex", history.Evidence{Ops: timeline(t, text)}); v.Result != want {
+			t.Errorf("%q: got %+v", text, v)
+		}
+	}
+	if v := Linearizable(context.Background(), "rw", ok); v.Result != NotApplicable {
+		t.Errorf("no model: got %+v", v)
+	}
+}
+
+// What is open to the end, and what waits for long, must not make the search run
+// away.
+func TestOperationsOfUnknownOutcomeAreDecidedInTime(t *testing.T) {
+	var unknown, waiting strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&unknown, "c%d acquire %d-%d info mode=read\nc%d release %d-%d info mode=read\n", i, 10*i, 10*i+1, i, 10*i+2, 10*i+3)
+		fmt.Fprintf(&unknown, "c%d acquire %d-%d ok fence=%d\nc%d release %d-%d ok\n", 1000+i%5, 10*i+4, 10*i+5, i+1, 1000+i%5, 10*i+6, 10*i+7)
+		fmt.Fprintf(&waiting, "c%d acquire 1-%d ok fence=%d\nc%d release %d-%d ok\n", i, 10*i+13, i+1, i, 10*i+19, 10*i+20)
+	}
+	for name, text := range map[string]string{"unknown": unknown.String(), "waiting": waiting.String()} {
+		for _, model := range raw {
+			legal := Linearizable(context.Background(), model, history.Evidence{Ops: timeline(t, text)})
+			if legal.Result != Held {
+				t.Errorf("%s, %s: got %s: %s", name, model, legal.Result, legal.Why)
+			}
+			if name == "waiting" && (model == "mutex" || model == "semaphore:2") {
+				continue // there one who waits may as well be in, so that every subset has to be tried
+			}
+			illegal := Linearizable(context.Background(), model, history.Evidence{Ops: timeline(t, text+"c2000 release 9000-9001 ok")})
+			if illegal.Result != Violated && (name != "unknown" || model != "mutex") { // there an unknown acquire serves it
+				t.Errorf("%s, %s: got %s: %s", name, model, illegal.Result, illegal.Why)
+			}
+		}
+	}
+}
+
+// anyLock is a lock as one would write it down for a test: everything that is held.
+type anyLock struct {
+	held  []recording
+	fence int64 // the greatest
+}
+
+// takes says whether the operation may come next, and what is then.
+func (n anyLock) takes(model string, op recording) (anyLock, bool) {
+	same := func(h recording) bool {
+		return (model == "mutex" || h.pair.Invoke.Client == op.pair.Invoke.Client) && (model != "read-write" || h.mode == op.mode)
+	}
+	if op.release {
+		i := slices.IndexFunc(n.held, same)
+		if i < 0 {
+			return n, false
+		}
+		n.held = slices.Delete(slices.Clone(n.held), i, i+1)
+		return n, true
+	}
+	mine := func(h recording) bool { return h.pair.Invoke.Client == op.pair.Invoke.Client }
+	others := slices.ContainsFunc(n.held, func(h recording) bool {
+		return !mine(h) && (model != "read-write" || h.mode != history.Read || op.mode != history.Read)
+	})
+	again := slices.ContainsFunc(n.held, mine)
+	legal := false
+	switch model {
+	case "mutex", "owner-aware-mutex":
+		legal = len(n.held) == 0
+	case "fenced-mutex":
+		legal = len(n.held) == 0 && op.fence > n.fence
+	case "reentrant-mutex", "read-write":
+		legal = !others
+	case "reentrant-fenced-mutex":
+		legal = !others && (op.fence > n.fence || again && op.fence == n.fence)
+	case "semaphore:2":
+		legal = len(n.held) < 2
+	}
+	n.held = append(slices.Clone(n.held), op)
+	n.fence = max(n.fence, op.fence)
+	return n, legal
+}
+
+// somehow tries every order, and every fence that an unknown acquire may have got.
+func somehow(model string, n anyLock, left []recording) bool {
+	first, due := int(^uint(0)>>1), false
+	for _, op := range left {
+		if !op.perhaps {
+			first, due = min(first, op.reply), true
+		}
+	}
+	if !due {
+		return true
+	}
+	for i, op := range left {
+		if op.call > first {
+			continue
+		}
+		rest := slices.Delete(slices.Clone(left), i, i+1)
+		fences := []int64{op.fence}
+		if op.fence == anyFence {
+			fences = []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
+		}
+		for _, op.fence = range fences {
+			if next, legal := n.takes(model, op); legal && somehow(model, next, rest) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// recorded makes up what a few clients did with a lock, and what they were told: of
+// a lock that sometimes errs.
+func recorded(d *rapid.T, model string) []history.Op {
+	const clients = 3
+	var ops []history.Op
+	var n anyLock
+	process, open := []history.Process{0, 1, 2}, make([]*recording, clients)
+	percent := func(label string) int { return rapid.IntRange(0, 99).Draw(d, label) }
+	entries := rapid.IntRange(4, 16).Draw(d, "entries")
+	for i := range entries {
+		c := rapid.IntRange(0, clients-1).Draw(d, "client")
+		op := history.Op{Index: i, Time: time.Duration(i), Process: process[c], Client: c, Lock: "L", Type: history.Invoke, F: history.FAcquire}
+		if was := open[c]; was != nil {
+			op.F, op.Mode = was.pair.Invoke.F, was.pair.Invoke.Mode
+			if fence := n.fence + 1; !was.release {
+				held := slices.ContainsFunc(n.held, func(h recording) bool { return h.pair.Invoke.Client == c })
+				if was.fence = fence; held && percent("own fence") < 60 || percent("stale") < 10 {
+					was.fence = max(1, n.fence)
+				}
+			}
+			next, legal := n.takes(model, *was)
+			op.Type = []history.Type{history.OK, history.OK, history.OK, history.OK, history.Info, history.Fail}[percent("outcome")%6]
+			if !legal && percent("errs") < 70 {
+				op.Type = history.Fail
+			}
+			if legal && op.Type != history.Fail {
+				n = next
+			}
+			if op.Type == history.OK && !was.release {
+				op.Lease = &history.Lease{Fence: was.fence}
+			}
+			if open[c] = nil; op.Type == history.Info {
+				process[c] += clients
+			}
+			ops = append(ops, op)
+			continue
+		}
+		held := slices.ContainsFunc(n.held, func(h recording) bool { return h.pair.Invoke.Client == c })
+		if held != (percent("other") < 25) {
+			op.F = history.FRelease
+		}
+		if op.Mode = history.Write; percent("read") < 50 {
+			op.Mode = history.Read
+		}
+		open[c] = &recording{pair: &history.Pair{Invoke: op}}
+		open[c].action = action{release: op.F == history.FRelease, mode: op.Mode}
+		ops = append(ops, op)
+	}
+	return ops
+}
+
+// perCheck is how many histories a check of rapid's takes.
+const perCheck = 20
+
+func TestPorcupineAndEveryOrderAgreeOnOperations(t *testing.T) {
+	for _, model := range raw {
+		t.Run(model, func(t *testing.T) {
+			seen := map[string]int{}
+			rapid.Check(t, func(d *rapid.T) {
+				for range perCheck {
+					agree(d, model, recorded(d, model), seen)
+				}
+			})
+			for _, what := range []string{"violated", "holds", "perhaps violated", "perhaps holds"} {
+				if seen[what] < 5*perCheck {
+					t.Errorf("only %d histories are %q: %v", seen[what], what, seen)
+				}
+			}
+		})
+	}
+}
+
+// agree holds a verdict against all orders, and counts what it was.
+func agree(d *rapid.T, model string, ops []history.Op, seen map[string]int) {
+	e := history.Evidence{Ops: ops}
+	r, _ := rulesByName(model)
+	byLock, err := recordings(newCaseFile(e), r)
+	if err != nil {
+		d.Fatal(err)
+	}
+	all := byLock["L"]
+	if !happened(all) {
+		return
+	}
+	v := Linearizable(context.Background(), model, e)
+	if legal := somehow(model, anyLock{}, all); legal != (v.Result == Held) || legal == (v.Result == Violated) {
+		d.Fatalf("%s: every order says %v, porcupine %s\n%s", model, legal, v.Result, told(ops))
+	}
+	seen[string(v.Result)]++
+	if slices.ContainsFunc(all, func(op recording) bool { return op.perhaps }) {
+		seen["perhaps "+string(v.Result)]++
+	}
+	if v.Result == Violated {
+		minimal(d, model, r, all)
+	}
+}
+
+// minimal checks a conflict: it is one whatever else happened, and needs each of
+// its operations.
+func minimal(d *rapid.T, model string, r *rules, all []recording) {
+	s := search{context.Background(), r, time.Now().Add(time.Minute)}
+	c := s.conflict(all)
+	needs := func(op recording) bool {
+		return slices.ContainsFunc(c.ops, func(o recording) bool { return o.pair == op.pair })
+	}
+	ops := s.until(all, c.last.reply)
+	for i := range ops {
+		if !needs(ops[i]) {
+			ops = s.spared(ops, i, i+1)
+		}
+	}
+	if len(c.ops) == 0 || !needs(c.last) || somehow(model, anyLock{}, ops) {
+		d.Fatalf("%s: %d operations are no conflict: %s", model, len(c.ops), c.words())
+	}
+	for i := range ops {
+		if needs(ops[i]) && !somehow(model, anyLock{}, s.spared(ops, i, i+1)) {
+			d.Fatalf("%s: %s is not needed in %s", model, operationWords(ops[i].pair), c.words())
+		}
+	}
+}
+
+func (c clash) words() string {
+	var words []string
+	for _, op := range c.ops {
+		words = append(words, operationWords(op.pair))
+	}
+	return strings.Join(words, ", ")
+}
+
+func told(ops []history.Op) string {
+	var b strings.Builder
+	for _, op := range ops {
+		fmt.Fprintf(&b, "%d c%d %s %s %s", op.Index, op.Client, op.Type, op.F, op.Mode)
+		if op.Lease != nil {
+			fmt.Fprintf(&b, " fence %d", op.Lease.Fence)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
