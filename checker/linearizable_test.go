@@ -40,7 +40,7 @@ func TestOperationsAreJudgedAsTheyWereAnswered(t *testing.T) {
 			"c0 acquire 1-2 ok fence=5\nc0 acquire 3-4 info\nc0 release 5-6 ok\nc0 acquire 7-8 ok fence=5", "hhhvhhh", nil},
 		"readers together, a writer beside": {
 			"c0 acquire 1-2 ok fence=1 mode=read\nc1 acquire 3-4 ok fence=2 mode=read\nc2 acquire 5-6 ok fence=3 mode=write", "vvvvvvv", []int{0, 1, 2, 3}},
-		"concurrent with the release": {"c0 acquire 1-2 ok fence=1\nc0 release 3-9 ok\nc1 acquire 4-5 ok fence=2", "hhhhhhh", nil},
+		"concurrent with the release":        {"c0 acquire 1-2 ok fence=1\nc0 release 3-9 ok\nc1 acquire 4-5 ok fence=2", "hhhhhhh", nil},
 		"an unknown acquire of another mode": {"c0 acquire 1-2 info mode=read\nc0 release 3-4 ok mode=write", "hhhhhvh", nil},
 		"a release without a mode": {
 			"c0 acquire 1-2 ok fence=1 mode=read\nc0 release 3-4 ok\nc1 acquire 5-6 ok fence=2 mode=write", "hhhhhhh", nil},
@@ -243,7 +243,7 @@ func TestPorcupineAndEveryOrderAgreeOnOperations(t *testing.T) {
 			seen := map[string]int{}
 			rapid.Check(t, func(d *rapid.T) {
 				for range perCheck {
-					agree(d, model, recorded(d, model), seen)
+					alike(d, model, recorded(d, model), seen)
 				}
 			})
 			for _, what := range []string{"violated", "holds", "perhaps violated", "perhaps holds"} {
@@ -255,8 +255,8 @@ func TestPorcupineAndEveryOrderAgreeOnOperations(t *testing.T) {
 	}
 }
 
-// agree holds a verdict against all orders, and counts what it was.
-func agree(d *rapid.T, model string, ops []history.Op, seen map[string]int) {
+// alike holds a verdict against all orders, and counts what it was.
+func alike(d *rapid.T, model string, ops []history.Op, seen map[string]int) {
 	e := history.Evidence{Ops: ops}
 	r, _ := rulesByName(model)
 	byLock, err := recordings(newCaseFile(e), r)
