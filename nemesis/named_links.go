@@ -75,6 +75,7 @@ func namedDelays(w World) []Schedule {
 	for _, s := range w.boundaries(testbed.Before, testbed.StepRelease) {
 		e.anew(s)
 	}
+	e.lateGrants()
 	e.crossed(func(a *Action) { a.Direction = testbed.Upstream })
 	return e.all
 }
@@ -127,6 +128,32 @@ func (e *enumeration) anew(s spot) {
 	slow.Arm = &Trigger{Clients: who, Step: s.step, Node: s.node, N: s.n, When: s.when}
 	slow.For, slow.Until, slow.Limit = e.TTL, l.others(testbed.StepRest), 2*e.outlast()
 	e.plan(l, named(s, "anew"), late, slow)
+}
+
+// lateGrants deliver a grant late, but within the time that its client waits,
+// which then works for longer than its lease: a deadline that is counted from the
+// reply lies behind the end of the key. Only where leases have a deadline does
+// this show anything.
+func (e *enumeration) lateGrants() {
+	if !e.Deadlines {
+		return
+	}
+	l := e.one()
+	for _, s := range e.boundaries(testbed.Before, testbed.StepAcquire) {
+		late := e.at(s, "its reply comes late, but in time", l.struck[0], l)
+		late.Nodes, late.Direction, late.For = e.together().nodes, testbed.Downstream, 3*e.timeout()/4
+		e.plan(l, named(s, "in-time"), late, e.overruns(l))
+	}
+}
+
+// overruns freezes the next client that holds the lock once it was free, until
+// another is about to touch what it guards.
+func (e *enumeration) overruns(l lineup) Action {
+	slow := e.at(begins(testbed.StepHold)[0], "overruns its lease", l.struck[0], l)
+	slow.Fault, slow.Nodes = clientPauseName, nil
+	slow.Arm = &Trigger{Clients: clientsTo(l.clients), Step: testbed.StepRest}
+	slow.Until, slow.Limit = l.others(testbed.StepTouch), e.outlast()
+	return slow
 }
 
 // namedPartitions cut a client, or two, off at each command and in each state of

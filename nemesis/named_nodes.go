@@ -161,7 +161,26 @@ func namedNodeClocks(w World) []Schedule {
 			jump(part{"", "", a.Nodes}, w.far())(a)
 		})
 	}
+	e.drifts()
 	return e.all
+}
+
+// drifts let the clocks of nodes run ahead of a holder who works for longer than
+// its lease, by less than a recipe should reckon with (redis.io, "Distributed
+// Locks with Redis": drift). Several times, since another has to ask in the
+// moment between the keys' end and the deadline. Only where leases have a
+// deadline does this show anything.
+func (e *enumeration) drifts() {
+	if !e.Deadlines {
+		return
+	}
+	for _, s := range e.granted() {
+		for _, times := range []string{"1", "2", "3", "4", "5", "6"} {
+			ahead := e.at(s, "the clocks of "+e.together().words+" run a little ahead of its lease", trio.struck[0], trio)
+			ahead.Nodes, ahead.Offset, ahead.For = e.together().nodes, e.TTL/100, 2*e.outlast()
+			e.plan(trio, named(s, "drift."+times), ahead, e.overruns(trio))
+		}
+	}
 }
 
 // clocks are the nodes whose clocks are set at a spot: those that must be set

@@ -82,8 +82,8 @@ func (l fenced) unlock(ctx context.Context, s *script, lease locks.Lease) error 
 // fences are mutants of fenced.
 func fences() []Mutant {
 	mutant := func(id, doc string, enter, leave *script, mistake func(l fenced, s *steps)) Mutant {
-		return Mutant{ID: "mutant-" + id, Of: "fenced", Doc: doc, scripts: []*script{enter, leave},
-			lock: func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
+		lock := func(enter, leave *script, mistake func(fenced, *steps)) maker {
+			return func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
 				l := fenced{c, key, ttl}
 				s := steps{
 					func(ctx context.Context) (locks.Lease, error) { return l.tryLock(ctx, enter) },
@@ -93,7 +93,10 @@ func fences() []Mutant {
 					mistake(l, &s)
 				}
 				return s, nil
-			}}
+			}
+		}
+		return Mutant{ID: "mutant-" + id, Of: "fenced", Doc: doc, scripts: unique(enter, leave, fencedEnter, compareAndDelete),
+			lock: lock(enter, leave, mistake), control: lock(fencedEnter, compareAndDelete, nil)}
 	}
 	return []Mutant{
 		mutant("fence-not-increasing", "every grant gets the same fence", fencedEnterConstant, compareAndDelete, nil),

@@ -99,18 +99,21 @@ func (l hash) leave(ctx context.Context, s *script) (last bool, err error) {
 // hashes are mutants of reentrant-hash.
 func hashes() []Mutant {
 	owned := func(c *locks.Client) string { return c.ID }
+	lock := func(owner func(*locks.Client) string, enter, leave *script) maker {
+		return func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
+			l := hash{c, key, owner(c), ttl}
+			return steps{
+				func(ctx context.Context) (locks.Lease, error) { return l.enter(ctx, enter) },
+				func(ctx context.Context, _ locks.Lease) error {
+					_, err := l.leave(ctx, leave)
+					return err
+				},
+			}, nil
+		}
+	}
 	mutant := func(id, doc string, owner func(*locks.Client) string, enter, leave *script) Mutant {
-		return Mutant{ID: "mutant-" + id, Of: "reentrant-hash", Doc: doc, scripts: []*script{enter, leave},
-			lock: func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
-				l := hash{c, key, owner(c), ttl}
-				return steps{
-					func(ctx context.Context) (locks.Lease, error) { return l.enter(ctx, enter) },
-					func(ctx context.Context, _ locks.Lease) error {
-						_, err := l.leave(ctx, leave)
-						return err
-					},
-				}, nil
-			}}
+		return Mutant{ID: "mutant-" + id, Of: "reentrant-hash", Doc: doc, scripts: unique(enter, leave, hashEnter, hashLeave),
+			lock: lock(owner, enter, leave), control: lock(owned, hashEnter, hashLeave)}
 	}
 	again := mutant("release-retried-after-unknown", "a release of unknown outcome is sent again, and leaves twice", owned, hashEnter, hashLeave)
 	again.lock = func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {

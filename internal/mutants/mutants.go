@@ -17,10 +17,16 @@ type Mutant struct {
 	ID   string // of its recipe, "mutant-release-without-compare"
 	Of   string // the id of the good recipe
 	Doc  string // the mistake, in one sentence
-	lock func(*locks.Client, string, time.Duration) (locks.Lock, error)
-	// scripts are what it runs.
+	lock maker
+	// control is the same lock without the mistake: what a mutant does otherwise
+	// comes of the mistake alone.
+	control maker
+	// scripts are what both run.
 	scripts []*script
 }
+
+// maker makes a client's handle on a lock.
+type maker func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error)
 
 // All returns every mutant, in a fixed order.
 func All() []Mutant {
@@ -29,23 +35,30 @@ func All() []Mutant {
 
 // Recipe is the mutant as a recipe: it claims what the good recipe claims, and
 // admits to no flaw. The error says that the good recipe is not registered.
-func (m Mutant) Recipe() (locks.Recipe, error) {
+func (m Mutant) Recipe() (locks.Recipe, error) { return m.recipe(m.ID, m.Doc, m.lock) }
+
+// Control is the lock without the mistake, as a recipe.
+func (m Mutant) Control() (locks.Recipe, error) {
+	return m.recipe(m.ID+"-control", "the same without the mistake", m.control)
+}
+
+func (m Mutant) recipe(id, summary string, lock maker) (locks.Recipe, error) {
 	good, ok := locks.ByID(m.Of)
 	if !ok {
 		return locks.Recipe{}, fmt.Errorf("mutant %s: no recipe is called %q", m.ID, m.Of)
 	}
 	r := good
-	r.ID, r.Summary, r.Flaws = m.ID, m.Doc, nil
+	r.ID, r.Summary, r.Flaws = id, summary, nil
 	r.Claims = func(ttl time.Duration, nodes int) history.Claims {
 		c := good.Claims(ttl, nodes)
-		c.Lock, c.Scripts = m.ID, nil
+		c.Lock, c.Scripts = id, nil
 		for _, s := range m.scripts {
 			c.Scripts = append(c.Scripts, s.claim())
 		}
 		return c
 	}
 	r.New = func(c *locks.Client) (locks.Maker, error) {
-		return func(key string, ttl time.Duration) (locks.Lock, error) { return m.lock(c, key, ttl) }, nil
+		return func(key string, ttl time.Duration) (locks.Lock, error) { return lock(c, key, ttl) }, nil
 	}
 	return r, nil
 }
@@ -64,6 +77,17 @@ func newScript(name, source string, effects map[string][]history.Effect) *script
 
 func (s *script) claim() history.Script {
 	return history.Script{Name: s.name, SHA1: s.run.Hash(), Effects: s.effects}
+}
+
+// unique drops what comes twice.
+func unique(all ...*script) []*script {
+	var scripts []*script
+	for _, s := range all {
+		if !slices.ContainsFunc(scripts, func(t *script) bool { return t.run.Hash() == s.run.Hash() }) {
+			scripts = append(scripts, s)
+		}
+	}
+	return scripts
 }
 
 // one runs the script on one key.

@@ -112,13 +112,16 @@ func (l *quorum) Unlock(ctx context.Context, lease locks.Lease) error {
 // quorums are mutants of redlock-drift.
 func quorums() []Mutant {
 	mutant := func(id, doc string, mistake func(*quorum)) Mutant {
-		return Mutant{ID: "mutant-" + id, Of: "redlock-drift", Doc: doc, scripts: []*script{compareAndDelete},
-			lock: func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
+		lock := func(mistake func(*quorum)) maker {
+			return func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
 				l := &quorum{c: c, key: key, ttl: ttl, need: len(c.Nodes)/2 + 1,
 					patience: min(50*time.Millisecond, ttl/20), drift: ttl/100 + 2*time.Millisecond}
 				mistake(l)
 				return l, nil
-			}}
+			}
+		}
+		return Mutant{ID: "mutant-" + id, Of: "redlock-drift", Doc: doc, scripts: []*script{compareAndDelete},
+			lock: lock(mistake), control: lock(func(*quorum) {})}
 	}
 	return []Mutant{
 		mutant("quorum-off-by-one", "half of the nodes are enough", func(l *quorum) { l.need = len(l.c.Nodes) / 2 }),

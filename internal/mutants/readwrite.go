@@ -113,10 +113,14 @@ func (l *owners) side(prefix string, enter *script) locks.Lock {
 // readWrites are mutants of rw-hash-owners.
 func readWrites() []Mutant {
 	mutant := func(id, doc string, read, write, leave *script, shared bool) Mutant {
-		return Mutant{ID: "mutant-" + id, Of: "rw-hash-owners", Doc: doc, scripts: []*script{read, write, leave},
-			lock: func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
+		lock := func(read, write, leave *script, shared bool) maker {
+			return func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
 				return &owners{c: c, key: key, ttl: ttl, read: read, write: write, leave: leave, shared: shared}, nil
-			}}
+			}
+		}
+		return Mutant{ID: "mutant-" + id, Of: "rw-hash-owners", Doc: doc,
+			scripts: unique(read, write, leave, readUnlessWritten, writeUnlessTaken, leaveField),
+			lock:    lock(read, write, leave, shared), control: lock(readUnlessWritten, writeUnlessTaken, leaveField, false)}
 	}
 	return []Mutant{
 		mutant("reader-not-counted", "the writer looks for writers only", readUnlessWritten,

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/lockstorm/lockstorm/locks"
@@ -10,12 +11,28 @@ import (
 // waitFor is how long set-nx-px-wait waits for an acknowledgement.
 func waitFor(ttl time.Duration) int64 { return milliseconds(ttl / 10) }
 
+// acknowledged is the good acquire.
+func acknowledged(ctx context.Context, l single) (locks.Lease, error) {
+	lease, err := l.tryLock(ctx)
+	if err != nil {
+		return lease, err
+	}
+	acked, err := l.node().Do(ctx, "WAIT", 1, waitFor(l.ttl)).Int64()
+	if err == nil && acked < 1 {
+		err = locks.ErrBusy
+		if uerr := l.unlock(ctx, lease); uerr != nil && !errors.Is(uerr, locks.ErrNotHeld) {
+			err = uerr
+		}
+	}
+	return lease, err
+}
+
 // replicas are mutants of set-nx-px-wait: SET NX PX, WAIT 1 ms, and a
 // compare-and-delete if too few replicas acknowledged it.
 func replicas() []Mutant {
 	mutant := func(id, doc string, acquire func(ctx context.Context, l single) (locks.Lease, error)) Mutant {
-		return Mutant{ID: "mutant-" + id, Of: "set-nx-px-wait", Doc: doc, scripts: []*script{compareAndDelete},
-			lock: func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
+		lock := func(acquire func(context.Context, single) (locks.Lease, error)) maker {
+			return func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
 				l := single{c, key, ttl}
 				return steps{
 					func(ctx context.Context) (locks.Lease, error) {
@@ -26,7 +43,10 @@ func replicas() []Mutant {
 					},
 					l.unlock,
 				}, nil
-			}}
+			}
+		}
+		return Mutant{ID: "mutant-" + id, Of: "set-nx-px-wait", Doc: doc, scripts: []*script{compareAndDelete},
+			lock: lock(acquire), control: lock(acknowledged)}
 	}
 	return []Mutant{
 		mutant("acknowledgements-ignored", "nobody looks at how many replicas have it", func(ctx context.Context, l single) (locks.Lease, error) {

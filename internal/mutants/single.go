@@ -61,13 +61,16 @@ func notHeld(reply *redis.Cmd) error {
 // singles are mutants of set-nx-px.
 func singles() []Mutant {
 	mutant := func(id, doc string, mistake func(l single, s *steps)) Mutant {
-		return Mutant{ID: "mutant-" + id, Of: "set-nx-px", Doc: doc, scripts: []*script{compareAndDelete},
-			lock: func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
+		lock := func(mistake func(single, *steps)) maker {
+			return func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
 				l := single{c, key, ttl}
 				s := steps{l.tryLock, l.unlock}
 				mistake(l, &s)
 				return s, nil
-			}}
+			}
+		}
+		return Mutant{ID: "mutant-" + id, Of: "set-nx-px", Doc: doc, scripts: []*script{compareAndDelete},
+			lock: lock(mistake), control: lock(func(single, *steps) {})}
 	}
 	// settings is an acquire with other options than NX PX ms.
 	settings := func(options func(l single) []any) func(single, *steps) {

@@ -117,10 +117,13 @@ func (l *watched) Unlock(ctx context.Context, _ locks.Lease) error {
 func watchdogs() []Mutant {
 	third := func(ttl time.Duration) time.Duration { return ttl / 3 }
 	mutant := func(id, doc string, h habit) Mutant {
-		return Mutant{ID: "mutant-" + id, Of: "reentrant-hash-watchdog", Doc: doc, scripts: []*script{hashEnter, hashLeave, h.renew},
-			lock: func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
+		lock := func(h habit) maker {
+			return func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
 				return &watched{hash: hash{c, key, c.ID, ttl}, habit: h}, nil
-			}}
+			}
+		}
+		return Mutant{ID: "mutant-" + id, Of: "reentrant-hash-watchdog", Doc: doc, scripts: unique(hashEnter, hashLeave, h.renew, hashRenew),
+			lock: lock(h), control: lock(habit{renew: hashRenew, interval: third})}
 	}
 	return []Mutant{
 		mutant("renewal-without-owner", "the renewal prolongs the key, whoever's it is", habit{renew: hashRenewAnyone, interval: third}),
