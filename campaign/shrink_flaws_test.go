@@ -30,7 +30,7 @@ var flawed = []struct {
 	{"redisson", "partition", "reentrant", 0, "exclusion", "renewal-failed", 2, 1},
 	{"set-nx-px", "client-crash", "mutex", 0, "liveness", "orphaned-key", 2, 1},
 	{"setnx", "client-crash", "mutex", 0, "liveness", "no-expiry", 2, 1},
-	{"set-nx-px", "chaos", "mutex", 5, "exclusion", "lease-outlived", 2, 1},
+	{"set-nx-px", "chaos", "mutex", 25, "exclusion", "lease-outlived", 2, 1},
 }
 
 // A known flaw is left with two clients, who take the lock a few times, and one
