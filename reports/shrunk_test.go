@@ -1,0 +1,69 @@
+package reports
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+)
+
+func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
+	unfinished := campaign.Shrinking{Unfinished: "not shrunk: the time budget of 1s was used up"}
+	shrunk := campaign.Shrinking{Trials: 41, From: campaign.Size{Clients: 3, Ops: 90}, To: campaign.Size{Clients: 2, Ops: 12}}
+	for _, c := range []struct {
+		name    string
+		verdict *campaign.Shrinking
+		minimal *campaign.Shrinking
+		want    string // of the trial as it ran
+		small   string // of the minimal one
+	}{
+		{"nobody asked for it", nil, nil, "Not shrunk: the trial as it ran.", ""},
+		{"there was no time", &unfinished, nil, "Not shrunk: the trial as it ran (the time budget of 1s was used up).", ""},
+		{"it was shrunk", nil, &shrunk, "The trial as it ran; a smaller one that shows the same is in [minimal](minimal/counterexample.md).",
+			"Shrunk, in 41 trials, from the trial as it first ran: 3 to 2 clients, 90 to 12 operations."},
+	} {
+		dir, trials := storedCampaign(t)
+		whole := trials[0]
+		stored := func(trial sampleTrial, s *campaign.Shrinking) {
+			writeLines(t, filepath.Join(dir, trial.Trial.Dir, campaign.VerdictFile), []any{map[string]any{
+				"outcome": trial.Trial.Outcome, "kind": trial.Trial.Kind, "flaws": trial.Trial.Flaws, "verdicts": trial.Trial.Verdicts, "shrinking": s,
+			}})
+		}
+		stored(whole, c.verdict)
+		if c.minimal != nil {
+			small, lines := whole, filepath.Join(dir, campaign.TrialsFile)
+			small.Trial.Dir += "/" + campaign.MinimalFolder
+			before, err := os.ReadFile(lines)
+			if err != nil {
+				t.Fatal(err)
+			}
+			storeTrial(t, dir, small)
+			stored(small, c.minimal)
+			if err := os.WriteFile(lines, before, 0o666); err != nil { // it is no trial of the campaign's
+				t.Fatal(err)
+			}
+		}
+		s, err := campaign.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Report(t.Context(), New); err != nil {
+			t.Fatal(err)
+		}
+		folder := filepath.Join(dir, whole.Trial.Dir)
+		for path, want := range map[string]string{
+			filepath.Join(folder, CounterexampleFile):                         c.want,
+			filepath.Join(folder, campaign.MinimalFolder, CounterexampleFile): c.small,
+		} {
+			if text, err := os.ReadFile(path); want != "" && (err != nil || !strings.Contains(string(text), "\n"+want+"\n")) {
+				t.Errorf("%s: %s lacks %q (%v)", c.name, path, want, err)
+			}
+		}
+		page, err := os.ReadFile(filepath.Join(dir, HTMLFile))
+		if want := c.small; err != nil || want != "" && !strings.Contains(string(page), want) {
+			t.Errorf("%s: the page lacks %q (%v)", c.name, want, err)
+		}
+	}
+}
