@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 
@@ -20,13 +21,16 @@ import (
 // it. First the history is cut after the reply with which it is first violated;
 // operations that are open there perhaps happened. Then from the first operation
 // on, one after the other perhaps happened if that leaves it violated. What cannot
-// be spared is the conflict.
+// be spared is the conflict. Where anybody may release, that is often every acquire
+// and release there was: then those are told that conflict if only owners release.
 
 // clash is the operations that cannot all have happened.
 type clash struct {
 	ops     []recording // in order of invocation
 	last    recording   // of them, whose reply it took
+	first   []any       // what the lock may be before them; nil: as it is made
 	minimal bool        // false: the time was over before
+	strict  bool        // only if none but its owner may release
 }
 
 // conflict finds one in operations that are not linearizable.
@@ -40,8 +44,23 @@ func (s search) conflict(all []recording) clash {
 	slices.SortFunc(replied, func(a, b recording) int { return a.reply - b.reply })
 	// Of the last it is known.
 	n := sort.Search(len(replied)-1, func(i int) bool { return s.violated(s.until(all, replied[i].reply)) })
-	c := clash{last: replied[n]}
-	ops := s.until(all, c.last.reply)
+	c := s.smallest(s.until(all, replied[n].reply), replied[n])
+	if s.rules.stricter != nil && (!c.minimal || len(c.ops) > mostWords) {
+		strict := search{ctx: s.ctx, rules: s.rules.stricter, end: time.Now().Add(conflictLimit)}
+		if owners := strict.smallest(strict.until(owning(all), replied[n].reply), replied[n]); owners.minimal {
+			owners.strict = true
+			return owners
+		}
+	}
+	return c
+}
+
+// smallest finds the conflict in operations of which the last reply shows it.
+func (s search) smallest(ops []recording, last recording) clash {
+	c := clash{last: last}
+	if w, from := s.window(ops); w != nil {
+		ops, s.first, c.first = w, from, from
+	}
 	for from := 0; from < len(ops); from++ {
 		spare := sort.Search(len(ops)-from, func(n int) bool { return !s.violated(s.spared(ops, from, from+n+1)) })
 		ops = s.spared(ops, from, from+spare)
@@ -53,6 +72,63 @@ func (s search) conflict(all []recording) clash {
 		c.ops = []recording{c.last}
 	}
 	return c
+}
+
+// window returns the fewest last operations that are violated whatever the lock was
+// before, and what it may have been; nil if there are none. Few are tried first:
+// the more there are, the more it may have been.
+func (s search) window(all []recording) (ops []recording, first []any) {
+	if s.rules.anywhere == nil {
+		return nil, nil
+	}
+	try := func(n int) bool {
+		w := search{ctx: s.ctx, rules: s.rules, end: s.end}
+		some := since(all, len(all)-n, s)
+		w.first = s.rules.anywhere(ownersAndDepth(some))
+		if w.first == nil || !w.violated(some) {
+			return false
+		}
+		ops, first = some, w.first
+		return true
+	}
+	n := 1
+	for n < len(all) && !try(n) {
+		n *= 2
+	}
+	if ops != nil {
+		low := n / 2 // not violated
+		try(low + 1 + sort.Search(n-low-1, func(i int) bool { return try(low + 1 + i) }))
+	}
+	return ops, first
+}
+
+// since drops what had happened before the operation at i was invoked. What was
+// open then perhaps happens yet.
+func since(all []recording, i int, s search) []recording {
+	var kept []recording
+	for at, op := range all {
+		switch {
+		case at < i && !op.perhaps && op.reply < all[i].call:
+			continue
+		case at < i:
+			op = s.spare(op)
+		}
+		kept = append(kept, op)
+	}
+	return kept
+}
+
+// ownersAndDepth are those who have operations, and one more than there are releases.
+func ownersAndDepth(all []recording) (owners []int, depth int) {
+	for _, op := range all {
+		if !slices.Contains(owners, op.owner) {
+			owners = append(owners, op.owner)
+		}
+		if op.release {
+			depth++
+		}
+	}
+	return owners, depth + 1
 }
 
 // violated counts what cannot be decided any more as not violated: it is not
@@ -92,8 +168,11 @@ func (s search) spare(op recording) recording {
 	return op.asModelled(s.rules)
 }
 
-// mostSilent bounds how many releases that freed nothing are told beside a conflict.
-const mostSilent = 8
+const (
+	// mostSilent bounds how many releases that freed nothing are told beside a
+	// conflict, mostWords how many operations a sentence lists.
+	mostSilent, mostWords = 4, 8
+)
 
 // finding tells of the conflict. Releases of those concerned that failed, or of
 // which nobody knows, belong to it: a reader asks for them.
@@ -118,8 +197,22 @@ func (c clash) finding(f *caseFile, r *rules, model, lock string) Finding {
 		words = append(words, operationWords(p))
 	}
 	told.Ops = indices(told.Ops...)
-	told.Summary = fmt.Sprintf("no order of the operations on %s fits the model %s, whichever others took effect: %s", lock, model, strings.Join(words, ", "))
+	if more := len(words) - mostWords; more > 0 {
+		words = append(words[:mostWords], fmt.Sprintf("and %d more", more))
+	}
+	told.Summary = fmt.Sprintf("no order of the operations on %s fits the model %s%s: %s", lock, model, c.how(), strings.Join(words, ", "))
 	return told
+}
+
+// how says what the operations that are listed show.
+func (c clash) how() string {
+	switch {
+	case !c.minimal:
+		return "; with which others this one conflicts was not found in time"
+	case c.strict:
+		return "; were only owners to release, these alone could not all have happened"
+	}
+	return ", whichever others took effect"
 }
 
 // silent finds the releases, between the conflict's acquires and its end, that
@@ -140,7 +233,7 @@ func (c clash) silent(f *caseFile, r *rules) []*history.Pair {
 		}
 		for _, op := range c.ops {
 			concerned := !op.release && !again[op.pair] && at > op.call && p.Invoke.Process != history.Nemesis &&
-				p.Invoke.Lock == op.pair.Invoke.Lock && (r.anyone || p.Invoke.Client == op.owner)
+				p.Invoke.Lock == op.pair.Invoke.Lock && (r.anyone && !c.strict || p.Invoke.Client == op.owner)
 			switch {
 			case !concerned:
 			case p.Invoke.F == history.FAcquire && p.Done() == history.OK:

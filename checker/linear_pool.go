@@ -176,10 +176,17 @@ func (r *rules) hash(p prospect) uint64 {
 	return h.Sum64()
 }
 
-// model is the rules as porcupine takes them: their states are sets.
-func (r *rules) model() porcupine.Model {
+// model is the rules as porcupine takes them: their states are sets. The lock is
+// at first one of these.
+func (r *rules) model(first []any) porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return prospects{{lock: r.init}} },
+		Init: func() any {
+			var all prospects
+			for _, lock := range first {
+				all = append(all, prospect{lock: lock})
+			}
+			return all
+		},
 		Step: func(s, input, _ any) (bool, any) {
 			var after prospects
 			for _, p := range s.(prospects) {

@@ -25,6 +25,9 @@ type rules struct {
 	// greatest is the greatest fence that was given; nil of a lock without fences.
 	greatest func(lock any) int64
 	modes    bool // a read-write lock
+	// anywhere lists all that a lock may be in the middle of a history, of which
+	// fewer than depth releases follow; nil if that is too much.
+	anywhere func(owners []int, depth int) []any
 	// anyone: who acquires or releases makes no difference.
 	anyone bool
 	// kept: whether an owner may acquire depends on whether it holds the lock.
@@ -63,11 +66,27 @@ func fencedBy(r *rules, greatest func(lock any) int64, least func(lock any, a ac
 func mutexRules(int) *rules {
 	r := rulesOf(mutex(false), func(mutex, action) []action { return []action{{release: true}} })
 	r.anyone, r.stricter = true, ownedRules(0)
+	r.anywhere = func([]int, int) []any { return []any{mutex(false), mutex(true)} }
 	return r
 }
 
 func ownedRules(int) *rules {
-	return rulesOf(owned{}, func(o owned, _ action) []action { return o.frees() })
+	r := rulesOf(owned{}, func(o owned, _ action) []action { return o.frees() })
+	r.anywhere = func(owners []int, _ int) []any {
+		return heldBy(owners, 1, func(o, _ int) any { return owned{true, o} }, owned{})
+	}
+	return r
+}
+
+// heldBy lists the lock held by each owner, as deep as can be told apart, and free.
+func heldBy(owners []int, depth int, held func(owner, depth int) any, free any) []any {
+	all := []any{free}
+	for _, o := range owners {
+		for d := range depth {
+			all = append(all, held(o, d+1))
+		}
+	}
+	return all
 }
 
 func (o owned) frees() []action {
@@ -78,7 +97,11 @@ func (o owned) frees() []action {
 }
 
 func reentrantRules(int) *rules {
-	return rulesOf(reentrant{}, func(r reentrant, _ action) []action { return r.frees() })
+	r := rulesOf(reentrant{}, func(r reentrant, _ action) []action { return r.frees() })
+	r.anywhere = func(owners []int, depth int) []any {
+		return heldBy(owners, depth, func(o, d int) any { return reentrant{o, d} }, reentrant{})
+	}
+	return r
 }
 
 func (r reentrant) frees() []action {
@@ -90,6 +113,9 @@ func (r reentrant) frees() []action {
 
 func fencedRules(int) *rules {
 	r := rulesOf(fenced{}, func(f fenced, _ action) []action { return f.frees() })
+	r.anywhere = func(owners []int, _ int) []any {
+		return heldBy(owners, 1, func(o, _ int) any { return fenced{owned: owned{true, o}} }, fenced{})
+	}
 	greatest := func(lock any) int64 { return lock.(fenced).fence }
 	return fencedBy(r, greatest, func(lock any, _ action) int64 { return greatest(lock) + 1 })
 }
@@ -114,6 +140,11 @@ func reentrantFencedRules(int) *rules {
 		return g.frees()
 	})
 	r.kept = true
+	r.anywhere = func(owners []int, depth int) []any {
+		return heldBy(owners, depth, func(o, d int) any {
+			return regranted{reentrantFenced{reentrant: reentrant{o, d}, by: o}}
+		}, regranted{})
+	}
 	greatest := func(lock any) int64 { return lock.(regranted).fence }
 	return fencedBy(r, greatest, func(lock any, a action) int64 {
 		if g := lock.(regranted); g.depth > 0 && g.owner == a.owner {
@@ -136,7 +167,45 @@ func readWriteRules(int) *rules {
 		return nil
 	})
 	r.modes = true
+	r.anywhere = func(owners []int, depth int) []any {
+		all := heldBy(owners, depth, func(o, d int) any { return readWrite{writer: o, depth: d} }, nil)[1:]
+		for _, o := range owners {
+			for _, own := range crews([]int{o}, depth)[1:] {
+				for d := range depth {
+					all = append(all, readWrite{writer: o, depth: d + 1, readers: own})
+				}
+			}
+		}
+		readers := crews(owners, depth)
+		for _, c := range readers {
+			all = append(all, readWrite{readers: c})
+		}
+		if readers == nil {
+			return nil
+		}
+		return all
+	}
 	return r
+}
+
+// mostCrews bounds what a lock may be in the middle of a history.
+const mostCrews = 500
+
+// crews lists who may hold a lock together, each so often at most: none first;
+// nil if that is too much.
+func crews(owners []int, most int) []crew {
+	all := []crew{""}
+	for _, o := range owners {
+		for _, c := range all {
+			for range most {
+				if c = c.with(o); len(all) == mostCrews {
+					return nil
+				}
+				all = append(all, c)
+			}
+		}
+	}
+	return all
 }
 
 // permits is a semaphore of which every acquire takes a permit, its owner's second
@@ -166,11 +235,20 @@ func (p permits) String() string {
 }
 
 func permitRules(of int) *rules {
-	return rulesOf(permits{of: of}, func(p permits, _ action) []action {
-		var any []action
+	r := rulesOf(permits{of: of}, func(p permits, _ action) []action {
+		var all []action
 		for _, o := range slices.Compact(p.inside.list()) {
-			any = append(any, action{release: true, owner: o})
+			all = append(all, action{release: true, owner: o})
 		}
-		return any
+		return all
 	})
+	r.anywhere = func(owners []int, depth int) (all []any) {
+		for _, c := range crews(owners, min(depth, of)) {
+			if p := (permits{of, c}); p.left() >= 0 {
+				all = append(all, p)
+			}
+		}
+		return all
+	}
+	return r
 }

@@ -175,12 +175,13 @@ type search struct {
 	ctx   context.Context
 	rules *rules
 	end   time.Time
+	first []any // what the lock may be before all; nil: as it is made
 }
 
 // decide asks first whether stricter rules allow the operations.
 func (s search) decide(all []recording) porcupine.CheckResult {
-	if r := s.rules.stricter; r != nil {
-		strict := search{s.ctx, r, time.Now().Add(time.Until(s.end) / 2)}
+	if r := s.rules.stricter; r != nil && s.first == nil {
+		strict := search{ctx: s.ctx, rules: r, end: time.Now().Add(time.Until(s.end) / 2)}
 		if strict.ask(owning(all)) == porcupine.Ok {
 			return porcupine.Ok
 		}
@@ -211,5 +212,9 @@ func (s search) ask(all []recording) porcupine.CheckResult {
 			ops[i].Return = ops[i].Call
 		}
 	}
-	return porcupine.CheckOperationsTimeout(s.rules.model(), ops, left)
+	first := s.first
+	if first == nil {
+		first = []any{s.rules.init}
+	}
+	return porcupine.CheckOperationsTimeout(s.rules.model(first), ops, left)
 }
