@@ -12,8 +12,9 @@ import (
 
 // Judge asks every oracle about a stored history: a run's verdicts come about
 // in just this way. Of a record that is not whole, nothing is said to hold. The
-// error is checker.ErrDisagree; the verdicts are there even then.
-func Judge(ctx context.Context, r Record) (Trial, error) {
+// error is checker.ErrDisagree; the verdicts are there even then. Those of more
+// judges come last.
+func Judge(ctx context.Context, r Record, more ...func(context.Context, history.Evidence) checker.Verdict) (Trial, error) {
 	var t Trial
 	var declared []locks.Flaw
 	if r.Spec != nil {
@@ -23,6 +24,9 @@ func Judge(ctx context.Context, r Record) (Trial, error) {
 		}
 	}
 	t, err := judge(ctx, t, declared, r.Evidence)
+	for _, ask := range more {
+		t.Verdicts = append(t.Verdicts, ask(ctx, r.Evidence))
+	}
 	doubt(t.Verdicts, r.missing())
 	t.judged(declared)
 	return t, err

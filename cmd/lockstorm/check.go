@@ -24,18 +24,16 @@ type checkFlags struct {
 	json     bool
 }
 
-func modelNames() []string {
-	var names []string
-	for _, m := range checker.Models() {
-		names = append(names, m.Name)
-	}
-	return names
-}
-
 // modelWords lists the models as --model takes them.
 func modelWords() string {
-	words := strings.Join(modelNames(), ", ")
-	return strings.Replace(words, "semaphore", "semaphore:N", 1)
+	var words []string
+	for _, m := range checker.Models() {
+		if m.Claims.Permits > 0 {
+			m.Name += ":N"
+		}
+		words = append(words, m.Name)
+	}
+	return strings.Join(words, ", ")
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -46,8 +44,22 @@ func (a *app) checkCommand() *cobra.Command {
 		Long: `Check judges a history, or the folder of a trial or of a Jepsen run, by the
 oracles that judge a run. The history is in JSON Lines as Lockstorm writes them,
 one JSON array of these, or EDN as Jepsen writes it: one vector or list of
-operations, or one a line. Who holds a lock believes so from the acquire's ok
-until it invokes the release, whatever becomes of that.
+operations, or one a line.
+
+With --model it is read in two ways, and the worse result counts.
+  exclusion     what clients believed: a hold lasts from the acquire's ok until
+                the release is invoked, whatever becomes of that, or until its
+                deadline, a crash, or word that it is lost. No two may overlap.
+  linearizable  what was answered, as Knossos judges: ok took effect at one
+                instant between its invocation and its ok; fail did not happen;
+                info takes effect any time from its invocation on, or never. Some
+                order of the operations must fit the model.
+They differ where a hold ends without an acknowledged release: after a release
+that failed, a crash or a deadline the lock is still held for linearizable, and
+free for exclusion. They differ too where a lock is let go of or taken under its
+holder: by anybody's release of a mutex, or by an operation of unknown outcome,
+which linearizable allows; and in what the model says beyond overlaps, such as
+who may release, that nobody acquires twice, and that fences grow.
 
 Of a trial it uses commands.jsonl and spec.json if they lie beside the history;
 without spec.json, say with --model what kind of lock it is. Nothing is said to
@@ -104,7 +116,7 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	if f.model == "" && h.record.Spec == nil {
 		return campaign.Inputf("%s: no %s beside it that says what was promised: expected --model %s", path, campaign.SpecFile, modelWords())
 	}
-	trial, err := campaign.Judge(ctx, h.record)
+	trial, err := campaign.Judge(ctx, h.record, f.judges()...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -120,10 +132,14 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	told := tellingOf(trial.Verdicts, h.record.Evidence)
 	if f.json {
 		err = printJSON(a.stdout, checked{
-			Schema: 1, Model: f.model, Result: gravest(trial.Verdicts), Verdicts: trial.Verdicts, Conflict: told.entries(), Notes: append([]string{}, h.notes...),
+			Schema: 1, Model: f.model, Result: gravest(trial.Verdicts), Verdicts: trial.Verdicts, Differ: readingsDiffer(trial.Verdicts),
+			Conflict: told.entries(), Notes: append([]string{}, h.notes...),
 		})
 	} else {
 		a.verdicts(trial.Verdicts)
+		if why := readingsDiffer(trial.Verdicts); why != "" {
+			fmt.Fprintf(a.stdout, "\n%s\n", why)
+		}
 		told.print(a.stdout)
 	}
 	if err != nil {
@@ -154,12 +170,39 @@ func (f checkFlags) check() error {
 	return nil
 }
 
+// judges are those that --model adds to a run's oracles.
+func (f checkFlags) judges() []func(context.Context, history.Evidence) checker.Verdict {
+	if f.model == "" {
+		return nil
+	}
+	return []func(context.Context, history.Evidence) checker.Verdict{func(ctx context.Context, e history.Evidence) checker.Verdict {
+		return checker.Linearizable(ctx, f.model, e)
+	}}
+}
+
+// readingsDiffer says why the two readings of a history can differ, if they do.
+func readingsDiffer(verdicts []checker.Verdict) string {
+	results := map[string]checker.Result{}
+	for _, v := range verdicts {
+		results[v.Oracle] = v.Result
+	}
+	switch believed, answered := results["exclusion"], results[checker.LinearizableName]; {
+	case believed == checker.Held && answered == checker.Violated:
+		return "exclusion holds and linearizable is violated: a client stops believing when it invokes the release, at its deadline or by a crash, but only a release that took effect frees the lock; and a model may ask for more than that no holds overlap."
+	case believed == checker.Violated && answered == checker.Held:
+		return "exclusion is violated and linearizable holds: a client believes until it invokes the release itself, but the lock may have been let go of under it, by anybody's release or by one of unknown outcome, or let the same client in again."
+	}
+	return ""
+}
+
 // checked is what --json prints.
 type checked struct {
 	Schema   int               `json:"schema"`
 	Model    string            `json:"model,omitempty"`
 	Result   checker.Result    `json:"result"`
 	Verdicts []checker.Verdict `json:"verdicts"`
+	// Differ says why exclusion and linearizable can differ, if they do.
+	Differ string `json:"differ,omitempty"`
 	// Conflict is the entries that show the most telling finding.
 	Conflict []history.Op `json:"conflict"`
 	// Notes say what the history leaves open, and how it was taken.

@@ -25,7 +25,7 @@ type telling struct {
 }
 
 // tellingOrder is which oracle's finding is told, of several.
-var tellingOrder = []string{"exclusion", "fencing", "reentrancy", "resource", "ownership", "conduct", "liveness"}
+var tellingOrder = []string{"exclusion", checker.LinearizableName, "fencing", "reentrancy", "resource", "ownership", "conduct", "liveness"}
 
 // tellingOf picks the first finding of the first violated oracle; the zero
 // telling if nothing is violated.
