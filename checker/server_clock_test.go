@@ -31,6 +31,13 @@ func TestANodesClockThatJumpsForwardEndsLeases(t *testing.T) {
 			s.give(650, 1, "1", s.cad("t1")...)
 			s.give(700, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-clock"}},
+		{"a jump that only where the key ended tells from a life that was over", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nodeClock(50, "n0", 10)
+			s.take(1009.5, 1, "OK", setPX("t1")...)
+			s.give(1050, 1, "1", s.cad("t1")...)
+			s.give(1100, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: server-clock"}},
 		{"a clock that is set right again is a jump too", "set-nx-px", func(s *story) {
 			s.nodeClock(5, "n0", -60_000)
 			s.take(10, 0, "OK", setPX("t0")...)
