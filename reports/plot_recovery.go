@@ -27,7 +27,7 @@ func plotRecovery(r result) ([]byte, error) {
 		ttl = time.Second
 	}
 	title := "Longest time from a fault's end, or a crash, until somebody got in, in seconds"
-	axis := "dark: ten times the TTL of " + length(ttl) + " or more · purple: at least once nobody did · hatched: not seen"
+	axis := "dark: ten times the TTL of " + length(ttl) + " or more · purple: at least once nobody got in any more · hatched: not seen"
 	return heatMap(r.Matrix, title, axis, func(n pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
 		n.fill(wash, x0, y0, x1, y1)
 		f := cells[place{c.Lock, c.Fault}]
@@ -41,10 +41,10 @@ func plotRecovery(r result) ([]byte, error) {
 		sty := textStyle(fontSmall, ink, draw.XCenter, draw.YCenter)
 		shade, col := slowness(f.back.most, ttl), doubt
 		if f.never > 0 {
-			shade, col = 0.75, clientInks[3]
+			shade, col = 1, rgb(0x7B2D8B)
 		}
 		n.fill(alpha(col, 0.1+0.8*shade), x0, y0, x1, y1)
-		if shade > 0.5 {
+		if shade > 0.7 {
 			sty.Color = onInk
 		}
 		n.text(sty, (x0+x1)/2, (y0+y1)/2+1, tenths(*f))
@@ -59,11 +59,12 @@ func slowness(d, ttl time.Duration) float64 {
 	return min(1, max(0, (math.Log10(d.Seconds()/ttl.Seconds())+1)/2))
 }
 
-// tenths writes the longest recovery in seconds, in as little room as there is.
+// tenths writes the longest recovery in seconds, in as little room as there is; if
+// one never came, that.
 func tenths(f fared) string {
 	switch s := f.back.most.Seconds(); {
-	case f.back.n == 0:
-		return "∞"
+	case f.never > 0:
+		return "never"
 	case s < 0.05:
 		return "0"
 	case s < 9.95:
