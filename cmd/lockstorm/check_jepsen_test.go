@@ -39,24 +39,29 @@ func TestHistoriesOfOthersAreJudgedByEveryModel(t *testing.T) {
 		conflict    []int    // entries
 	}{
 		{"mutex-holds.edn", "mutex", nil, nil},
-		{"mutex-violated.edn", "mutex", []string{"exclusion"}, []int{0, 1, 6, 7, 8, 10}},
-		{"mutex-violated.edn", "owner-aware-mutex", []string{"exclusion"}, []int{0, 1, 6, 7, 8, 10}},
-		{"clients.json", "mutex", []string{"exclusion"}, []int{0, 1, 2, 3, 4}},
+		{"mutex-violated.edn", "mutex", []string{"exclusion", "linearizable"}, []int{0, 1, 6, 7, 8, 10}},
+		{"mutex-violated.edn", "owner-aware-mutex", []string{"exclusion", "linearizable"}, []int{0, 1, 6, 7, 8, 10}},
+		{"clients.json", "mutex", []string{"exclusion", "linearizable"}, []int{0, 1, 2, 3, 4}},
 		{"fenced-holds.edn", "fenced-mutex", nil, nil},
-		{"fenced-violated.edn", "fenced-mutex", []string{"fencing"}, nil},
+		{"fenced-violated.edn", "fenced-mutex", []string{"fencing", "linearizable"}, nil},
 		{"fenced-violated.edn", "owner-aware-mutex", nil, nil},
 		{"independent-fenced-holds.edn", "fenced-mutex", nil, nil},
-		{"independent-fenced-violated.edn", "fenced-mutex", []string{"fencing"}, nil},
+		{"independent-fenced-violated.edn", "fenced-mutex", []string{"fencing", "linearizable"}, nil},
 		{"reentrant-holds.edn", "reentrant-mutex", nil, nil},
-		{"reentrant-violated.edn", "reentrant-mutex", []string{"exclusion", "reentrancy"}, nil},
+		{"reentrant-violated.edn", "reentrant-mutex", []string{"exclusion", "reentrancy", "linearizable"}, nil},
 		{"reentrant-fenced-holds.edn", "reentrant-fenced-mutex", nil, nil},
-		{"reentrant-fenced-violated.edn", "reentrant-fenced-mutex", []string{"fencing"}, nil},
+		{"reentrant-fenced-violated.edn", "reentrant-fenced-mutex", []string{"fencing", "linearizable"}, nil},
 		{"read-write-holds.edn", "read-write", nil, nil},
-		{"read-write-holds.edn", "mutex", []string{"exclusion"}, nil},
-		{"read-write-violated.edn", "read-write", []string{"exclusion"}, nil},
+		{"read-write-holds.edn", "mutex", []string{"exclusion", "linearizable"}, nil},
+		{"read-write-violated.edn", "read-write", []string{"exclusion", "linearizable"}, nil},
 		{"semaphore.edn", "semaphore:2", nil, nil},
-		{"semaphore.edn", "semaphore:1", []string{"exclusion"}, nil},
-		{"semaphore.edn", "mutex", []string{"exclusion"}, nil},
+		{"semaphore.edn", "semaphore:1", []string{"exclusion", "linearizable"}, nil},
+		{"failed-release.edn", "mutex", []string{"linearizable"}, []int{0, 1, 2, 3, 4, 5}},
+		{"failed-release.edn", "semaphore:2", nil, nil},
+		{"foreign-release.edn", "mutex", []string{"exclusion"}, []int{0, 1, 4, 5}},
+		{"foreign-release.edn", "owner-aware-mutex", []string{"exclusion", "linearizable"}, []int{0, 1, 4, 5}},
+		{"unknown-release.edn", "owner-aware-mutex", nil, nil},
+		{"semaphore.edn", "mutex", []string{"exclusion", "linearizable"}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.file+" "+tt.model, func(t *testing.T) {
@@ -78,6 +83,49 @@ func TestHistoriesOfOthersAreJudgedByEveryModel(t *testing.T) {
 				t.Errorf("the conflict is entries %v, want %v", conflict, tt.conflict)
 			}
 		})
+	}
+}
+
+func TestCheckSaysWhyItsTwoReadingsDiffer(t *testing.T) {
+	for _, tt := range []struct{ file, model, want string }{
+		{"failed-release.edn", "mutex", "exclusion holds and linearizable is violated: "},
+		{"foreign-release.edn", "mutex", "exclusion is violated and linearizable holds: "},
+		{"foreign-release.edn", "owner-aware-mutex", ""},
+		{"mutex-holds.edn", "mutex", ""},
+	} {
+		c, _ := judged(t, jepsen(tt.file), "--model", tt.model)
+		_, stdout, _ := lockstorm(t, "check", jepsen(tt.file), "--model", tt.model)
+		if !strings.HasPrefix(c.Differ, tt.want) || (c.Differ == "") != (tt.want == "") || !strings.Contains(stdout, "\n"+c.Differ) {
+			t.Errorf("%s, %s: got %q, want %q in\n%s", tt.file, tt.model, c.Differ, tt.want, stdout)
+		}
+	}
+}
+
+// A trial of ours is judged by what clients believed, unless a model is named.
+func TestATrialIsReadBothWaysIfAModelIsNamed(t *testing.T) {
+	path := file(t, "history.jsonl", inTurn)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), campaign.SpecFile), []byte(`{"lock":"x","claims":{"lock":"x","quorum":1}}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{path}, {path, "--model", "mutex"}} {
+		c, _ := judged(t, args...)
+		if got := slices.ContainsFunc(c.Verdicts, func(v checker.Verdict) bool { return v.Oracle == checker.LinearizableName }); got != (len(args) > 1) {
+			t.Errorf("%q: linearizable is judged: %v", args, got)
+		}
+	}
+}
+
+func TestEveryModelJudgesBothWays(t *testing.T) {
+	path := file(t, "history.jsonl", inTurn)
+	_, _, help := lockstorm(t, "check", path, "--model", "none")
+	for _, m := range checker.Models() {
+		c, _ := judged(t, path, "--model", m.Name)
+		if v := verdictOf(c, checker.LinearizableName); v.Result == checker.NotApplicable || !strings.Contains(help, m.Name) {
+			t.Errorf("%s: %+v, help %q", m.Name, v, help)
+		}
+	}
+	if !strings.Contains(help, "semaphore:N") {
+		t.Errorf("got %q", help)
 	}
 }
 
@@ -193,6 +241,7 @@ func TestTimelinesAreDrawn(t *testing.T) {
 		{"mutex-violated.edn", "x.svg", "<svg", ""},
 		{"mutex-violated.edn", "x.html", "<html", ""},
 		{"mutex-holds.edn", "x.html", "<html", ""},
+		{"failed-release.edn", "x.svg", "<svg", ""},
 		{"mutex-holds.edn", "x.svg", "", "nothing is violated"},
 	} {
 		path := filepath.Join(t.TempDir(), tt.name)
