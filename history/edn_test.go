@@ -106,6 +106,15 @@ func TestEveryShapeOfValueSaysWhatItMeans(t *testing.T) {
 0/c1 fail acquire lock
 1/c0 invoke release lock {0c55 0}
 1/c0 ok release lock`},
+		"so they do though two operations have the same name": {`
+{:process 0, :type :invoke, :f :acquire, :value "retry"}
+{:process 0, :type :ok, :f :acquire, :value {:fence 1}}
+{:process 1, :type :invoke, :f :acquire, :value "retry"}
+{:process 1, :type :ok, :f :acquire, :value {:fence 2}}`, "", `
+0/c0 invoke acquire lock
+0/c0 ok acquire lock { 1}
+1/c1 invoke acquire lock
+1/c1 ok acquire lock { 2}`},
 		"tokens that are proposed": {`
 {:process 0, :type :invoke, :f :acquire, :value "t1"}
 {:process 0, :type :ok, :f :acquire, :value "t1"}
