@@ -36,12 +36,7 @@ func modelWords() string {
 	return strings.Join(words, ", ")
 }
 
-func (a *app) checkCommand() *cobra.Command {
-	var f checkFlags
-	cmd := &cobra.Command{
-		Use:   "check FILE",
-		Short: "Judge a history, of Lockstorm's, Jepsen's or anybody's",
-		Long: `Check judges a history, or the folder of a trial or of a Jepsen run, by the
+const checkHelp = `Check judges a history, or the folder of a trial or of a Jepsen run, by the
 oracles that judge a run. The history is in JSON Lines as Lockstorm writes them,
 one JSON array of these, or EDN as Jepsen writes it: one vector or list of
 operations, or one a line.
@@ -78,7 +73,14 @@ Lockstorm does, or knossos: only the believed holds, as acquires and releases,
 which Knossos's mutex can judge.
 
 Exit codes: 0 nothing is violated, 1 something is, 2 it cannot be told, 254 no
-history that can be read.`,
+history that can be read.`
+
+func (a *app) checkCommand() *cobra.Command {
+	var f checkFlags
+	cmd := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Judge a history, of Lockstorm's, Jepsen's or anybody's",
+		Long: checkHelp,
 		Example: `  lockstorm check store/latest/trials/set-nx-ex/delay/mutex-0
   lockstorm check history.edn --model fenced-mutex --timeline picture.html
   lockstorm check store/latest/trials/set-nx-ex/delay/mutex-0 --export edn --out history.edn`,
