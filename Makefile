@@ -8,7 +8,7 @@ RUN      ?=
 PACKAGES := ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build lint test test-chaos bench run report clean
+.PHONY: help setup build lint test test-chaos bench run report docs soundness clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,13 @@ run: build ## compare every recipe under every fault in the simulation; says whe
 
 report: build ## render the last stored campaign again
 	$(BIN) report $(STORE)/latest
+
+docs: build ## write docs/recipes.md anew: a run that must find what recipes declare, and nothing else
+	$(BIN) run --store $(STORE) --name docs --expect --shrink 0
+	$(BIN) report --recipes docs/recipes.md $$(ls -d $(STORE)/docs/*/ | tail -1)
+
+soundness: build ## a long run of the cells that are declared clean: nothing may be violated (some 15 minutes)
+	$(BIN) run --store $(STORE) --name soundness --clean --expect --shrink 0 --duration 2s --trials 2800 $(RUN)
 
 clean: ## remove what was built; stored campaigns stay
 	rm -rf bin
