@@ -36,6 +36,7 @@ func modelWords() string {
 	return strings.Join(words, ", ")
 }
 
+// checkHelp says what is judged, and how.
 const checkHelp = `Check judges a history, or the folder of a trial or of a Jepsen run, by the
 oracles that judge a run. The history is in JSON Lines as Lockstorm writes them,
 one JSON array of these, or EDN as Jepsen writes it: one vector or list of
@@ -80,7 +81,7 @@ func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Judge a history, of Lockstorm's, Jepsen's or anybody's",
-		Long: checkHelp,
+		Long:  checkHelp,
 		Example: `  lockstorm check store/latest/trials/set-nx-ex/delay/mutex-0
   lockstorm check history.edn --model fenced-mutex --timeline picture.html
   lockstorm check store/latest/trials/set-nx-ex/delay/mutex-0 --export edn --out history.edn`,
@@ -110,7 +111,7 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	}
 	a.warn(path, h)
 	if f.model != "" {
-		h.record.Evidence.Claims, _ = checker.ModelByName(f.model)
+		h.record.Evidence.Claims = modelled(h.record.Evidence.Claims, f.model)
 	}
 	if f.export != "" {
 		return a.exportHistory(f, h)
@@ -195,6 +196,15 @@ func readingsDiffer(verdicts []checker.Verdict) string {
 		return "exclusion is violated and linearizable holds: a client believes until it invokes the release itself, but the lock may have been let go of under it, by anybody's release or by one of unknown outcome, or let the same client in again."
 	}
 	return ""
+}
+
+// modelled are a history's claims with the kind of lock that the model is: what
+// spec.json says of times and scripts, it says still.
+func modelled(c history.Claims, model string) history.Claims {
+	m, _ := checker.ModelByName(model)
+	c.Reentrant, c.ReadWrite, c.Fenced, c.Permits = m.Reentrant, m.ReadWrite, m.Fenced, m.Permits
+	c.Quorum = max(c.Quorum, m.Quorum)
+	return c
 }
 
 // checked is what --json prints.
