@@ -71,6 +71,14 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 		{"a fault of the network is no freeze", "set-nx-px", LeaseOutlived, func(s *story) {
 			outlived(s, func() { s.window(20, history.Invoke, 0, "some-cut", "c0↔n0") })
 		}, "that a client stops when its lease ends: c0 worked on until 1.199s under a lease that it had got at 0.010s and that ended at 1.010s"},
+		{"a client that says nothing while its link is cut was not frozen", "set-nx-px", LeaseOutlived, func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.window(20, history.Invoke, 0, "some-cut", "c0↔n0")
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.window(1101.5, history.Info, 0, "some-cut", "c0↔n0")
+			s.give(1150, 1, "1", s.cad("t1")...)
+			s.give(1200, 0, "0", s.cad("t0")...)
+		}, "that a client stops when its lease ends: c0 worked on until 1.199s under a lease that it had got at 0.010s and that ended at 1.010s"},
 		{"a client that goes on under a fault was not frozen", "set-nx-px", LeaseOutlived, func(s *story) {
 			outlived(s, func() {
 				s.window(20, history.Invoke, 0, "some-skew", "c0")

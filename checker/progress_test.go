@@ -140,6 +140,24 @@ func TestLossesOrphansAndRecoveries(t *testing.T) {
 	}
 }
 
+func TestALeaseOnSeveralNodesEndsWithItsQuorum(t *testing.T) {
+	s := tell(t, "redlock")
+	s.invoke(9, 0, history.FAcquire)
+	for i, node := range []string{"n0", "n1", "n2", "n3"} {
+		s.node = node
+		s.cmd(10+float64(i), 0, "OK", "SET", "lock", "t0", "NX", "PX", "1000")
+	}
+	s.done(15, 0, history.OK, history.Lease{Token: "t0"})
+	for i, node := range []string{"n0", "n1"} { // the second leaves two of five
+		s.node = node
+		s.cmd(100+100*float64(i), 1, "1", "DEL", "lock")
+	}
+	s.entry(350, history.Op{Process: 0, Client: 0, Type: history.Info, F: history.FLost, Lock: "lock"})
+	if got := Measure(s.evidence()); got.Losses != 1 || got.LossLagMax != ms(150) {
+		t.Errorf("%d losses, %v late, want 1, 150ms after the second key of four was removed", got.Losses, got.LossLagMax)
+	}
+}
+
 func TestAnImpossibleHistoryHasNoProgress(t *testing.T) {
 	ops := timeline(t, "c0 acquire 1-2 ok")
 	ops[1].Time = -1
