@@ -75,7 +75,7 @@ func recipeSection(b *bytes.Buffer, r locks.Recipe, shown func(string, locks.Fla
 		if c := shown(r.ID, f); c != "" {
 			command = "`" + c + "`"
 		}
-		fmt.Fprintf(b, "| %s by %s | %s | %s | %s | %s | %s |\n", f.Oracle, f.Cause, f.Kind, markdownCell(f.Why), markdownCell(f.Source), underFaults(f), command)
+		fmt.Fprintf(b, "| %s by %s | %s | %s | %s | %s | %s |\n", f.Oracle, f.Cause, f.Kind, markdownCell(f.Why), markdownCell(f.Source), Under(f), command)
 	}
 }
 
@@ -118,8 +118,8 @@ func claimWords(c history.Claims) string {
 	return strings.Join(words, "; ")
 }
 
-// underFaults names the faults under which a flaw must show, in the order of their table.
-func underFaults(f locks.Flaw) string {
+// Under names the faults under which a flaw must show, in the order of their table.
+func Under(f locks.Flaw) string {
 	if len(f.Faults) == 0 {
 		return "–"
 	}

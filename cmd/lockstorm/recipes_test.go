@@ -14,8 +14,13 @@ import (
 
 const recipesFile = "../../docs/recipes.md"
 
-// declared is a flaw of a lock, as docs/recipes.md tells it.
-type declared struct{ lock, oracle, cause string }
+// declared is a flaw of a lock, as docs/recipes.md tells it: under other faults it
+// may come about in another way.
+type declared struct{ lock, oracle, cause, under string }
+
+func declaredBy(lock string, f locks.Flaw) declared {
+	return declared{lock, f.Oracle, f.Cause, reports.Under(f)}
+}
 
 // recipeCommands reads from a page of recipes which command shows which flaw.
 func recipeCommands(page string) map[declared]string {
@@ -31,7 +36,7 @@ func recipeCommands(page string) map[declared]string {
 		oracle, cause, isFlaw := strings.Cut(strings.TrimSpace(columns[0]), " by ")
 		command := strings.Trim(columns[len(columns)-1], "` ")
 		if lock != "" && isFlaw && strings.HasPrefix(command, "lockstorm ") {
-			commands[declared{lock, oracle, cause}] = command
+			commands[declared{lock, oracle, cause, columns[len(columns)-2]}] = command
 		}
 	}
 	return commands
@@ -50,7 +55,7 @@ func readRecipes(t *testing.T) string {
 func TestRecipesPageIsCurrent(t *testing.T) {
 	page := readRecipes(t)
 	commands := recipeCommands(page)
-	want := reports.Recipes(func(lock string, f locks.Flaw) string { return commands[declared{lock, f.Oracle, f.Cause}] })
+	want := reports.Recipes(func(lock string, f locks.Flaw) string { return commands[declaredBy(lock, f)] })
 	got, expected := strings.Split(page, "\n"), strings.Split(string(want), "\n")
 	for i := range min(len(got), len(expected)) {
 		if got[i] != expected[i] {
@@ -62,7 +67,7 @@ func TestRecipesPageIsCurrent(t *testing.T) {
 	}
 	for _, r := range locks.All() {
 		for _, f := range r.Flaws {
-			if mustShow := len(f.Faults) > 0 && !slices.Equal(f.Faults, []string{"chaos"}); mustShow && commands[declared{r.ID, f.Oracle, f.Cause}] == "" {
+			if mustShow := len(f.Faults) > 0 && !slices.Equal(f.Faults, []string{"chaos"}); mustShow && commands[declaredBy(r.ID, f)] == "" {
 				t.Errorf("docs/recipes.md has no command that shows %s by %s in %s", f.Oracle, f.Cause, r.ID)
 			}
 		}
@@ -82,12 +87,12 @@ func TestCommandsOfTheRecipesPageShowTheirFlaws(t *testing.T) {
 				return
 			}
 		}
-	}, func(a, b declared) int { return strings.Compare(commands[a]+a.oracle+a.cause, commands[b]+b.oracle+b.cause) })
+	}, func(a, b declared) int { return strings.Compare(commands[a]+a.oracle+a.cause+a.under, commands[b]+b.oracle+b.cause+b.under) })
 	for i, k := range keys {
 		if raceDetector && i%8 != 0 {
 			continue
 		}
-		t.Run(k.lock+" "+k.oracle+" "+k.cause, func(t *testing.T) {
+		t.Run(k.lock+" "+k.oracle+" "+k.cause+" "+k.under, func(t *testing.T) {
 			t.Parallel()
 			args := strings.Fields(strings.ReplaceAll(commands[k], "'", ""))[1:]
 			code, stdout, stderr := lockstorm(t, append(args, "--json")...)
