@@ -152,7 +152,8 @@ func newEDNEntry(raw []byte) (ednEntry, error) {
 		k.nemesis(&e)
 		return e, k.err
 	}
-	return e, k.clients(&e)
+	err = k.clients(&e)
+	return e, err
 }
 
 func excerptOf(m map[string][]byte, key string) string {
@@ -169,8 +170,12 @@ func (k *keys) clients(e *ednEntry) error {
 		return fmt.Errorf(":f is %s, expected one of %s", excerptOf(k.m, "f"), expectedFs())
 	}
 	e.op.F, e.op.Mode = known.f, known.mode
-	if mode := k.word("mode"); mode != "" {
-		e.op.Mode = modes[mode]
+	if k.has("mode") {
+		mode, err := modeOf(k.any("mode"))
+		if err != nil {
+			return err
+		}
+		e.op.Mode = mode
 	}
 	e.op.Lock = k.text("lock")
 	if k.has("token") || k.has("fence") || k.has("deadline") {
@@ -236,6 +241,15 @@ func ours(f string) bool {
 
 // modes are the words for how a read-write lock is taken.
 var modes = map[string]Mode{"read": Read, "shared": Read, "write": Write, "exclusive": Write}
+
+// modeOf is what a word for a mode means, none if there is no word.
+func modeOf(v any) (Mode, error) {
+	mode, ok := modes[word(v)]
+	if !ok && v != nil {
+		return "", fmt.Errorf(":mode is %v, expected :read or :shared, :write or :exclusive", v)
+	}
+	return mode, nil
+}
 
 func expectedFs() string {
 	var names []string

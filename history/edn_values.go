@@ -68,7 +68,11 @@ func said(v any) (saying, error) {
 func saidByMap(m map[any]any) (saying, error) {
 	s := saying{
 		isMap: true, lock: scalar(either(m, "lock", "name", "key")), token: scalar(either(m, "token")),
-		mode: modes[word(either(m, "mode"))], client: scalar(either(m, "client", "owner")),
+		client: scalar(either(m, "client", "owner")),
+	}
+	var err error
+	if s.mode, err = modeOf(plainly(either(m, "mode"))); err != nil {
+		return s, err
 	}
 	if fence := either(m, "fence"); fence != nil {
 		n, ok := whole(fence)

@@ -19,8 +19,9 @@ import (
 // every entry; nil if it concerns none), :lock, :mode, :token, :fence,
 // :deadline, :seq, :reason, and of the nemesis :node, :offset and :window. A
 // deadline ends a hold without an operation: a model that does not know of
-// :deadline takes the lock for held until a release that succeeds. Left out is
-// what a post-mortem found (Op.Keys).
+// :deadline takes the lock for held until a release that succeeds. Left out
+// are the keys that a post-mortem found and that an eviction took (Op.Keys): of
+// these events only the node and the time are left.
 func WriteEDN(w io.Writer, ops []Op) error {
 	out := bufio.NewWriter(w)
 	var m ednMap

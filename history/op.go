@@ -135,7 +135,7 @@ type Op struct {
 	Offset time.Duration `json:"offset,omitempty"`
 	// Window is what the nemesis is about to do (on invoke) and what it hit (on info).
 	Window *Window `json:"window,omitempty"`
-	// Keys is what a post-mortem found on Node.
+	// Keys is what a post-mortem found on Node, or what an eviction took from it.
 	Keys []KeyState `json:"keys,omitempty"`
 }
 

@@ -92,3 +92,13 @@ func TestJSONLinesMayLackClientsAndIndices(t *testing.T) {
 		}
 	}
 }
+
+func TestNothingMayFollowAnArray(t *testing.T) {
+	const array = `[{"time":1,"process":0,"type":"invoke","f":"acquire","lock":"a"}]` + "\n"
+	for _, more := range []string{"[]", "]", "x", `{"time":2,"process":0,"type":"ok","f":"acquire","lock":"a"}`} {
+		_, err := ReadAny(strings.NewReader(array+more), "h.json", "")
+		if want := "h.json:2: expected nothing after the array"; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", more, err, want)
+		}
+	}
+}

@@ -119,6 +119,9 @@ func (r *Reading) readArray(text []byte, name string) error {
 	if _, err := d.Token(); err != nil {
 		return fmt.Errorf("%s:%d: expected ] at the end: %w", name, line(), err)
 	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s:%d: expected nothing after the array that holds the history", name, line())
+	}
 	return r.finish(name)
 }
 
