@@ -103,7 +103,8 @@ func LoadTrial(folder string) (Trial, history.Evidence, error) {
 
 // loadVerdict reads a folder's verdict.json.
 func loadVerdict(folder string) (v verdictFile, err error) {
-	return v, readJSON(filepath.Join(folder, VerdictFile), &v)
+	err = readJSON(filepath.Join(folder, VerdictFile), &v)
+	return v, err
 }
 
 // label notes in a stored trial's verdict.json why there is no smaller one.
