@@ -1,0 +1,88 @@
+package campaign
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+)
+
+// Of the schedules that a recipe's protocol gives a fault, half strike something
+// that is there, for each recipe and each fault; and a named trial does the same
+// twice. Of each cell a few schedules are run, from all over its list, and more as
+// long as most of them struck nothing, if need be all: then a third must have
+// struck. For a clock that is wrong within a critical section counts only if its
+// client asks again, and what is written to a primary seldom is unknown to its heir.
+func TestNamedSchedulesBite(t *testing.T) {
+	tb := sim.New()
+	p, cells := rehearsed(t, tb, DefaultConfig())
+	var specs [][]Spec
+	var firsts []Spec
+	for _, c := range cells {
+		var of []Spec
+		for _, w := range c.workloads {
+			named, err := p.schedules(c, w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			of = append(of, named...)
+		}
+		if len(of) > 0 {
+			specs, firsts = append(specs, shuffled(of)), append(firsts, of[0])
+		}
+	}
+	if len(specs) < 250 {
+		t.Fatalf("%d cells have named schedules: want a few hundred", len(specs))
+	}
+	ran := 0
+	for i, mine := range ours(t, firsts) {
+		if mine {
+			ran += bites(t, tb, specs[i])
+		}
+	}
+	t.Logf("%d cells, %d trials", len(specs), ran)
+}
+
+// bites runs named trials of a cell until a few are run and half of them struck,
+// and returns how many it ran.
+func bites(t *testing.T, tb testbed.Testbed, specs []Spec) (ran int) {
+	least := 4
+	if raceDetector {
+		least = 2
+	}
+	bit := 0
+	var dull []string
+	for i, s := range specs {
+		e, err := RunTrial(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
+		if err != nil {
+			t.Fatalf("%s under %s, %s: %v", s.Lock, s.Fault, s.Schedule, err)
+		}
+		if struck(s, e.Ops) > 0 {
+			bit++
+		} else {
+			dull = append(dull, s.Schedule)
+		}
+		if got, want := record(t, tb, s), written(e); i == 0 && !bytes.Equal(got, want) {
+			t.Errorf("%s under %s, %s, when it was run again: %s", s.Lock, s.Fault, s.Schedule, firstDifference(got, want))
+		}
+		if ran = i + 1; ran >= least && 2*bit >= ran {
+			return ran
+		}
+	}
+	if 3*bit < ran {
+		t.Errorf("%s under %s: %d of %d schedules struck something, want a third: not %v", specs[0].Lock, specs[0].Fault, bit, ran, dull)
+	}
+	return ran
+}
+
+// shuffled is the specs in an order that is always the same.
+func shuffled(specs []Spec) []Spec {
+	mixed := make([]Spec, len(specs))
+	for i, k := range rand.New(rand.NewPCG(1, 1)).Perm(len(specs)) {
+		mixed[i] = specs[k]
+	}
+	return mixed
+}
