@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -159,8 +160,11 @@ func TestAScriptedClientDoesWhatItIsToldThenRestsUntilHealing(t *testing.T) {
 		{{Lock: 1, Hold: 700 * time.Millisecond, Rest: 30 * time.Millisecond}, {Lock: 0, Hold: 20 * time.Millisecond}},
 		{}, // and the third has no list
 	}
+	var mu sync.Mutex
 	var resting []int
 	w := &world{at: func(client int, step string) error {
+		mu.Lock()
+		defer mu.Unlock()
 		if step == "rest" {
 			resting = append(resting, client)
 		}

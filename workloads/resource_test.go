@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -207,10 +208,12 @@ func TestExactlyOneInstanceDrawsTenWinnersInEveryRound(t *testing.T) {
 }
 
 func TestWhoGetsInAfterACrashTakesTheJobOver(t *testing.T) {
-	crashed := false
+	var crashed atomic.Bool
 	w := &world{at: func(client int, step string) error {
-		crashed = crashed || client == 1 && step == testbed.StepTouch
-		if client == 1 && crashed {
+		if client == 1 && step == testbed.StepTouch {
+			crashed.Store(true)
+		}
+		if client == 1 && crashed.Load() {
 			return testbed.ErrCrashed
 		}
 		return nil
@@ -218,7 +221,7 @@ func TestWhoGetsInAfterACrashTakesTheJobOver(t *testing.T) {
 	var takers []int64
 	ops, err := play(t, "handoff", w, options, func(l *memoryLock) {
 		l.try = func() error {
-			if crashed {
+			if crashed.Load() {
 				l.s.expire(l.key, 1)
 			}
 			return nil
@@ -236,7 +239,7 @@ func TestWhoGetsInAfterACrashTakesTheJobOver(t *testing.T) {
 		switch {
 		case job == note[0]+1 && note[2] == parts && done == 0:
 		case job == note[0] && worker == note[1] && done == note[2]+1:
-		case job == note[0] && note[1] == 1 && crashed && done == note[2]:
+		case job == note[0] && note[1] == 1 && crashed.Load() && done == note[2]:
 			takers = append(takers, worker)
 		default:
 			t.Fatalf("entry %d: job %d of worker %d with %d done follows %v", op.Index, job, worker, done, note)

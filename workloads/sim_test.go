@@ -155,7 +155,7 @@ func travelled(t *testing.T, o workloads.Options) (back workloads.Options) {
 
 // No workload makes a lock that keeps its word look as if it did not.
 func TestAGoodLockIsAccusedInNoWorkload(t *testing.T) {
-	seeds := uint64(40)
+	seeds := uint64(12)
 	if testing.Short() {
 		seeds = 5
 	}
