@@ -64,7 +64,7 @@ var recorded = sync.OnceValue(func() *sent { return &sent{commands: map[string]b
 
 // recipesTTL is the lease time of the recorded recipes: short, for their
 // watchdogs to show themselves.
-const recipesTTL = 90 * time.Millisecond
+const recipesTTL = 240 * time.Millisecond
 
 // recordRecipes runs every registered recipe on redis-servers and records what
 // goes out, so that a new recipe's commands are compared without being listed.
