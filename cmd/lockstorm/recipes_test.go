@@ -87,7 +87,9 @@ func TestCommandsOfTheRecipesPageShowTheirFlaws(t *testing.T) {
 				return
 			}
 		}
-	}, func(a, b declared) int { return strings.Compare(commands[a]+a.oracle+a.cause+a.under, commands[b]+b.oracle+b.cause+b.under) })
+	}, func(a, b declared) int {
+		return strings.Compare(commands[a]+a.oracle+a.cause+a.under, commands[b]+b.oracle+b.cause+b.under)
+	})
 	for i, k := range keys {
 		if raceDetector && i%8 != 0 {
 			continue
