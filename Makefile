@@ -47,7 +47,7 @@ docs: build ## write docs/recipes.md anew: a run that must find what recipes dec
 	$(BIN) report --recipes docs/recipes.md $$(ls -d $(STORE)/docs/*/ | tail -1)
 
 soundness: build ## a long run of the cells that are declared clean: nothing may be violated (some 15 minutes)
-	$(BIN) run --store $(STORE) --name soundness --clean --expect --shrink 0 --duration 2s --trials 2800 $(RUN)
+	$(BIN) run --store $(STORE) --name soundness --clean --expect --shrink 0 --duration 2s --trials 1800 $(RUN)
 
 clean: ## remove what was built; stored campaigns stay
 	rm -rf bin
