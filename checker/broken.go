@@ -337,10 +337,23 @@ func (w *wire) struck(l *life, until time.Duration) string {
 			continue
 		}
 		for _, link := range strings.Fields(over.Target) {
-			if names := strings.FieldsFunc(link, func(r rune) bool { return strings.ContainsRune("→←↔", r) }); names[0] == fmt.Sprintf("c%d", l.client) || names[len(names)-1] == l.node && len(names) == 1 {
+			if l.on(link) {
 				return fmt.Sprintf("%s was struck from %s to %s (%s)", link, seconds(win.Invoke.Time), seconds(to), over.Fault)
 			}
 		}
 	}
 	return ""
+}
+
+// on says whether a window's target is the claim's node itself, or its client, or a
+// link of that.
+func (l *life) on(target string) bool {
+	names := strings.FieldsFunc(target, func(r rune) bool { return strings.ContainsRune("→←↔", r) })
+	switch {
+	case len(names) == 0:
+		return false
+	case len(names) == 1 && names[0] == l.node:
+		return true
+	}
+	return names[0] == fmt.Sprintf("c%d", l.client)
 }

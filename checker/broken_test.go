@@ -280,3 +280,15 @@ func TestACounterOfFencesKeepsNobodyOut(t *testing.T) {
 		}
 	}
 }
+
+func TestAFaultsTargetIsAClaimsNodeClientOrLink(t *testing.T) {
+	claim := &life{client: 1, node: "n0"}
+	for target, want := range map[string]bool{
+		"n0": true, "c1": true, "c1→n0": true, "c1←n0": true, "c1→n3": true,
+		"n1": false, "c0": false, "c0→n0": false, "": false, "→": false, "↔←": false,
+	} {
+		if got := claim.on(target); got != want {
+			t.Errorf("%q: got %v, want %v", target, got, want)
+		}
+	}
+}

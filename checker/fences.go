@@ -28,10 +28,7 @@ import (
 
 // linearizeFences lets porcupine decide, per lock, whether fences regress.
 func linearizeFences(ctx context.Context, c history.Claims, given fences) map[string]porcupine.CheckResult {
-	end := time.Now().Add(porcupineLimit)
-	if d, ok := ctx.Deadline(); ok && d.Before(end) {
-		end = d
-	}
+	end := endOf(ctx, porcupineLimit)
 	locks := blueprintFor(history.Claims{Reentrant: c.Reentrant, Fenced: true}).build(0)
 	results := map[string]porcupine.CheckResult{}
 	for lock, grants := range given.grants {
@@ -113,14 +110,14 @@ func acceptances(touches []touch) []porcupine.Operation {
 // pictured are the claims by whose model a history is drawn. Whoever hears of its
 // grant only after a later one has come and gone breaks nothing that is promised,
 // but its fence comes too late for a picture that has both holds and fences.
-func pictured(f *caseFile, byLock map[string][]span) history.Claims {
+func pictured(ctx context.Context, f *caseFile, byLock map[string][]span) history.Claims {
 	c := f.Claims
 	given, err := readFences(f)
 	if !c.Fenced || err != nil || len(sweepFences(c, given)) > 0 {
 		return c
 	}
 	b := blueprintFor(c)
-	ctx, end := context.Background(), time.Now().Add(pictureLimit)
+	end := endOf(ctx, pictureLimit)
 	for _, lock := range slices.Sorted(maps.Keys(byLock)) {
 		all := byLock[lock]
 		if linearizeLock(ctx, end, c, all) != porcupine.Ok {

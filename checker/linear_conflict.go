@@ -42,11 +42,15 @@ func (s search) conflict(all []recording) clash {
 		}
 	}
 	slices.SortFunc(replied, func(a, b recording) int { return a.reply - b.reply })
+	whole := s
+	if s.rules.stricter != nil {
+		s.end = time.Now().Add(time.Until(s.end) / 2)
+	}
 	// Of the last it is known.
 	n := sort.Search(len(replied)-1, func(i int) bool { return s.violated(s.until(all, replied[i].reply)) })
 	c := s.smallest(s.until(all, replied[n].reply), replied[n])
 	if s.rules.stricter != nil && (!c.minimal || len(c.ops) > mostWords) {
-		strict := search{ctx: s.ctx, rules: s.rules.stricter, end: time.Now().Add(conflictLimit)}
+		strict := search{ctx: s.ctx, rules: s.rules.stricter, end: whole.end}
 		if owners := strict.smallest(strict.until(owning(all), replied[n].reply), replied[n]); owners.minimal {
 			owners.strict = true
 			return owners

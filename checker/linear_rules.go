@@ -210,10 +210,7 @@ func crews(owners []int, most int) []crew {
 
 // permits is a semaphore of which every acquire takes a permit, its owner's second
 // too.
-type permits struct {
-	of     int
-	inside crew
-}
+type permits struct{ semaphore }
 
 func (p permits) step(a action) (any, bool) {
 	if a.release {
@@ -224,18 +221,19 @@ func (p permits) step(a action) (any, bool) {
 	p.inside = p.inside.with(a.owner)
 	return p, p.left() >= 0
 }
-func (p permits) left() int       { return p.of - len(p.inside.list()) }
-func (p permits) words() []uint64 { return semaphore{p.of, p.inside}.words() }
+
+func (p permits) left() int { return p.permits - len(p.inside.list()) }
+
 func (p permits) String() string {
 	var holders []string
 	for _, o := range p.inside.list() {
 		holders = append(holders, fmt.Sprintf("c%d", o))
 	}
-	return fmt.Sprintf("%d of %d permits left; taken by [%s]", p.left(), p.of, strings.Join(holders, " "))
+	return fmt.Sprintf("%d of %d permits left; taken by [%s]", p.left(), p.permits, strings.Join(holders, " "))
 }
 
 func permitRules(of int) *rules {
-	r := rulesOf(permits{of: of}, func(p permits, _ action) []action {
+	r := rulesOf(permits{semaphore{permits: of}}, func(p permits, _ action) []action {
 		var all []action
 		for _, o := range slices.Compact(p.inside.list()) {
 			all = append(all, action{release: true, owner: o})
@@ -244,7 +242,7 @@ func permitRules(of int) *rules {
 	})
 	r.anywhere = func(owners []int, depth int) (all []any) {
 		for _, c := range crews(owners, min(depth, of)) {
-			if p := (permits{of, c}); p.left() >= 0 {
+			if p := (permits{semaphore{of, c}}); p.left() >= 0 {
 				all = append(all, p)
 			}
 		}

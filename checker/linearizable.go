@@ -17,9 +17,9 @@ import (
 const LinearizableName = "linearizable"
 
 const (
-	// linearLimit bounds the time for the verdict on one history, conflictLimit
-	// that for finding the few operations that show a violation.
-	linearLimit, conflictLimit = 10 * time.Second, 5 * time.Second
+	// linearLimit bounds the time for the verdict on one history, of which the last
+	// third is kept for finding the few operations that show each violation.
+	linearLimit = 15 * time.Second
 	// mostLinear bounds how many operations on one lock are judged: porcupine's
 	// memory grows with their square.
 	mostLinear = 20_000
@@ -35,13 +35,24 @@ const (
 //
 // A violation names a minimal conflict: operations that cannot all have happened,
 // whichever of the others did; without any one of them, the rest could have. What
-// could not be decided in time is unknown.
+// could not be decided in time, by ctx or by a bound of its own on the whole
+// verdict, is unknown; of a violation of which no minimal conflict was found in
+// time, Why says so.
 func Linearizable(ctx context.Context, model string, e history.Evidence) Verdict {
 	o := oracle{name: LinearizableName, judge: agreed(func(ctx context.Context, f *caseFile) Verdict {
-		return linearizable(ctx, model, f, time.Now().Add(linearLimit))
+		return linearizable(ctx, model, f, endOf(ctx, linearLimit))
 	})}
 	v, _ := o.ask(ctx, newCaseFile(e)) // it cannot disagree with itself
 	return v
+}
+
+// endOf is when that long is over, or ctx.
+func endOf(ctx context.Context, limit time.Duration) time.Time {
+	end := time.Now().Add(limit)
+	if d, ok := ctx.Deadline(); ok && d.Before(end) {
+		return d
+	}
+	return end
 }
 
 func linearizable(ctx context.Context, model string, f *caseFile, end time.Time) Verdict {
@@ -56,25 +67,28 @@ func linearizable(ctx context.Context, model string, f *caseFile, end time.Time)
 	if !slices.ContainsFunc(slices.Collect(maps.Values(byLock)), happened) {
 		return Verdict{Result: NotApplicable, Why: "nothing was acquired or released for certain"}
 	}
-	s := search{ctx: ctx, rules: r, end: end}
+	decide := search{ctx: ctx, rules: r, end: end.Add(-time.Until(end) / 3)}
 	var findings []Finding
-	var undecided, why []string
+	var violated, undecided, why []string
 	for _, lock := range slices.Sorted(maps.Keys(byLock)) {
-		switch all := byLock[lock]; {
-		case len(all) > mostLinear:
+		if all := byLock[lock]; len(all) > mostLinear {
 			undecided = append(undecided, fmt.Sprintf("%s (%d operations, more than %d)", lock, len(all), mostLinear))
-		default:
-			switch s.decide(all) {
-			case porcupine.Unknown:
-				undecided = append(undecided, lock)
-			case porcupine.Illegal:
-				c := search{ctx: ctx, rules: r, end: time.Now().Add(conflictLimit)}.conflict(all)
-				if !c.minimal {
-					why = append(why, "the conflict on "+lock+" could not be made minimal in time")
-				}
-				findings = append(findings, c.finding(f, r, model, lock))
-			}
+			continue
 		}
+		switch decide.decide(byLock[lock]) {
+		case porcupine.Unknown:
+			undecided = append(undecided, lock)
+		case porcupine.Illegal:
+			violated = append(violated, lock)
+		}
+	}
+	for i, lock := range violated {
+		share := time.Until(end) / time.Duration(len(violated)-i)
+		c := search{ctx: ctx, rules: r, end: time.Now().Add(share)}.conflict(byLock[lock])
+		if !c.minimal {
+			why = append(why, "the conflict on "+lock+" could not be made minimal in time")
+		}
+		findings = append(findings, c.finding(f, r, model, lock))
 	}
 	if len(undecided) > 0 {
 		why = append(why, "porcupine came to no answer in time for "+strings.Join(undecided, ", "))
@@ -121,11 +135,7 @@ func recordings(f *caseFile, r *rules) (map[string][]recording, error) {
 		return nil, err
 	}
 	byLock := map[string][]recording{}
-	type seat struct {
-		lock  string
-		owner int
-	}
-	took := map[seat]history.Mode{} // how a client last acquired a lock
+	took := map[errand]history.Mode{} // how a client last acquired a lock
 	for i := range pairs.all {
 		p := &pairs.all[i]
 		in := p.Invoke
@@ -141,7 +151,7 @@ func recordings(f *caseFile, r *rules) (map[string][]recording, error) {
 		if !r.anyone {
 			op.owner = in.Client
 		}
-		at := seat{in.Lock, in.Client}
+		at := errand{client: in.Client, lock: in.Lock}
 		if r.modes {
 			if op.mode = in.Mode; op.mode == "" && op.release {
 				op.mode = took[at]
@@ -216,5 +226,22 @@ func (s search) ask(all []recording) porcupine.CheckResult {
 	if first == nil {
 		first = []any{s.rules.init}
 	}
-	return porcupine.CheckOperationsTimeout(s.rules.model(first), ops, left)
+	result := porcupine.CheckOperationsTimeout(s.stoppable(s.rules.model(first)), ops, left)
+	if result == porcupine.Illegal && s.ctx.Err() != nil {
+		return porcupine.Unknown
+	}
+	return result
+}
+
+// stoppable is the model, in which nothing is legal once ctx has ended: porcupine
+// can be stopped in no other way, and is through at once then.
+func (s search) stoppable(m porcupine.Model) porcupine.Model {
+	step := m.Step
+	m.Step = func(state, input, output any) (bool, any) {
+		if s.ctx.Err() != nil {
+			return false, state
+		}
+		return step(state, input, output)
+	}
+	return m
 }

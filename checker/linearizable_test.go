@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,6 +84,43 @@ func TestNothingIsSaidToBeLinearizableThatWasNotDecided(t *testing.T) {
 	}
 	if v := Linearizable(context.Background(), "rw", ok); v.Result != NotApplicable {
 		t.Errorf("no model: got %+v", v)
+	}
+}
+
+// tired is a context that is cancelled after so many questions whether it is.
+type tired struct {
+	context.Context
+	left *atomic.Int64
+}
+
+// Err implements context.Context.
+func (t tired) Err() error {
+	if t.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestACancelledSearchSaysNothing(t *testing.T) {
+	f := newCaseFile(history.Evidence{Ops: timeline(t, strings.Repeat("c0 acquire 1-1 ok\nc0 release 1-1 ok\n", 100))})
+	for questions, want := range map[int64]Result{1 << 40: Held, 50: Unknown} {
+		ctx := tired{context.Background(), new(atomic.Int64)}
+		ctx.left.Store(questions)
+		if v := linearizable(ctx, "owner-aware-mutex", f, time.Now().Add(time.Hour)); v.Result != want {
+			t.Errorf("cancelled after %d questions: got %+v, want %s", questions, v, want)
+		}
+	}
+}
+
+func TestASearchEndsWithItsContextAtTheLatest(t *testing.T) {
+	soon, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	deadline, _ := soon.Deadline()
+	if got := endOf(soon, time.Hour); !got.Equal(deadline) {
+		t.Errorf("got %v, want the deadline %v", got, deadline)
+	}
+	if got := endOf(soon, time.Second); !got.Before(deadline) {
+		t.Errorf("got %v, want less than the deadline %v", got, deadline)
 	}
 }
 

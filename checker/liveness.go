@@ -174,10 +174,6 @@ func (w *wire) margin(healed time.Duration) time.Duration {
 
 // waits lists who waited for what after the healing, living clients only.
 func (w *wire) waits(healed time.Duration) []wait {
-	type seat struct {
-		errand
-		mode history.Mode
-	}
 	byWho := map[seat]*wait{}
 	var order []seat
 	for _, op := range w.Ops {
@@ -187,7 +183,7 @@ func (w *wire) waits(healed time.Duration) []wait {
 		if !mine || !ok || dead || w.doneAt(p) < healed || op.Index != p.Invoke.Index {
 			continue
 		}
-		at := seat{errand{op.Client, op.Lock}, op.Mode}
+		at := seat{op.Client, op.Lock, op.Mode}
 		x := byWho[at]
 		if x == nil {
 			x = &wait{client: op.Client, lock: op.Lock, mode: op.Mode, from: max(op.Time, healed)}

@@ -59,10 +59,7 @@ func linearize(ctx context.Context, f *caseFile) (map[string]porcupine.CheckResu
 	if err != nil {
 		return nil, err
 	}
-	end := time.Now().Add(porcupineLimit)
-	if d, ok := ctx.Deadline(); ok && d.Before(end) {
-		end = d
-	}
+	end := endOf(ctx, porcupineLimit)
 	results := map[string]porcupine.CheckResult{}
 	for lock, all := range byLock {
 		results[lock] = linearizeLock(ctx, end, f.Claims, all)

@@ -50,25 +50,20 @@ func spans(f *caseFile) (map[string][]span, error) {
 		return nil, err
 	}
 	fates := fatesOf(f.Evidence)
-	type seat struct {
-		lock  string
-		owner int
-		mode  history.Mode
-	}
 	diaries := map[seat]*diary{}
 	for i := range pairs.all {
 		p := &pairs.all[i]
 		if p.Invoke.Process == history.Nemesis {
 			continue
 		}
-		at := seat{lock: p.Invoke.Lock, owner: p.Invoke.Client}
+		at := seat{lock: p.Invoke.Lock, client: p.Invoke.Client}
 		if f.Claims.ReadWrite {
 			at.mode = p.Invoke.Mode
 		}
 		if diaries[at] == nil {
 			diaries[at] = &diary{}
 		}
-		diaries[at].note(p, fates[at.owner])
+		diaries[at].note(p, fates[at.client])
 	}
 	found := map[string][]span{}
 	for at, d := range diaries {
@@ -78,12 +73,12 @@ func spans(f *caseFile) (map[string][]span, error) {
 				continue
 			}
 			s := span{
-				owner: at.owner, mode: at.mode, entry: p.Complete.Index,
+				owner: at.client, mode: at.mode, entry: p.Complete.Index,
 				invoke: p.Invoke.Time, ok: p.Complete.Time, end: forever, why: "nothing", fence: leaseOf(p).Fence,
 			}
 			s.endAt(d.matched[i], "its release")
-			s.endAt(d.claimed(p, fates[at.owner]), "its deadline")
-			s.endAt(fates[at.owner].cutoff(p, at.lock, at.mode), "crash or loss")
+			s.endAt(d.claimed(p, fates[at.client]), "its deadline")
+			s.endAt(fates[at.client].cutoff(p, at.lock, at.mode), "crash or loss")
 			if s.end > s.ok {
 				found[at.lock] = append(found[at.lock], s)
 			}

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"context"
 	"fmt"
 	"html"
 	"io"
@@ -30,8 +31,9 @@ const (
 // and releases of every client with their (partial) linearizations, what each
 // believed to hold, and the fault windows and events of the nemesis as
 // annotations. Times are nanoseconds since the trial's start. Of a history too
-// long to draw it shows where porcupine finds fault, else the beginning.
-func Visualize(w io.Writer, e history.Evidence) error {
+// long to draw it shows where porcupine finds fault, else the beginning. The search
+// for the model that it is drawn by ends with ctx, the drawing does not.
+func Visualize(ctx context.Context, w io.Writer, e history.Evidence) error {
 	f := newCaseFile(e)
 	if err := f.sound(); err != nil {
 		return fmt.Errorf("draw the history: %w", err)
@@ -40,7 +42,7 @@ func Visualize(w io.Writer, e history.Evidence) error {
 	if err != nil {
 		return fmt.Errorf("draw the history: %w", err)
 	}
-	p := picture{claims: pictured(f, byLock)}
+	p := picture{claims: pictured(ctx, f, byLock)}
 	p.blueprint = blueprintFor(p.claims)
 	p.model = p.build(p.claims.Permits)
 	if len(e.Ops) > 0 {

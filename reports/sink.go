@@ -158,7 +158,7 @@ func (g glossary) render(folder, name, origin string, t campaign.Trial, e histor
 	}
 	f, ok := focusOn(t, e)
 	if !ok {
-		return detail{Story: telling{Broken: "The oracle that was violated names no finding."}}, picture(folder, e)
+		return detail{Story: telling{Note: "There is no story: the oracle that was violated names no finding."}}, picture(folder, e)
 	}
 	d, err := g.detail(t, e, f)
 	if err != nil {
@@ -175,7 +175,7 @@ func (g glossary) render(folder, name, origin string, t campaign.Trial, e histor
 // picture writes porcupine's.
 func picture(folder string, e history.Evidence) error {
 	var b bytes.Buffer
-	if err := checker.Visualize(&b, e); err != nil {
+	if err := checker.Visualize(context.Background(), &b, e); err != nil {
 		return err
 	}
 	return write(filepath.Join(folder, PorcupineFile), b.Bytes())

@@ -128,7 +128,7 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	}
 	h.withhold(trial.Verdicts)
 	if f.timeline != "" {
-		if err := a.draw(f, path, trial, h.record.Evidence); err != nil {
+		if err := a.draw(ctx, f, path, trial, h.record.Evidence); err != nil {
 			return err
 		}
 	}

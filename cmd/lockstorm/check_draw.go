@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,11 +16,11 @@ import (
 
 // drawings are the pictures that --timeline makes, by the file's extension; nil
 // and no error if there is nothing to draw.
-var drawings = map[string]func(campaign.Trial, history.Evidence) ([]byte, error){
+var drawings = map[string]func(context.Context, campaign.Trial, history.Evidence) ([]byte, error){
 	".svg": timelineSVG,
-	".html": func(_ campaign.Trial, e history.Evidence) ([]byte, error) {
+	".html": func(ctx context.Context, _ campaign.Trial, e history.Evidence) ([]byte, error) {
 		var b bytes.Buffer
-		err := checker.Visualize(&b, e)
+		err := checker.Visualize(ctx, &b, e)
 		return b.Bytes(), err
 	},
 }
@@ -27,7 +28,7 @@ var drawings = map[string]func(campaign.Trial, history.Evidence) ([]byte, error)
 func pictureKind(path string) string { return strings.ToLower(filepath.Ext(path)) }
 
 // timelineSVG is the timeline of a violated trial, which reports writes into a folder.
-func timelineSVG(t campaign.Trial, e history.Evidence) ([]byte, error) {
+func timelineSVG(_ context.Context, t campaign.Trial, e history.Evidence) ([]byte, error) {
 	if !t.Violation() {
 		return nil, nil
 	}
@@ -43,11 +44,11 @@ func timelineSVG(t campaign.Trial, e history.Evidence) ([]byte, error) {
 }
 
 // draw writes the picture that --timeline asks for.
-func (a *app) draw(f checkFlags, path string, t campaign.Trial, e history.Evidence) error {
+func (a *app) draw(ctx context.Context, f checkFlags, path string, t campaign.Trial, e history.Evidence) error {
 	if t.Spec.Lock == "" { // nobody's recipe: the picture is headed by what it shows
 		t.Spec.Lock, t.Spec.Fault = filepath.Base(path), "the model "+f.model
 	}
-	picture, err := drawings[pictureKind(f.timeline)](t, e)
+	picture, err := drawings[pictureKind(f.timeline)](ctx, t, e)
 	if err != nil {
 		return fmt.Errorf("draw %s: %w", f.timeline, err)
 	}
