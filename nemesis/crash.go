@@ -70,7 +70,7 @@ func (w World) rivals(r *rand.Rand) []Plan {
 	}
 	next := place{testbed.StepAcquire, last[0].node, last[0].n + 1}
 	stall := Action{
-		Fault: "client-pause", Idea: "stalls half-way through taking over a dead client's lock",
+		Fault: clientPauseName, Idea: "stalls half-way through taking over a dead client's lock",
 		Client: history.NoClient, Point: w.at(next, testbed.Before), Until: w.other(testbed.StepHold), Limit: w.retries(),
 	}
 	crash := move{Action: w.during("client-crash", "dies as the holder, with two rivals waiting", testbed.StepHold)}

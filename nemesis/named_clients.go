@@ -52,7 +52,7 @@ func (e *enumeration) rivals(s spot, variant, idea string, shape func(*Action)) 
 	}
 }
 
-// Names of faults that prepare the ground for others.
+// Names of faults that others make use of, to prepare the ground.
 const (
 	clientPauseName = "client-pause"
 	partitionName   = "partition"

@@ -16,7 +16,7 @@ func namedFailovers(w World) []Schedule {
 	add := func(l lineup, s spot, variant, idea string, stop *Trigger, lag time.Duration) {
 		strike := e.at(s, "", clientsTo(l.clients), l).Point
 		e.plan(l, named(s, variant), Action{
-			Fault: "failover", Idea: idea, Client: history.NoClient, At: e.settled(), By: e.patience(),
+			Fault: e.fault, Idea: idea, Client: history.NoClient, At: e.settled(), By: e.patience(),
 			Point: stop, Nodes: []string{heirNode},
 			For: lag, Until: strike, Limit: lag + 3*w.TTL/2,
 		})

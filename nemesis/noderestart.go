@@ -16,10 +16,9 @@ import (
 // nodeRestart kills nodes and brings them back with what their durability
 // kept. The proof are the keys that were on them when they were killed, and
 // without which no quorum of nodes carries the lock, and those that came back.
-// What is lost, is lost
-// between the node-down and the node-up event. Where the recipe asks its operator
-// for it (history.Claims.Away), nodes that may have lost something stay away for a
-// while.
+// What is lost, is lost between the node-down and the node-up event. Where the
+// recipe asks its operator for it (history.Claims.Away), nodes that may have lost
+// something stay away for a while.
 var nodeRestart = Fault{
 	Name:       "node-restart",
 	Doc:        "Redis is killed and restarted: volatile (nothing kept), everysec (up to 1 s lost), always",
@@ -212,7 +211,7 @@ func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
 		return nil, false
 	}
 	cutOff := Action{
-		ID: 1, Fault: "partition", Idea: "each client can get no more than a quorum", Client: history.NoClient,
+		ID: 1, Fault: partitionName, Idea: "each client can get no more than a quorum", Client: history.NoClient,
 		At: w.TTL / 10, By: w.TTL / 2, Links: ring, Direction: testbed.Both,
 	}
 	cutOff.For = w.Duration - cutOff.By

@@ -10,7 +10,7 @@ import (
 // A partition cuts clients from nodes, longer than the lease: the clients that
 // are at a telling place, or all others.
 var (
-	partition = partitionFault("partition", "clients and nodes cut from each other, longer than the lease",
+	partition = partitionFault(partitionName, "clients and nodes cut from each other, longer than the lease",
 		"#1976d2", testbed.Both)
 	partitionRequests = partitionFault("partition-requests", "requests cut off, replies still come, longer than the lease",
 		"#0288d1", testbed.Upstream)

@@ -14,7 +14,7 @@ import (
 // stake, so that having frozen the client there, for as long as planned, is the
 // proof.
 var clientPause = Fault{
-	Name:       "client-pause",
+	Name:       clientPauseName,
 	Doc:        "a client freezes at a chosen point, longer than the lease or until another has the lock, then goes on",
 	Color:      "#f57c00",
 	Needs:      []testbed.Capability{testbed.CanClients},
@@ -54,17 +54,17 @@ func pausePlans(w World, r *rand.Rand) []Plan {
 	}
 	command := func(idea string, when testbed.When, places []place, until string) {
 		for _, p := range places {
-			add(w.action("client-pause", idea, p, when), until)
+			add(w.action(clientPauseName, idea, p, when), until)
 		}
 	}
 	command("freezes with its acquire half done, until another has the lock", testbed.Before, w.between(testbed.StepAcquire), testbed.StepHold)
 	command("freezes before it releases, until another has the lock", testbed.Before, w.first(testbed.StepRelease), testbed.StepHold)
 	command("freezes with its release half done, until another has the lock", testbed.Before, w.between(testbed.StepRelease), testbed.StepHold)
-	add(w.during("client-pause", "freezes between look and touch, until another is about to touch", testbed.StepTouch), testbed.StepTouch)
+	add(w.during(clientPauseName, "freezes between look and touch, until another is about to touch", testbed.StepTouch), testbed.StepTouch)
 	for _, p := range w.first(testbed.StepAcquire) {
 		moves = append(moves, w.stale(p))
 	}
-	add(w.during("client-pause", "freezes as the holder, until another is about to touch", testbed.StepHold), testbed.StepTouch)
+	add(w.during(clientPauseName, "freezes as the holder, until another is about to touch", testbed.StepHold), testbed.StepTouch)
 	command("freezes when its lock is granted, before it knows, until another has it", testbed.Replied, w.last(testbed.StepAcquire), testbed.StepHold)
 	command("freezes while it renews, until another has the lock", testbed.Before, w.renewals(), testbed.StepHold)
 	return w.pack(moves, 3, r)
@@ -74,7 +74,7 @@ func pausePlans(w World, r *rand.Rand) []Plan {
 // longer than a time that it may write there lasts, and lets it go on when the
 // lock is free.
 func (w World) stale(p place) move {
-	a := w.action("client-pause", "freezes before it asks, and asks with what it knew long ago", p, testbed.Before)
+	a := w.action(clientPauseName, "freezes before it asks, and asks with what it knew long ago", p, testbed.Before)
 	a.Nodes = nil
 	a.For = w.outlast()
 	a.Until, a.Limit = w.other(testbed.StepRest), a.For+w.TTL/2
