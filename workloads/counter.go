@@ -1,9 +1,6 @@
 package workloads
 
-import (
-	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/testbed"
-)
+import "github.com/lockstorm/lockstorm/history"
 
 // counter adds to a shared value one by one, several times in each critical
 // section. To what mutex shows it adds the sum: the resource counts by itself
@@ -24,18 +21,12 @@ var counter = Workload{
 const increments = 4
 
 func counterSection(s *session, lock string) error {
-	h := hold{lock: lock, handle: s.handles[lock]}
-	ok, err := s.enter(&h)
-	if err != nil || !ok {
-		return err
-	}
-	if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
-		return err
-	}
-	for range increments {
-		if err := s.increment(&h, increments); err != nil {
-			return err
+	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enter, func(h *hold) error {
+		for range increments {
+			if err := s.increment(h, increments); err != nil {
+				return err
+			}
 		}
-	}
-	return s.leave(h)
+		return nil
+	})
 }

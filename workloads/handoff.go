@@ -25,18 +25,7 @@ var handoff = Workload{
 const parts = 4
 
 func handoffSection(s *session, lock string) error {
-	h := hold{lock: lock, handle: s.handles[lock]}
-	ok, err := s.enter(&h)
-	if err != nil || !ok {
-		return err
-	}
-	if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
-		return err
-	}
-	if err := s.takeOver(&h); err != nil {
-		return err
-	}
-	return s.leave(h)
+	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enter, s.takeOver)
 }
 
 // takeOver works on the job that is there, or on the next one, to its end.

@@ -158,6 +158,22 @@ func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
 	return s.entry(lerr)
 }
 
+// critical is the frame of a critical section: it gets in by enter, does the body
+// as the holder, and leaves. Who does not get in does nothing more.
+func (s *session) critical(h hold, enter func(*hold) (bool, error), body func(*hold) error) error {
+	ok, err := enter(&h)
+	if err != nil || !ok {
+		return err
+	}
+	if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
+		return err
+	}
+	if err := body(&h); err != nil {
+		return err
+	}
+	return s.leave(h)
+}
+
 // entry separates what a lock said from what ends the client.
 func (s *session) entry(lerr error) (ok bool, err error) {
 	var end ended

@@ -43,23 +43,12 @@ func untilNextDraw(s *session, rest time.Duration) time.Duration {
 }
 
 func lotterySection(s *session, lock string) error {
-	h := hold{lock: lock, handle: s.handles[lock]}
 	round := int64(s.Env.Now()/drawEvery(s.Opts)) + 1
-	ok, err := s.enterOnce(&h)
-	if err != nil || !ok {
-		return err
-	}
-	if err := s.draw(&h, round); err != nil {
-		return err
-	}
-	return s.leave(h)
+	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enterOnce, func(h *hold) error { return s.draw(h, round) })
 }
 
 // draw makes that draw, or what is left of it.
 func (s *session) draw(h *hold, round int64) error {
-	if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
-		return err
-	}
 	var last []int64
 	err := s.touch(h, testbed.StepRead, func() (err error) {
 		last, err = s.read(h)

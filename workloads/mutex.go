@@ -17,18 +17,7 @@ var mutex = Workload{
 }
 
 func mutexSection(s *session, lock string) error {
-	h := hold{lock: lock, handle: s.handles[lock]}
-	ok, err := s.enter(&h)
-	if err != nil || !ok {
-		return err
-	}
-	if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
-		return err
-	}
-	if err := s.increment(&h, 1); err != nil {
-		return err
-	}
-	return s.leave(h)
+	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enter, func(h *hold) error { return s.increment(h, 1) })
 }
 
 // increment adds one to the first register, in two touches with work between, one

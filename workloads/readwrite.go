@@ -39,17 +39,7 @@ func readWriteSection(s *session, lock string) error {
 	if s.current.Mode == history.Read {
 		h.mode, h.handle, body = history.Read, rw.Read(), readTwice
 	}
-	ok, err := s.enter(&h)
-	if err != nil || !ok {
-		return err
-	}
-	if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
-		return err
-	}
-	if err := body(s, &h); err != nil {
-		return err
-	}
-	return s.leave(h)
+	return s.critical(h, s.enter, func(h *hold) error { return body(s, h) })
 }
 
 func readTwice(s *session, h *hold) error {
