@@ -48,8 +48,8 @@ func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, 
 		fmt.Fprintf(&b, "\n%d more in %s and %s.\n", more, campaign.HistoryFile, campaign.CommandsFile)
 	}
 	fmt.Fprintf(&b, "\n## Look again\n\n```\nlockstorm replay %s\nlockstorm check %s\n```\n\n", shell.Quote(folder), shell.Quote(folder))
-	fmt.Fprintf(&b, "Seed %d, trial %d of %s with %s on testbed %s (%s); %d operations, %d commands. The whole history is in [%s](%s), porcupine's picture of it in [%s](%s).\n",
-		t.Spec.Seed, t.Spec.Trial, t.Spec.Lock, t.Spec.Workload, t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands,
+	fmt.Fprintf(&b, "Seed %d, %s of %s with %s on testbed %s (%s); %d operations, %d commands. The whole history is in [%s](%s), porcupine's picture of it in [%s](%s).\n",
+		t.Spec.Seed, t.Spec.Title(), t.Spec.Lock, t.Spec.Workload, t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands,
 		campaign.HistoryFile, campaign.HistoryFile, PorcupineFile, PorcupineFile)
 	return []byte(b.String())
 }
@@ -59,7 +59,7 @@ func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, 
 func trialTitle(t campaign.Trial) string {
 	title := fmt.Sprintf("%s under %s", t.Spec.Lock, t.Spec.Fault)
 	if t.Spec.Schedule != "" {
-		title += ", schedule " + t.Spec.Schedule
+		title += ", " + t.Spec.Title()
 	}
 	return title
 }

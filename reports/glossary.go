@@ -10,6 +10,7 @@ import (
 type named struct {
 	Name, Doc string
 	Color     string // of a fault, "#rrggbb"
+	Mix       bool   // of a fault: it is made of the others
 }
 
 // glossary is what the registries say about the names in a result. Pages are
@@ -24,7 +25,7 @@ type glossary struct {
 func registries() glossary {
 	g := glossary{Recipes: locks.All()}
 	for _, f := range nemesis.All() {
-		g.Faults = append(g.Faults, named{Name: f.Name, Doc: f.Doc, Color: f.Color})
+		g.Faults = append(g.Faults, named{Name: f.Name, Doc: f.Doc, Color: f.Color, Mix: f.Mix})
 	}
 	for _, o := range checker.Oracles() {
 		g.Oracles = append(g.Oracles, named{Name: o.Name, Doc: o.Doc})

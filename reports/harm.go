@@ -151,7 +151,7 @@ func (t *teller) waits() []step {
 	for c := range refused {
 		who = append(who, fmt.Sprintf("c%d", c))
 	}
-	slices.Sort(who)
+	slices.SortFunc(who, byNumber)
 	var out []step
 	if times > 0 {
 		text := fmt.Sprintf("from now on %s asked for the lock in vain, %s, until %s", list(who), many(times, "time"), instant(x.To))
@@ -184,7 +184,7 @@ func (t *teller) leftKeys() []step {
 			if k.TTL < 0 {
 				life = "without a TTL: it will stay there for ever"
 			}
-			out = append(out, step{At: op.Time, Text: fmt.Sprintf("in the end %s still has %s, %s", op.Node, printable(k.Key), life), Weight: part, Node: op.Node})
+			out = append(out, step{At: op.Time, Text: fmt.Sprintf("in the end %s still has %s, %s", op.Node, printable(k.Key), life), Weight: part, Group: op.Node != ""})
 		}
 	}
 	return out

@@ -32,8 +32,9 @@ func htmlReport(r result, plots []plotView) ([]byte, error) {
 	var b bytes.Buffer
 	err := page.Execute(&b, struct {
 		view
-		Style template.CSS
-	}{v, template.CSS(pageStyle)})
+		Style                   template.CSS
+		WhatBroke, WhatPrevents string
+	}{v, template.CSS(pageStyle), whatBroke, whatPrevents})
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", HTMLFile, err)
 	}

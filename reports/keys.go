@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,9 +34,7 @@ func (t *teller) keySteps() []step {
 	for _, text := range order {
 		r := told[text]
 		s := step{At: r.first, Text: strings.ReplaceAll(text, "{where}", r.words()), Weight: part}
-		if r.lost {
-			s.Node = "lost" // it is part of what happened to the node
-		}
+		s.Group = r.lost // it is part of what happened to the node
 		out = append(out, s)
 	}
 	return out
@@ -65,7 +64,7 @@ func (r *repeated) add(x keyEvent) {
 
 // words say where, and until when: "on n0 and n1, by 1.2 s".
 func (r *repeated) words() string {
-	nodes := slices.Sorted(maps.Keys(r.most))
+	nodes := slices.SortedFunc(maps.Keys(r.most), byNumber)
 	times := 0
 	for _, n := range r.most {
 		times = max(times, n)
@@ -179,6 +178,12 @@ func (t *teller) standing(x keyEvent) string {
 // not, a replica may have had it.
 func (t *teller) superseded(x keyEvent) bool {
 	return slices.ContainsFunc(t.told, func(h checker.Hold) bool { return h.From > x.At && h.Client != x.Owner })
+}
+
+// byNumber orders names of clients and nodes: c2 before c10, and both before n0.
+func byNumber(a, b string) int {
+	kind := func(name string) string { return strings.TrimRight(name, "0123456789") }
+	return cmp.Or(cmp.Compare(kind(a), kind(b)), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
 // list joins names as people do: "n0, n1 and n2".

@@ -125,7 +125,10 @@ func markdownDetails(b *strings.Builder, v view) {
 			if c.Shrunk != "" {
 				fmt.Fprintf(b, "%s\n\n", markdown(sentence(c.Shrunk)))
 			}
-			if c.Story.Broken != "" {
+			if c.Story.Note != "" {
+				fmt.Fprintf(b, "%s [porcupine](%s)\n\n", markdown(c.Story.Note), path.Join(c.Dir, PorcupineFile))
+			}
+			if !c.Story.empty() {
 				fmt.Fprintf(b, "%s> %s\n\n", c.Story.markdown(), markdown(c.Declared))
 				fmt.Fprintf(b, "![Timeline](%s)\n\n[counterexample](%s) · [porcupine](%s)\n\n",
 					path.Join(c.Dir, TimelineFile), path.Join(c.Dir, CounterexampleFile), path.Join(c.Dir, PorcupineFile))
@@ -144,7 +147,9 @@ func markdownProgress(b *strings.Builder, v view) {
 	if len(v.Progress) == 0 {
 		return
 	}
-	b.WriteString("## How the clients fared\n\nNothing here is right or wrong by itself. The faults struck at the worst points of the protocol that could be found, and the clients asked again and again: the figures compare recipes and faults, they do not foretell the waiting of a service.\n\n")
+	b.WriteString("## How the clients fared\n\nNothing here is right or wrong by itself. " +
+		"The faults struck at the worst points of the protocol that could be found, and the clients asked again and again: " +
+		"the figures compare recipes and faults, they do not foretell the waiting of a service.\n\n")
 	for _, t := range v.Progress {
 		fmt.Fprintf(b, "<details><summary>%s</summary>\n\n| fault |", joinWords(" ", "<b>"+t.Recipe+"</b>", markdown(t.Gist)))
 		for _, m := range v.Measures {

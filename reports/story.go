@@ -23,7 +23,12 @@ type telling struct {
 	Steps     []step
 	Broken    string
 	Prevented []string
+	// Note stands in for the story where there is none to tell, and says why.
+	Note string
 }
+
+// empty says that there is no story.
+func (t telling) empty() bool { return len(t.Steps) == 0 && t.Broken == "" && len(t.Prevented) == 0 }
 
 // step is one thing worth telling, as a sentence without a capital and a stop.
 type step struct {
@@ -31,9 +36,9 @@ type step struct {
 	Text string
 	// Weight decides what is left out of a long story: the smallest first.
 	Weight int
-	// Node is where something happened to a server, so that what happened to
-	// several at once is one step.
-	Node string
+	// Group says that it happened to a server: what happened to several within a
+	// moment is one step.
+	Group bool
 }
 
 // Weights of steps.
@@ -78,7 +83,7 @@ func newTeller(e history.Evidence, f focus) *teller {
 func joined(steps []step) []step {
 	var out []step
 	for _, s := range steps {
-		if n := len(out); n > 0 && s.Node != "" && out[n-1].Node != "" && s.At-out[n-1].At < 5*time.Millisecond {
+		if n := len(out); n > 0 && s.Group && out[n-1].Group && s.At-out[n-1].At < 5*time.Millisecond {
 			out[n-1].Text += ", and " + s.Text
 			out[n-1].Weight = max(out[n-1].Weight, s.Weight)
 			continue
@@ -299,26 +304,22 @@ func quoted(lock string) string {
 	return `"` + lock + `"`
 }
 
-// declared finds what the recipe itself says about the finding.
+// declared finds what the recipe itself says about the finding under the trial's
+// fault: of a mix of faults, what it says about any.
 func (g glossary) declared(t campaign.Trial, f found) (locks.Flaw, bool) {
 	r, ok := g.recipe(t.Spec.Lock)
 	if !ok {
 		return locks.Flaw{}, false
 	}
-	var first *locks.Flaw
-	for i, flaw := range r.Flaws {
-		if flaw.Oracle != f.Oracle || flaw.Cause != string(f.Cause) {
-			continue
-		}
-		if slices.Contains(flaw.Faults, t.Spec.Fault) {
-			return flaw, true
-		}
-		if first == nil {
-			first = &r.Flaws[i]
-		}
+	about := func(flaw locks.Flaw) bool { return flaw.Oracle == f.Oracle && flaw.Cause == string(f.Cause) }
+	at := slices.IndexFunc(r.Flaws, func(flaw locks.Flaw) bool {
+		return about(flaw) && (slices.Contains(flaw.Faults, t.Spec.Fault) || slices.Contains(flaw.Also, t.Spec.Fault))
+	})
+	if at < 0 && g.fault(t.Spec.Fault).Mix {
+		at = slices.IndexFunc(r.Flaws, about)
 	}
-	if first == nil {
+	if at < 0 {
 		return locks.Flaw{}, false
 	}
-	return *first, true
+	return r.Flaws[at], true
 }

@@ -42,7 +42,7 @@ func (t *teller) strikes() []step {
 			continue
 		}
 		if text := t.eventStep(op); text != "" {
-			out = append(out, step{At: op.Time, Text: text, Weight: part, Node: op.Node})
+			out = append(out, step{At: op.Time, Text: text, Weight: part, Group: op.Node != ""})
 		}
 	}
 	return out
@@ -149,7 +149,7 @@ func (t *teller) toldByEvents(w faultWindow) bool {
 // uniqueNames are the clients and nodes that a window was aimed at.
 func uniqueNames(target string) []string {
 	names := targetName.FindAllString(target, -1)
-	slices.Sort(names)
+	slices.SortFunc(names, byNumber)
 	return slices.Compact(names)
 }
 
@@ -160,8 +160,8 @@ func (t *teller) linkWords(w faultWindow, verb string, links [][]string, until s
 	for _, l := range links {
 		clients, nodes = append(clients, "c"+l[1]), append(nodes, l[3])
 	}
-	slices.Sort(clients)
-	slices.Sort(nodes)
+	slices.SortFunc(clients, byNumber)
+	slices.SortFunc(nodes, byNumber)
 	who, where := list(slices.Compact(clients)), list(slices.Compact(nodes))
 	what := t.traffic(w, verb, links)
 	if what != "" && direction == "←" && verb == "lost" && len(clients) == 1 {

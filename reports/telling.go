@@ -48,6 +48,9 @@ func (t telling) terminal(width int) string {
 // lines are the story as lines without markup: what CI systems show.
 func (t telling) lines() []string {
 	var out []string
+	if t.Note != "" {
+		out = append(out, plain(t.Note))
+	}
 	for i, s := range t.Steps {
 		out = append(out, fmt.Sprintf("%d. %s: %s", i+1, instant(s.At), plain(sentence(s.Text))))
 	}

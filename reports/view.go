@@ -1,17 +1,13 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
-	"github.com/lockstorm/lockstorm/internal/shell"
-	"github.com/lockstorm/lockstorm/locks"
 )
 
 // result is all that the campaign's pages are made of.
@@ -133,7 +129,9 @@ var verdictWords = []wordText{
 	{"unknown", "unknown", "An oracle could not tell, or no trial finished. Never counted as a pass."},
 	{"idle", "fault not exercised", "The fault hit nothing in any trial, so nothing was tested."},
 	{"unsupported", "not supported", "Testbed or topology cannot do it."},
-	{"holds", "no violation in n trials", "Nothing was violated in n trials whose fault demonstrably hit something. That is no proof. Of the d among them that were drawn by a seed: with 95 % confidence, at most 1 − 0.05^(1/d) of such trials would show a violation, about 3/d if d is large; below ten the bound says little. Named schedules are enumerated, not drawn: nothing about them is left to luck, and the bound does not count them."},
+	{"holds", "no violation in n trials", "Nothing was violated in n trials whose fault demonstrably hit something. That is no proof. " +
+		"Of the d among them that were drawn by a seed: with 95 % confidence, at most 1 − 0.05^(1/d) of such trials would show a violation, about 3/d if d is large; " +
+		"below ten the bound says little. Named schedules are enumerated, not drawn: nothing about them is left to luck, and the bound does not count them."},
 }
 
 // newView arranges a result for reading.
@@ -165,25 +163,18 @@ func newView(r result) view {
 		}
 	}
 	v.TrialCount = len(r.Trials)
+	v.arrange(r, recipes, faults)
+	return v
+}
+
+// arrange makes the matrix, the violated cells recipe by recipe, and the tally of
+// the verdicts, each with its meaning.
+func (v *view) arrange(r result, recipes, faults []string) {
 	used := map[string]int{}
 	for _, recipe := range recipes {
-		row := viewRow{Recipe: recipe}
-		if known, ok := r.Glossary.recipe(recipe); ok {
-			row.Document, row.Summary = known.Document, known.Summary
-		}
-		details := recipeDetails{Recipe: row.Recipe, Document: row.Document, Summary: row.Summary}
-		for _, fault := range faults {
-			c, ok := cellOf(r.Matrix, recipe, fault)
-			if !ok {
-				row.Cells = append(row.Cells, viewCell{})
-				continue
-			}
-			cell := newViewCell(c)
-			used[cell.Class]++
-			row.Cells = append(row.Cells, cell)
-			if cell.Anchor != "" {
-				details.Cells = append(details.Cells, newCellDetail(c, cell, r))
-			}
+		row, details := r.row(recipe, faults)
+		for _, c := range row.Cells {
+			used[c.Class]++
 		}
 		v.Rows = append(v.Rows, row)
 		if len(details.Cells) > 0 {
@@ -196,7 +187,29 @@ func newView(r result) view {
 			v.Tally = append(v.Tally, tally{w.Class, w.Word, n})
 		}
 	}
-	return v
+}
+
+// row is a recipe's row of the matrix, and the details of those of its cells that
+// have any.
+func (r result) row(recipe string, faults []string) (viewRow, recipeDetails) {
+	row := viewRow{Recipe: recipe}
+	if known, ok := r.Glossary.recipe(recipe); ok {
+		row.Document, row.Summary = known.Document, known.Summary
+	}
+	details := recipeDetails{Recipe: row.Recipe, Document: row.Document, Summary: row.Summary}
+	for _, fault := range faults {
+		c, ok := cellOf(r.Matrix, recipe, fault)
+		if !ok {
+			row.Cells = append(row.Cells, viewCell{})
+			continue
+		}
+		cell := newViewCell(c)
+		row.Cells = append(row.Cells, cell)
+		if cell.Anchor != "" {
+			details.Cells = append(details.Cells, newCellDetail(c, cell, r))
+		}
+	}
+	return row, details
 }
 
 // interrupted says how far a campaign came that was stopped or killed.
@@ -211,7 +224,7 @@ func interrupted(m campaign.Matrix) string {
 func failures(trials []campaign.Trial) []fact {
 	var out []fact
 	for _, t := range trials {
-		out = append(out, fact{fmt.Sprintf("%s under %s, %s, trial %d", t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Trial), firstLine(t.Err)})
+		out = append(out, fact{fmt.Sprintf("%s under %s, %s, %s", t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Title()), firstLine(t.Err)})
 	}
 	return out
 }
@@ -300,93 +313,4 @@ func timeFacts(r result) []fact {
 		out = append(out, fact{"virtual time", Roughly(virtual)})
 	}
 	return out
-}
-
-// classOf is the verdict's class in the page's style sheet.
-func classOf(c campaign.Cell) string {
-	switch {
-	case c.Verdict == campaign.Violated && c.Kind == "":
-		return "new"
-	case c.Verdict == campaign.Violated && c.Kind == locks.Bug:
-		return "bug"
-	case c.Verdict == campaign.Violated:
-		return "limit"
-	case c.Verdict == campaign.Blocked && c.Forever:
-		return "block"
-	case c.Verdict == campaign.Blocked:
-		return "ttl"
-	case c.Verdict == campaign.NotExercised:
-		return "idle"
-	case c.Verdict == campaign.NotSupported:
-		return "unsupported"
-	case c.Verdict == campaign.Holds:
-		return "holds"
-	}
-	return "unknown"
-}
-
-func newViewCell(c campaign.Cell) viewCell {
-	v := viewCell{Class: classOf(c), Word: strings.ToLower(cellSymbol(c).Text), Title: c.Words()}
-	switch c.Verdict {
-	case campaign.Violated, campaign.Blocked:
-		v.Count = fmt.Sprintf("%d/%d", c.Shown, c.Exercised)
-		v.Title += ": " + strings.Join(c.Causes, ", ")
-		v.Anchor = anchor(c.Lock, c.Fault)
-	case campaign.Holds:
-		v.Title += " (" + c.BoundWords() + ")"
-	default:
-		if c.Why != "" {
-			v.Title += ": " + firstLine(c.Why)
-		}
-	}
-	if c.Undecided > 0 && c.Verdict != campaign.Unknown {
-		v.Title += "; " + undecidedWords(c)
-	}
-	return v
-}
-
-func anchor(lock, fault string) string { return lock + "--" + fault }
-
-// shareWords says how many of the decided trials showed the cell's verdict, and
-// what became of the others.
-func shareWords(c campaign.Cell) string {
-	text := fmt.Sprintf("%d of %d %s", c.Shown, c.Exercised, plural(c.Exercised, "trial"))
-	if n := c.Violations - c.Shown; n > 0 {
-		text += fmt.Sprintf(" (%d more violated otherwise)", n)
-	}
-	if n := c.Trials - c.Exercised - c.Undecided; n > 0 {
-		text += fmt.Sprintf("; in %d the fault hit nothing", n)
-	}
-	if c.Undecided > 0 {
-		text += "; " + undecidedWords(c)
-	}
-	return text
-}
-
-func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
-	d := cellDetail{
-		Anchor: v.Anchor, Lock: c.Lock, Fault: c.Fault, Class: v.Class, Words: c.Words(),
-		Share: shareWords(c), Dir: c.Dir,
-	}
-	stored := func(what, verb string) {
-		d.Commands = append(d.Commands, command{what, "lockstorm " + verb + " " + shell.Quote(path.Join(r.Matrix.Store, d.Dir))})
-	}
-	x := r.Details[c.Dir]
-	if small, ok := r.Details[c.Minimal]; ok && c.Minimal != "" {
-		x, d.Dir = small, c.Minimal
-		stored("run this minimal trial again", "replay")
-		d.Commands = append(d.Commands, command{"run the trial again that it was shrunk from", c.Replay})
-	} else {
-		d.Commands = append(d.Commands, command{"run this trial again", c.Replay})
-	}
-	if d.Dir != "" {
-		stored("judge again what is stored of it", "check")
-		d.Story, d.Declared, d.Timeline, d.Title, d.Shrunk = x.Story, x.Declared, x.Timeline, x.Title, cmp.Or(x.Shrunk, asItRan)
-	}
-	d.Title = cmp.Or(d.Title, fmt.Sprintf("%s under %s", c.Lock, c.Fault))
-	for _, f := range c.Flaws {
-		d.Flaws = append(d.Flaws, flawView{f.Oracle, f.Cause, explain(f.Cause).Title, cmp.Or(string(f.Kind), "undeclared")})
-	}
-	slices.SortStableFunc(d.Flaws, func(a, b flawView) int { return cmp.Compare(rankOf(a.Oracle), rankOf(b.Oracle)) })
-	return d
 }

@@ -1,0 +1,102 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/shell"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// classOf is the verdict's class in the page's style sheet.
+func classOf(c campaign.Cell) string {
+	switch {
+	case c.Verdict == campaign.Violated && c.Kind == "":
+		return "new"
+	case c.Verdict == campaign.Violated && c.Kind == locks.Bug:
+		return "bug"
+	case c.Verdict == campaign.Violated:
+		return "limit"
+	case c.Verdict == campaign.Blocked && c.Forever:
+		return "block"
+	case c.Verdict == campaign.Blocked:
+		return "ttl"
+	case c.Verdict == campaign.NotExercised:
+		return "idle"
+	case c.Verdict == campaign.NotSupported:
+		return "unsupported"
+	case c.Verdict == campaign.Holds:
+		return "holds"
+	}
+	return "unknown"
+}
+
+func newViewCell(c campaign.Cell) viewCell {
+	v := viewCell{Class: classOf(c), Word: strings.ToLower(cellSymbol(c).Text), Title: c.Words()}
+	switch c.Verdict {
+	case campaign.Violated, campaign.Blocked:
+		v.Count = fmt.Sprintf("%d/%d", c.Shown, c.Exercised)
+		v.Title += ": " + strings.Join(c.Causes, ", ")
+		v.Anchor = anchor(c.Lock, c.Fault)
+	case campaign.Holds:
+		v.Title += " (" + c.BoundWords() + ")"
+	default:
+		if c.Why != "" {
+			v.Title += ": " + firstLine(c.Why)
+		}
+	}
+	if c.Undecided > 0 && c.Verdict != campaign.Unknown {
+		v.Title += "; " + undecidedWords(c)
+	}
+	return v
+}
+
+func anchor(lock, fault string) string { return lock + "--" + fault }
+
+// shareWords says how many of the decided trials showed the cell's verdict, and
+// what became of the others.
+func shareWords(c campaign.Cell) string {
+	text := fmt.Sprintf("%d of %d %s", c.Shown, c.Exercised, plural(c.Exercised, "trial"))
+	if n := c.Violations - c.Shown; n > 0 {
+		text += fmt.Sprintf(" (%d more violated otherwise)", n)
+	}
+	if n := c.Trials - c.Exercised - c.Undecided; n > 0 {
+		text += fmt.Sprintf("; in %d the fault hit nothing", n)
+	}
+	if c.Undecided > 0 {
+		text += "; " + undecidedWords(c)
+	}
+	return text
+}
+
+func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
+	d := cellDetail{
+		Anchor: v.Anchor, Lock: c.Lock, Fault: c.Fault, Class: v.Class, Words: c.Words(),
+		Share: shareWords(c), Dir: c.Dir,
+	}
+	stored := func(what, verb string) {
+		d.Commands = append(d.Commands, command{what, "lockstorm " + verb + " " + shell.Quote(path.Join(r.Matrix.Store, d.Dir))})
+	}
+	x := r.Details[c.Dir]
+	if small, ok := r.Details[c.Minimal]; ok && c.Minimal != "" {
+		x, d.Dir = small, c.Minimal
+		stored("run this minimal trial again", "replay")
+		d.Commands = append(d.Commands, command{"run the trial again that it was shrunk from", c.Replay})
+	} else {
+		d.Commands = append(d.Commands, command{"run this trial again", c.Replay})
+	}
+	if d.Dir != "" {
+		stored("judge again what is stored of it", "check")
+		d.Story, d.Declared, d.Timeline, d.Title, d.Shrunk = x.Story, x.Declared, x.Timeline, x.Title, cmp.Or(x.Shrunk, asItRan)
+	}
+	d.Title = cmp.Or(d.Title, fmt.Sprintf("%s under %s", c.Lock, c.Fault))
+	for _, f := range c.Flaws {
+		d.Flaws = append(d.Flaws, flawView{f.Oracle, f.Cause, explain(f.Cause).Title, cmp.Or(string(f.Kind), "undeclared")})
+	}
+	slices.SortStableFunc(d.Flaws, func(a, b flawView) int { return cmp.Compare(rankOf(a.Oracle), rankOf(b.Oracle)) })
+	return d
+}
