@@ -176,9 +176,7 @@ var remedies = map[checker.Cause][]remedy{
 		}},
 		{func(c clues) bool {
 			return !c.readers && (c.freed == nil || !c.freed.looked && !c.freed.script && !c.freed.acquiring)
-		}, func(c clues) string {
-			return "an owner check on release: one Lua script that compares the key's value with the releaser's token and only then deletes it"
-		}},
+		}, say("an owner check on release: one Lua script that compares the key's value with the releaser's token and only then deletes it")},
 		ownToken,
 		tokenPerAttempt,
 	},

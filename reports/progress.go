@@ -112,14 +112,16 @@ var measures = []measured{
 		}
 		return about(f.longest)
 	}},
-	{"in vain", "Waits that did not end with the lock, of all: the client crashed, or the trial was over. The columns before leave them out: read them together.", func(f fared) string {
+	{"in vain", "Waits that did not end with the lock, of all: the client crashed, or the trial was over. " +
+		"The columns before leave them out: read them together.", func(f fared) string {
 		if f.waits+f.inVain == 0 {
 			return notSeen
 		}
 		return fmt.Sprintf("%d of %d", f.inVain, f.waits+f.inVain)
 	}},
 	{"overtaken", "How often others got the lock during one client's wait, at the worst of all trials.", func(f fared) string { return strconv.Itoa(f.bypasses) }},
-	{"fairness", "How evenly the lock was shared among the clients that asked (Jain's index): 1 if all got it as often, 0.33 if one of three got it always. The median of the trials / the least. Only trials in which there was a grant for everybody; a client that crashed counts as any other.", func(f fared) string {
+	{"fairness", "How evenly the lock was shared among the clients that asked (Jain's index): 1 if all got it as often, 0.33 if one of three got it always. " +
+		"The median of the trials / the least. Only trials in which there was a grant for everybody; a client that crashed counts as any other.", func(f fared) string {
 		if len(f.fairness) == 0 {
 			return notSeen
 		}
@@ -127,9 +129,11 @@ var measures = []measured{
 		return fmt.Sprintf("%.2f / %.2f", middle(sorted), sorted[0])
 	}},
 	{"noticed after", "How long a holder whose lock was gone did not know: until it was told, or found out. The mean of all cases / the longest. Those that never found out are not in it.", func(f fared) string { return f.losses.words() }},
-	{"orphaned key", "How long a key stood in Redis that nobody living had to do with: the time that a crash costs the others. The mean of all cases / the longest.", func(f fared) string { return f.orphans.words() }},
+	{"orphaned key", "How long a key stood in Redis that nobody living had to do with: the time that a crash costs the others. " +
+		"The mean of all cases / the longest.", func(f fared) string { return f.orphans.words() }},
 	{"recovery", "How long after the end of a fault, or after a crash, somebody got the lock. The mean of all cases / the longest.", func(f fared) string { return f.back.words() }},
-	{"no recovery", "Faults after which somebody still asked, and nobody got the lock before the trial was over: all trials together. The column before leaves them out.", func(f fared) string {
+	{"no recovery", "Faults after which somebody still asked, and nobody got the lock before the trial was over: all trials together. " +
+		"The column before leaves them out.", func(f fared) string {
 		if f.back.n+f.never == 0 {
 			return notSeen
 		}
