@@ -169,7 +169,7 @@ func fitted(columns []string, rows [][]string, width int) []table.ColumnConfig {
 	for i, c := range columns {
 		widths[i] = text.StringWidth(c)
 		for _, row := range rows {
-			widths[i] = max(widths[i], text.StringWidth(row[i]))
+			widths[i] = max(widths[i], text.LongestLineLen(row[i]))
 		}
 		widths[i] = min(widths[i], widestColumn)
 		total += widths[i] + 2 // what stands between two columns
@@ -183,13 +183,23 @@ func fitted(columns []string, rows [][]string, width int) []table.ColumnConfig {
 	}
 	var configs []table.ColumnConfig
 	for i, w := range widths {
-		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: w, WidthMaxEnforcer: text.WrapSoft})
+		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: w, WidthMaxEnforcer: wrapLines})
 	}
 	return configs
 }
 
-// flaws says what a recipe declares: of each kind the causes, each with the
-// faults under which it must be found and, in brackets, under which it may be.
+// wrapLines wraps each line of a text by itself: what begins a line goes on doing
+// so.
+func wrapLines(s string, width int) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = text.WrapSoft(line, width)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// flaws says what a recipe declares, line by line: of each kind the causes, each
+// with the faults under which it must be found and, in brackets, under which it may be.
 func flaws(r locks.Recipe) string {
 	var lines []string
 	for _, kind := range []locks.Kind{locks.Bug, locks.Limit} {
@@ -245,7 +255,7 @@ func plainTable(columns ...string) table.Writer {
 	var configs []table.ColumnConfig
 	for i, c := range columns {
 		header = append(header, c)
-		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: widestColumn, WidthMaxEnforcer: text.WrapSoft})
+		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: widestColumn, WidthMaxEnforcer: wrapLines})
 	}
 	t.AppendHeader(header)
 	t.SetColumnConfigs(configs)
