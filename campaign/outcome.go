@@ -153,18 +153,14 @@ func flawsOf(t Trial, declared []locks.Flaw) []Flaw {
 // trial's own fault; empty if it declares none there, whatever it declares
 // elsewhere. A mix of faults may show whatever is declared for any.
 func kindOf(s Spec, oracle, cause string, declared []locks.Flaw) locks.Kind {
-	var kind locks.Kind
-	mix := mixes(s.Fault)
-	for _, f := range declared {
-		switch {
-		case f.Oracle != oracle || f.Cause != cause:
-		case slices.Contains(f.Faults, s.Fault), slices.Contains(f.Also, s.Fault):
-			return f.Kind
-		case mix:
-			kind = cmp.Or(kind, f.Kind)
-		}
+	if f, ok := (locks.Recipe{Flaws: declared}).Declares(oracle, cause, s.Fault); ok {
+		return f.Kind
 	}
-	return kind
+	i := slices.IndexFunc(declared, func(f locks.Flaw) bool { return f.Oracle == oracle && f.Cause == cause })
+	if i < 0 || !mixes(s.Fault) {
+		return ""
+	}
+	return declared[i].Kind
 }
 
 // outcome is what the flaw makes of a trial.

@@ -92,6 +92,18 @@ type Recipe struct {
 	New func(*Client) (Maker, error)
 }
 
+// Declares finds the flaw that the recipe declares for (oracle, cause) under a
+// fault: one that must be found there, or one that may show.
+func (r Recipe) Declares(oracle, cause, fault string) (Flaw, bool) {
+	i := slices.IndexFunc(r.Flaws, func(f Flaw) bool {
+		return f.Oracle == oracle && f.Cause == cause && (slices.Contains(f.Faults, fault) || slices.Contains(f.Also, fault))
+	})
+	if i < 0 {
+		return Flaw{}, false
+	}
+	return r.Flaws[i], true
+}
+
 var registry = map[string]Recipe{}
 
 // Register adds a recipe; each recipe's file calls it from init. Two recipes of
