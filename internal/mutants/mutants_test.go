@@ -34,14 +34,18 @@ func TestEveryMutantIsCaught(t *testing.T) {
 			t.Run(strings.TrimPrefix(m.ID, "mutant-"), func(t *testing.T) {
 				t.Parallel()
 				h := hunter{mutant: m, bed: sim.New()}
-				if where, ok := known[m.ID]; ok && !*hunting {
-					h.only = &where
+				was, ok := known[m.ID]
+				if ok && !*hunting {
+					h.only = &was.where
 				}
 				if err := h.hunt(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				if found[i] = h.best; h.best == nil {
 					t.Fatalf("not caught in %d named trials: of %s: %s", h.trials, m.Of, m.Doc)
+				}
+				if b := h.best; ok && !*hunting && (b.oracle != was.oracle || b.cause != was.cause) {
+					t.Errorf("it shows %s by %s, but %s has %s by %s", b.oracle, b.cause, catchesFile, was.oracle, was.cause)
 				}
 				t.Logf("of %s, caught after %d trials: %s", m.Of, h.trials, h.best)
 			})
@@ -57,19 +61,26 @@ var hunting = flag.Bool("hunt", false, "go through all schedules, and write down
 // where is a named schedule of a cell.
 type where struct{ fault, workload, schedule string }
 
+// sighting is where a mutant is caught, and what it shows there.
+type sighting struct {
+	where
+	oracle string
+	cause  checker.Cause
+}
+
 const catchesFile = "testdata/caught.tsv"
 
 // readCatches reads which schedule catches which mutant.
-func readCatches(t *testing.T) map[string]where {
+func readCatches(t *testing.T) map[string]sighting {
 	t.Helper()
 	data, err := os.ReadFile(catchesFile)
 	if err != nil && !*hunting {
 		t.Fatal(err)
 	}
-	known := map[string]where{}
+	known := map[string]sighting{}
 	for line := range strings.Lines(string(data)) {
 		if c := strings.Split(strings.TrimSpace(line), "\t"); len(c) == 6 {
-			known[c[0]] = where{c[1], c[2], c[3]}
+			known[c[0]] = sighting{where{c[1], c[2], c[3]}, c[4], checker.Cause(c[5])}
 		}
 	}
 	return known
@@ -193,10 +204,8 @@ func (h *hunter) try(ctx context.Context, s campaign.Spec) error {
 
 // declares says whether a recipe declares what was found for the fault.
 func declares(r locks.Recipe, c catch) bool {
-	return slices.ContainsFunc(r.Flaws, func(f locks.Flaw) bool {
-		return f.Oracle == c.oracle && f.Cause == string(c.cause) &&
-			(slices.Contains(f.Faults, c.spec.Fault) || slices.Contains(f.Also, c.spec.Fault))
-	})
+	_, ok := r.Declares(c.oracle, string(c.cause), c.spec.Fault)
+	return ok
 }
 
 // run judges one trial, and lists what is violated.
