@@ -78,7 +78,7 @@ func (r *run) minimize(ctx context.Context, t Trial, end time.Time) error {
 	m := minimizer{workers: r.workers, original: t, folder: filepath.Join(folder, MinimalFolder)}
 	_, err := m.minimize(ctx, budget)
 	if why := notShrunk(""); errors.As(err, &why) {
-		return label(folder, Shrinking{From: t.size(), To: t.size(), Trials: m.trials, Unfinished: why.Error()})
+		return label(folder, Shrinking{From: t.size(), To: t.size(), Trials: m.trials, NotShrunk: true, Unfinished: string(why)})
 	}
 	return err
 }
@@ -108,8 +108,8 @@ func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t Trial, e hi
 	limited, cancel := context.WithTimeoutCause(ctx, budget, budgetUsed(budget))
 	defer cancel()
 	m := minimizer{workers: newWorkers(r.Testbed, r.Worker, 1), original: original, folder: r.Dir}
+	defer m.workers.close()
 	t, err = m.minimize(ctx, limited)
-	m.workers.close()
 	if why := notShrunk(""); errors.As(err, &why) {
 		return t, e, &InputError{err}
 	}

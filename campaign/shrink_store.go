@@ -27,6 +27,8 @@ type Shrinking struct {
 	// Unfinished says why the search ended before its end: there may be a smaller
 	// one. Empty = no single step leads further.
 	Unfinished string `json:"unfinished,omitempty"`
+	// NotShrunk: there is no smaller trial, for the reason that Unfinished gives.
+	NotShrunk bool `json:"notShrunk,omitempty"`
 }
 
 // Words are a reader's words for it: "3 to 2 clients, 676 to 52 operations".
@@ -94,7 +96,7 @@ func LoadTrial(folder string) (Trial, history.Evidence, error) {
 	}
 	v, err := loadVerdict(folder)
 	t := Trial{Outcome: v.Outcome, Kind: v.Kind, Flaws: v.Flaws, Verdicts: v.Verdicts, Hits: v.Hits,
-		Ops: v.Ops, Commands: v.Commands, Hash: v.Hash, Err: v.Err, Shrinking: v.Shrinking}
+		Ops: v.Ops, Commands: v.Commands, Hash: v.Hash, Err: v.Err, Progress: v.Progress, Shrinking: v.Shrinking}
 	if r.Spec != nil {
 		t.Spec = *r.Spec
 	}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
 )
@@ -29,8 +28,8 @@ func originWords(s *campaign.Shrinking) string {
 	switch {
 	case s == nil:
 		return asItRan
-	case strings.HasPrefix(s.Unfinished, "not shrunk: "):
-		return asItRan + " (" + strings.TrimPrefix(s.Unfinished, "not shrunk: ") + ")"
+	case s.NotShrunk:
+		return asItRan + " (" + s.Unfinished + ")"
 	}
 	return fmt.Sprintf("Shrunk, in %d %s, from the trial as it first ran: %s", s.Trials, plural(s.Trials, "trial"), s.Words())
 }

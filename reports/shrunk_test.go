@@ -10,7 +10,7 @@ import (
 )
 
 func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
-	unfinished := campaign.Shrinking{Unfinished: "not shrunk: the time budget of 1s was used up"}
+	unfinished := campaign.Shrinking{NotShrunk: true, Unfinished: "the time budget of 1s was used up"}
 	shrunk := campaign.Shrinking{Trials: 41, From: campaign.Size{Clients: 3, Ops: 90}, To: campaign.Size{Clients: 2, Ops: 12}}
 	for _, c := range []struct {
 		name    string
