@@ -43,10 +43,10 @@ func (s Stored) Exhibits() []Exhibit {
 	return all
 }
 
-// Example is the exhibit of a declared flaw under the first of its faults that
+// Example is, of these, the exhibit of a lock's declared flaw under the first of its faults that
 // showed it: those under which it must be found, then those under which it may,
 // then a mix.
-func (s Stored) Example(lock string, f locks.Flaw) (Exhibit, bool) {
+func Example(exhibits []Exhibit, lock string, f locks.Flaw) (Exhibit, bool) {
 	rank := func(fault string) int {
 		switch i := slices.Index(slices.Concat(f.Faults, f.Also), fault); {
 		case i >= 0:
@@ -58,7 +58,7 @@ func (s Stored) Example(lock string, f locks.Flaw) (Exhibit, bool) {
 	}
 	var best Exhibit
 	found := false
-	for _, e := range s.Exhibits() {
+	for _, e := range exhibits {
 		if e.Lock != lock || e.Oracle != f.Oracle || e.Cause != f.Cause || rank(e.Fault) < 0 {
 			continue
 		}

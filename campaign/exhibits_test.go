@@ -51,7 +51,7 @@ func TestAnExampleIsFromTheFirstFaultThatMustShowTheFlaw(t *testing.T) {
 		for _, fault := range strings.Fields(test.shown) {
 			s.Trials = append(s.Trials, found(fault, 0, 1, flaw))
 		}
-		e, ok := s.Example("test-flawed", declared)
+		e, ok := Example(s.Exhibits(), "test-flawed", declared)
 		if e.Fault != test.want || ok != (test.want != "") {
 			t.Errorf("shown under %s: example under %q, want %q", test.shown, e.Fault, test.want)
 		}

@@ -31,6 +31,11 @@ its claims and its flaws, each with the command that shows it.`,
 				dir = args[0]
 			}
 			if recipes != "" {
+				for _, other := range []string{"all", "json"} {
+					if cmd.Flags().Changed(other) {
+						return campaign.Inputf("--%s: --recipes %s writes another page, and no report; expected one of them", other, recipes)
+					}
+				}
 				return recipesPage(dir, recipes)
 			}
 			return a.report(cmd.Context(), dir, all, asJSON)
@@ -74,8 +79,9 @@ func recipesPage(dir, file string) error {
 	if err != nil {
 		return err
 	}
+	exhibits := stored.Exhibits()
 	page := reports.Recipes(func(lock string, f locks.Flaw) string {
-		x, _ := stored.Example(lock, f)
+		x, _ := campaign.Example(exhibits, lock, f)
 		return x.Replay
 	})
 	if err := os.WriteFile(file, page, 0o644); err != nil {

@@ -36,7 +36,7 @@ var testbeds = []testbedChoice{
 		Doc:      "a deterministic simulation in this program: virtual time, no Redis needed",
 		New:      func() (testbed.Testbed, error) { return sim.New(), nil },
 		Virtual:  true,
-		Defaults: campaign.Defaults{Trials: 12, Parallel: runtime.NumCPU(), Named: true}, // all of it within a minute on 2 cores
+		Defaults: campaign.Defaults{Trials: 12, Parallel: runtime.NumCPU(), Named: true},
 	},
 	{
 		Name:     "process",
