@@ -18,8 +18,9 @@ const (
 // Choose resolves a user's choice among offered names: exact names, globs as
 // in path.Match, and "all". The result is in the order of offered, each name
 // once. The error is an InputError that offers the nearest names; what says
-// what they are names of, in the singular ("lock").
-func Choose(what string, choice, offered []string) ([]string, error) {
+// what they are names of, in the singular ("lock"), and groups are names that the
+// caller has resolved already, to be offered too.
+func Choose(what string, choice, offered []string, groups ...string) ([]string, error) {
 	chosen := map[string]bool{}
 	asked := false
 	for _, c := range choice {
@@ -28,7 +29,7 @@ func Choose(what string, choice, offered []string) ([]string, error) {
 			continue
 		}
 		asked = true
-		found, err := matching(what, c, offered)
+		found, err := matching(what, c, offered, groups)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +50,7 @@ func Choose(what string, choice, offered []string) ([]string, error) {
 }
 
 // matching returns the offered names that one element of a choice means.
-func matching(what, c string, offered []string) ([]string, error) {
+func matching(what, c string, offered, groups []string) ([]string, error) {
 	if c == allNames {
 		return offered, nil
 	}
@@ -57,7 +58,7 @@ func matching(what, c string, offered []string) ([]string, error) {
 		return []string{c}, nil
 	}
 	if !strings.ContainsAny(c, `*?[\`) {
-		return nil, Inputf("unknown %s %q: did you mean %s? (lockstorm list %ss)", what, c, Nearest(c, offered), what)
+		return nil, Inputf("unknown %s %q: did you mean %s? (lockstorm list %ss)", what, c, Nearest(c, slices.Concat(offered, groups)), what)
 	}
 	var found []string
 	for _, o := range offered {

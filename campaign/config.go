@@ -19,11 +19,13 @@ type Config struct {
 	// smallest that does.
 	Topology testbed.Topology `json:"topology,omitempty"`
 	Nodes    int              `json:"nodes,omitempty"` // of an independent topology; 0 = 5
-	Clients  int              `json:"clients"`
-	Keys     int              `json:"keys"`
-	TTL      time.Duration    `json:"ttl"`
-	Hold     time.Duration    `json:"hold,omitempty"` // 0 = TTL/10
-	Rest     time.Duration    `json:"rest,omitempty"` // 0 = TTL/20
+	// Clients and Keys are how many clients share how many locks; 0 = not chosen:
+	// 3 and 1, but where faults are mixed, which varies them.
+	Clients int           `json:"clients"`
+	Keys    int           `json:"keys"`
+	TTL     time.Duration `json:"ttl"`
+	Hold    time.Duration `json:"hold,omitempty"` // 0 = TTL/10
+	Rest    time.Duration `json:"rest,omitempty"` // 0 = TTL/20
 	// Overrun is the share of critical sections that last longer than the
 	// TTL; negative = a quarter for recipes that claim to renew, else none.
 	Overrun  float64       `json:"overrun,omitempty"`
@@ -55,8 +57,6 @@ func DefaultConfig() Config {
 		Faults:    []string{"all"},
 		Workloads: []string{standardNames},
 		Testbed:   "process",
-		Clients:   3,
-		Keys:      1,
 		TTL:       time.Second,
 		Overrun:   -1,
 		Duration:  5 * time.Second,
@@ -79,9 +79,19 @@ var modest = Defaults{Trials: 4, Parallel: 8}
 
 // filled takes from d what c leaves open.
 func (c Config) filled(d Defaults) Config {
+	c.Locks, c.Faults, c.Workloads = trimmed(c.Locks), trimmed(c.Faults), trimmed(c.Workloads)
 	c.Trials = cmp.Or(c.Trials, d.Trials, modest.Trials)
 	c.Parallel = cmp.Or(c.Parallel, d.Parallel, modest.Parallel)
 	return c
+}
+
+// trimmed takes the blanks off names.
+func trimmed(names []string) []string {
+	all := make([]string, len(names))
+	for i, n := range names {
+		all[i] = strings.TrimSpace(n)
+	}
+	return all
 }
 
 // check returns an InputError that names the first flag that makes no sense.
@@ -89,9 +99,9 @@ func (c Config) check() error {
 	switch {
 	case c.Name == "" || strings.ContainsAny(c.Name, `/\`) || strings.HasPrefix(c.Name, ".") || c.Name == Latest:
 		return Inputf("--name %q: expected a directory name", c.Name)
-	case c.Clients < 1:
+	case c.Clients < 0:
 		return Inputf("--clients %d: expected at least 1", c.Clients)
-	case c.Keys < 1:
+	case c.Keys < 0:
 		return Inputf("--keys %d: expected at least 1", c.Keys)
 	case c.TTL < 10*time.Millisecond:
 		return Inputf("--ttl %v: expected at least 10ms", c.TTL)

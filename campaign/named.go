@@ -107,11 +107,7 @@ func strikesInside(p nemesis.Plan) bool {
 // which schedules there are is run first. The error is an InputError if there is
 // no such schedule, also where the cell is not supported.
 func PlanNamed(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload, schedule string) (Spec, error) {
-	p, cell, err := planning(ctx, tb, c, lock, fault, workload)
-	if err != nil {
-		return Spec{}, err
-	}
-	specs, err := p.schedules(cell, workload)
+	specs, err := NamedTrials(ctx, tb, c, lock, fault, workload)
 	if err != nil {
 		return Spec{}, err
 	}

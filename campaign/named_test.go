@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -100,8 +101,8 @@ func TestANamedTrialIsTheSameWhateverTheSeed(t *testing.T) {
 	two = slices.DeleteFunc(two, func(j job) bool { return j.spec.Lock != soundLock })
 	for i, j := range onlyNamed(one) {
 		a, b := j.spec, onlyNamed(two)[i].spec
-		if a.Seed != b.Seed || a.Options.Seed != b.Options.Seed || a.Options.Clients != b.Options.Clients || a.Seed != a.Options.Seed {
-			t.Errorf("%s: got %+v and %+v", a.Schedule, a, b)
+		if !reflect.DeepEqual(a, b) || a.Seed != a.Options.Seed {
+			t.Errorf("%s: got\n%+v and\n%+v", a.Schedule, a, b)
 		}
 	}
 	if a, b := onlyNamed(one)[0].spec.Seed, onlyNamed(one)[1].spec.Seed; a == b {

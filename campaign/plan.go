@@ -172,8 +172,8 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 		s.Nodes = cmp.Or(conf.Nodes, defaultNodes)
 	}
 	s.Options = workloads.Options{
-		Clients:  conf.Clients,
-		Keys:     conf.Keys,
+		Clients:  cmp.Or(conf.Clients, defaultClients),
+		Keys:     cmp.Or(conf.Keys, defaultKeys),
 		TTL:      conf.TTL,
 		Hold:     cmp.Or(conf.Hold, conf.TTL/10),
 		Rest:     cmp.Or(conf.Rest, conf.TTL/20),
@@ -373,12 +373,12 @@ func planned(cells []plannedCell) []PlannedCell {
 }
 
 // chosen resolves a choice among the values of a registry.
-func chosen[T any](what string, choice []string, all []T, name func(T) string) ([]T, error) {
+func chosen[T any](what string, choice []string, all []T, name func(T) string, groups ...string) ([]T, error) {
 	offered := make([]string, len(all))
 	for i, v := range all {
 		offered[i] = name(v)
 	}
-	names, err := Choose(what, choice, offered)
+	names, err := Choose(what, choice, offered, groups...)
 	if err != nil {
 		return nil, err
 	}

@@ -260,8 +260,8 @@ func TestWhatTheRunningWorldsCannotDoIsBadUsageToo(t *testing.T) {
 
 func TestConfigurationErrorsNameTheFlag(t *testing.T) {
 	tests := map[string]func(*Config){
-		"--clients 0":                    func(c *Config) { c.Clients = 0 },
-		"--keys 0":                       func(c *Config) { c.Keys = 0 },
+		"--clients -1":                   func(c *Config) { c.Clients = -1 },
+		"--keys -1":                      func(c *Config) { c.Keys = -1 },
 		"--ttl 1ms":                      func(c *Config) { c.TTL = time.Millisecond },
 		"--hold -1s":                     func(c *Config) { c.Hold = -time.Second },
 		"--rest -1s":                     func(c *Config) { c.Rest = -time.Second },

@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/lockstorm/lockstorm/workloads"
 )
@@ -18,7 +17,7 @@ func StandardWorkloads() []workloads.Workload {
 func chosenWorkloads(choice []string) ([]workloads.Workload, error) {
 	var names []string
 	for _, c := range choice {
-		if strings.TrimSpace(c) != standardNames {
+		if c != standardNames {
 			names = append(names, c)
 			continue
 		}
@@ -26,5 +25,5 @@ func chosenWorkloads(choice []string) ([]workloads.Workload, error) {
 			names = append(names, w.Name)
 		}
 	}
-	return chosen("workload", names, workloads.All(), func(w workloads.Workload) string { return w.Name })
+	return chosen("workload", names, workloads.All(), func(w workloads.Workload) string { return w.Name }, standardNames)
 }

@@ -1,7 +1,9 @@
 package campaign
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/lockstorm/lockstorm/workloads"
@@ -28,7 +30,7 @@ func TestStandardWorkloadsAreWhatTheRegistrySays(t *testing.T) {
 		{[]string{"standard", "all"}, names(any)},
 		{[]string{"mutex"}, []string{"mutex"}},
 	} {
-		bodies, err := chosenWorkloads(test.choice)
+		bodies, err := chosenWorkloads(Config{Workloads: test.choice}.filled(modest).Workloads)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,5 +41,21 @@ func TestStandardWorkloadsAreWhatTheRegistrySays(t *testing.T) {
 		if len(got) == 0 || !slices.Equal(got, test.want) {
 			t.Errorf("%q: got %q, want %q", test.choice, got, test.want)
 		}
+	}
+}
+
+func TestStandardIsOfferedAmongTheWorkloads(t *testing.T) {
+	_, err := chosenWorkloads([]string{"standart"})
+	var input *InputError
+	if !errors.As(err, &input) || !strings.Contains(err.Error(), "did you mean standard") {
+		t.Errorf("got %v, want an InputError that offers standard", err)
+	}
+}
+
+// What is missed must not hang on how a list was written.
+func TestBlanksInAChoiceOfWorkloadsMeanNothing(t *testing.T) {
+	c := Config{Workloads: []string{"lottery", " standard"}}.filled(modest)
+	if !(Info{Config: c}).everyWorkload() {
+		t.Errorf("%q leaves out standard workloads", c.Workloads)
 	}
 }

@@ -9,19 +9,17 @@ import (
 
 // swarm gives a trial in a mix of faults sizes of its own: what many clients on
 // two locks show, two on one may not, and the other way round. They are a pure
-// function of the trial's seed. What the configuration chooses, other than its
-// defaults, stays; each size is drawn all the same, so that none depends on
+// function of the trial's seed. What the configuration chooses stays; each size is drawn all the same, so that none depends on
 // whether another was chosen.
 func (c Config) swarm(o *workloads.Options, renews bool) {
-	d := DefaultConfig()
 	r := rand.New(rand.NewPCG(o.Seed, 0x5157))
 	clients, keys := 2+r.IntN(4), 1+r.IntN(2)
 	hold, rest := pick(r, 40, 20, 10, 5), pick(r, 100, 40, 20, 5)
 	overrun := pick(r, 0, 0.25, 0.5)
-	if c.Clients == d.Clients {
+	if c.Clients == 0 {
 		o.Clients = clients
 	}
-	if c.Keys == d.Keys {
+	if c.Keys == 0 {
 		o.Keys = keys
 	}
 	if c.Hold == 0 {

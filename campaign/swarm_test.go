@@ -1,6 +1,9 @@
 package campaign
 
 import (
+	"encoding/json"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/lockstorm/lockstorm/locks"
@@ -60,9 +63,40 @@ func TestWhatTheUserChoseDoesNotVary(t *testing.T) {
 			t.Errorf("trial %d: what was not chosen changed too: %+v, was %+v", k, o, free[k])
 		}
 	}
+	c.Clients, c.Keys = defaultClients, defaultKeys
+	for k, o := range sizes(t, c, renewingLock, "chaos") {
+		if o.Clients != defaultClients || o.Keys != defaultKeys {
+			t.Errorf("trial %d has %d clients and %d keys, although the defaults were chosen", k, o.Clients, o.Keys)
+		}
+	}
 	for _, o := range sizes(t, DefaultConfig(), renewingLock, "client-pause") {
 		if o.Clients != 3 || o.Keys != 1 {
 			t.Errorf("under one fault the sizes vary: %+v", o)
+		}
+	}
+}
+
+// What was chosen comes back from campaign.json, which names the sizes of trials
+// even if they were not.
+func TestStoredSizesAreThoseThatWereChosen(t *testing.T) {
+	for _, test := range []struct {
+		clients, keys int
+		want          string
+	}{
+		{0, 0, `"clients":3,"keys":1,`},
+		{5, 0, `"clients":5,"keys":1,`},
+		{3, 1, `"chosen":["clients","keys"]`},
+		{0, 1, `"chosen":["keys"]`},
+	} {
+		c := DefaultConfig()
+		c.Clients, c.Keys = test.clients, test.keys
+		text, err := json.Marshal(c)
+		if err != nil || !strings.Contains(string(text), test.want) {
+			t.Errorf("got %s, %v; want %s", text, err, test.want)
+		}
+		var back Config
+		if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back, c) {
+			t.Errorf("got %+v, %v; want %+v", back, err, c)
 		}
 	}
 }

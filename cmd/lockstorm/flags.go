@@ -106,8 +106,8 @@ func flagText(v any) (string, error) {
 func trialFlags(flags *pflag.FlagSet, c *campaign.Config) {
 	flags.StringVar((*string)(&c.Topology), "topology", string(c.Topology), "arrangement of nodes (default the smallest that satisfies recipe and fault)")
 	flags.IntVar(&c.Nodes, "nodes", c.Nodes, "nodes of an independent topology (default 5)")
-	flags.IntVar(&c.Clients, "clients", c.Clients, "client processes of a trial")
-	flags.IntVar(&c.Keys, "keys", c.Keys, "locks that the clients share")
+	flags.IntVar(&c.Clients, "clients", c.Clients, "client processes of a trial (default 3; mixes of faults vary it)")
+	flags.IntVar(&c.Keys, "keys", c.Keys, "locks that the clients share (default 1; mixes of faults vary it)")
 	flags.DurationVar(&c.TTL, "ttl", c.TTL, "lease time")
 	flags.DurationVar(&c.Hold, "hold", c.Hold, "time in the critical section (default ttl/10)")
 	flags.DurationVar(&c.Rest, "rest", c.Rest, "time between two critical sections (default ttl/20)")

@@ -41,6 +41,11 @@ Then come the named schedules, which are enumerated and hang on no seed: the
 fault strikes at each place that the fault-free trial showed. Then trials that
 are drawn from the seed.
 
+Named schedules have as many clients and last as long as they need, whatever is
+chosen. Mixes of faults draw for each trial how many clients there are, how many
+locks, how long they hold and rest, and how many holds overrun, as far as that
+is not chosen.
+
 Names are comma-separated; globs ("set-nx-*") and "all" are names too, and of
 workloads "standard" is.
 

@@ -1,0 +1,58 @@
+package campaign
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+)
+
+// How many clients share how many locks if nothing is chosen.
+const defaultClients, defaultKeys = 3, 1
+
+// storedConfig is a configuration as campaign.json has it: there a size that was
+// not chosen is the default. One that was chosen to be just that is listed.
+type storedConfig struct {
+	plainConfig
+	Chosen []string `json:"chosen,omitempty"`
+}
+
+// plainConfig has none of Config's methods.
+type plainConfig Config
+
+// sizeOf is a size of trials, and its name and default.
+type sizeOf struct {
+	of       *int
+	name     string
+	standard int
+}
+
+func (s *storedConfig) sizes() []sizeOf {
+	return []sizeOf{{&s.Clients, "clients", defaultClients}, {&s.Keys, "keys", defaultKeys}}
+}
+
+// MarshalJSON implements json.Marshaler.
+func (c Config) MarshalJSON() ([]byte, error) {
+	s := storedConfig{plainConfig: plainConfig(c)}
+	for _, size := range s.sizes() {
+		if *size.of == size.standard {
+			s.Chosen = append(s.Chosen, size.name)
+		}
+		*size.of = cmp.Or(*size.of, size.standard)
+	}
+	return json.Marshal(s)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *Config) UnmarshalJSON(text []byte) error {
+	var s storedConfig
+	if err := json.Unmarshal(text, &s); err != nil {
+		return err
+	}
+	for _, size := range s.sizes() {
+		if *size.of == size.standard && !slices.Contains(s.Chosen, size.name) {
+			*size.of = 0
+		}
+	}
+	*c = Config(s.plainConfig)
+	return nil
+}
