@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 )
 
 // clientSkew sets one client's wall clock wrong while others contend with it.
-// That it asked for the lock with the wrong clock is the proof, also for
-// recipes that take no clock: there it shows that nothing comes of it.
+// That it asked for the lock, or held it, with the wrong clock is the proof, also
+// for recipes that take no clock: there it shows that nothing comes of it.
 var clientSkew = Fault{
 	Name:       "client-skew",
 	Doc:        "one client's wall clock is off by a little, by more than a lease, by minutes",
@@ -36,16 +37,26 @@ func injectSkew(_ context.Context, s *strike) (heal, error) {
 	moved := (time.Until(wall()) - before).Round(time.Millisecond)
 	count := countAttempts(s)
 	return func(context.Context) (result, error) {
-		attempts, lasted := count(), s.lasted()
+		attempts, lasted, held := count(), s.lasted(), 0
+		if slices.Contains(holding, s.hit.Point.Step) {
+			held = 1
+		}
 		err := s.event(history.Op{Client: s.client, F: history.FClock})
 		clocks.Skew(s.client, 0)
 		if moved.Abs() < s.action.Offset.Abs()/2 {
-			attempts = 0 // the clock that clients are handed did not follow
+			attempts, held = 0, 0 // the clock that clients are handed did not follow
 		}
-		return result{attempts, fmt.Sprintf("%s: clock of %s moved by %v %s; with it, it asked for the lock %s",
-			s.place(), clientName(s.client), moved, lasted, plural(attempts, "time"))}, err
+		did := fmt.Sprintf("it asked for the lock %s", plural(attempts, "time"))
+		if held > 0 {
+			did = "it held the lock, and asked for it " + plural(attempts, "time")
+		}
+		return result{attempts + held, fmt.Sprintf("%s: clock of %s moved by %v %s; with it, %s",
+			s.place(), clientName(s.client), moved, lasted, did)}, err
 	}, nil
 }
+
+// holding are the steps in which a client has the lock, or believes so.
+var holding = []string{testbed.StepHold, testbed.StepRead, testbed.StepTouch}
 
 // countAttempts counts the acquires that the struck client begins until the
 // returned function is called.

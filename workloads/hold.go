@@ -272,11 +272,37 @@ func (s *session) healing() bool { return s.healed.Load() != 0 }
 func (s *session) lateWrite(h *hold, values ...int64) error {
 	late := s.current.Late
 	if s.current.Late = 0; late > 0 && !s.healing() {
-		if err := s.sleep(late); err != nil {
+		if err := s.lag(h, late); err != nil {
 			return err
 		}
 	}
 	return s.write(h, values...)
+}
+
+// lag is what a write takes that is on its way: the client lives on, and may be
+// told meanwhile that its lease is lost, but cannot call the write back.
+func (s *session) lag(h *hold, late time.Duration) error {
+	until := s.Env.Now() + late.Round(time.Microsecond)
+	lost := h.lease.Lost()
+	if s.Opts.Trusting || h.lost {
+		lost = nil
+	}
+	for {
+		t := time.NewTimer(until - s.Env.Now())
+		select {
+		case <-t.C:
+			return nil
+		case <-lost:
+			lost = nil
+			if err := s.lose(h); err != nil {
+				return err
+			}
+		case <-s.ctx.Done():
+			t.Stop()
+			return s.ctx.Err()
+		}
+		t.Stop()
+	}
 }
 
 // touch looks, marks the step in which a fault can still hit, and then does

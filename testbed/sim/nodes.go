@@ -258,11 +258,7 @@ func (w *world) SkewNode(_ context.Context, node string, offset time.Duration) (
 		return 0, err
 	}
 	if s.skew != offset && !s.down {
-		for _, k := range s.node.Keys(s.wall()) {
-			if k.TTL >= 0 {
-				keys++
-			}
-		}
+		keys = s.node.Mortal()
 	}
 	s.skew = offset
 	if !s.down && len(s.pauses) == 0 {

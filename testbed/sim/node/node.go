@@ -151,6 +151,10 @@ func (n *Node) Keys(now time.Time) []history.KeyState {
 	return states
 }
 
+// Mortal counts the keys that have a life, without looking at the time: nothing
+// expires because it was asked.
+func (n *Node) Mortal() int { return len(n.keys.deadlines) }
+
 // Evict deletes all keys, as an allkeys policy of maxmemory would, and returns
 // them as they were, sorted by key.
 func (n *Node) Evict(now time.Time) []history.KeyState {
