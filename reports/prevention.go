@@ -26,6 +26,7 @@ type clues struct {
 	// nodes is how many nodes a lock is taken on.
 	nodes                                    int
 	promoted, restarted, evicted, splitBrain bool
+	twoPrimaries                             bool // the holds in the harm were granted by different primaries
 	crashed                                  bool
 	unasked                                  bool // a lock was entered again without a command to Redis
 }
@@ -84,6 +85,7 @@ func (t *teller) clues() clues {
 		c.splitBrain = c.splitBrain || op.F == history.FSplit
 		c.crashed = c.crashed || op.F == history.FCrash && slices.Contains(t.Cast, op.Client)
 	}
+	c.twoPrimaries = c.splitBrain && c.nodes == 1 && t.apart(t.involved())
 	return c
 }
 
@@ -149,7 +151,7 @@ const (
 var fence = remedy{func(c clues) bool { return !c.fenced }, say(fencingToo)}
 
 // atomicTake applies where a lock was taken by several commands.
-var atomicTake = remedy{func(c clues) bool { return len(c.took) > 1 }, func(c clues) string {
+var atomicTake = remedy{func(c clues) bool { return len(c.took) > 1 && !c.twoPrimaries }, func(c clues) string {
 	return fmt.Sprintf("taking the lock in one atomic step: here that took %s, and others came in between. %s does it at once, or one Lua script that looks and takes", list(c.took), oneCommand)
 }}
 
@@ -164,9 +166,12 @@ var tokenPerAttempt = remedy{func(c clues) bool { return c.tokens == oneEach },
 // remedies by cause, the one that helps most first.
 var remedies = map[checker.Cause][]remedy{
 	checker.Race: {
-		{func(c clues) bool { return c.readers }, say("a record for every reader, a field of a hash or a member of a set, so that one reader's coming or going does not hide the others")},
+		{func(c clues) bool { return c.twoPrimaries && !c.fenced }, say(fencingToo)},
+		{func(c clues) bool { return c.twoPrimaries }, say("`min-replicas-to-write` makes it rarer: a primary that has lost its replicas then soon refuses to grant anything")},
+		{func(c clues) bool { return c.twoPrimaries }, say("a quorum of independent nodes, of which no two clients can have a majority each, instead of a primary that may become two")},
+		{func(c clues) bool { return c.readers && !c.twoPrimaries }, say("a record for every reader, a field of a hash or a member of a set, so that one reader's coming or going does not hide the others")},
 		atomicTake,
-		{func(c clues) bool { return len(c.took) <= 1 && !c.readers }, say("one atomic step, a command with NX or one Lua script, that checks all it relies on and then takes")},
+		{func(c clues) bool { return len(c.took) <= 1 && !c.readers && !c.twoPrimaries }, say("one atomic step, a command with NX or one Lua script, that checks all it relies on and then takes")},
 	},
 	checker.ForeignDelete: {
 		{func(c clues) bool { return c.readers }, say("a record for every reader, a field of a hash or a member of a set, so that a release removes only its own")},

@@ -220,7 +220,7 @@ func (t *teller) holds() []step {
 		if h.Mode != "" {
 			text += fmt.Sprintf(" to %s", h.Mode)
 		}
-		if len(g.Nodes) > 0 && (t.apart() || first && len(g.Nodes) > 1) {
+		if len(g.Nodes) > 0 && (t.apart(t.told) || first && len(g.Nodes) > 1) {
 			text += " on " + list(g.Nodes)
 		}
 		if first {
@@ -248,10 +248,10 @@ func (t *teller) holds() []step {
 	return out
 }
 
-// apart says whether the holds of the story were granted by different nodes.
-func (t *teller) apart() bool {
+// apart says whether these holds were granted by different nodes.
+func (t *teller) apart(holds []checker.Hold) bool {
 	var nodes []string
-	for _, h := range t.told {
+	for _, h := range holds {
 		if g := t.grant(h); len(g.Nodes) > 0 {
 			nodes = append(nodes, list(g.Nodes))
 		}

@@ -1,0 +1,35 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/checker"
+)
+
+func TestAdviceOnARaceAcrossTwoPrimariesIsNoAtomicStep(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		sample       sampleTrial
+		want, refuse string
+	}{
+		{"two primaries", splitInTwo(), "min-replicas-to-write", "one atomic step"},
+		{"one node", evicted(), "one atomic step", "min-replicas-to-write"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for i := range c.sample.Trial.Verdicts {
+				for j := range c.sample.Trial.Verdicts[i].Findings {
+					c.sample.Trial.Verdicts[i].Findings[j].Cause = checker.Race
+				}
+			}
+			f, ok := focusOn(c.sample.Trial, c.sample.Evidence)
+			if !ok {
+				t.Fatal("no finding to tell")
+			}
+			got := strings.Join(tellStory(c.sample.Evidence, f).Prevented, "\n")
+			if !strings.Contains(got, c.want) || strings.Contains(got, c.refuse) {
+				t.Errorf("got advice\n%s\nwant some with %q and none with %q", got, c.want, c.refuse)
+			}
+		})
+	}
+}
