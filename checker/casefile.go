@@ -21,6 +21,7 @@ type caseFile struct {
 }
 
 func newCaseFile(e history.Evidence) *caseFile {
+	e.Ops = moded(e)
 	f := &caseFile{Evidence: e}
 	f.sound = sync.OnceValue(func() error { return sound(e.Ops) })
 	f.pairs = sync.OnceValues(func() (pairing, error) { return pair(e.Ops) })

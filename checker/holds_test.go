@@ -67,6 +67,28 @@ func TestHoldsAreWhatClientsBelieved(t *testing.T) {
 			c0 acquire 3-4 info token=o
 			c0 release 5-6 ok token=o`,
 			[]string{"c0 L 2-5 release"}},
+		{"a release without a mode ends the hold that is open", rw, `
+			c0 acquire 1-2 ok mode=read
+			c0 release 3-4 ok
+			c1 acquire 5-6 ok mode=write
+			c1 release 7-8 ok`,
+			[]string{"c0 Lread 2-3 release", "c1 Lwrite 6-7 release"}},
+		{"a release without a mode ends the latest of two", rw, `
+			c0 acquire 1-2 ok mode=write
+			c0 acquire 3-4 ok mode=read
+			c0 release 5-6 ok
+			c0 release 7-8 ok`,
+			[]string{"c0 Lwrite 2-7 release", "c0 Lread 4-5 release"}},
+		{"a release without a mode belongs to its token", rw, `
+			c0 acquire 1-2 ok mode=write token=a
+			c0 acquire 3-4 ok mode=read token=b
+			c0 release 5-6 ok token=a
+			c0 release 7-8 ok token=b`,
+			[]string{"c0 Lwrite 2-5 release", "c0 Lread 4-7 release"}},
+		{"an acquire without a mode is released as a write", rw, `
+			c0 acquire 1-2 ok
+			c0 release 5-6 ok mode=write`,
+			[]string{"c0 L 2-5 release"}},
 		{"the deadline ends it first", history.Claims{}, `
 			c0 acquire 1-2 ok deadline=8
 			c0 release 12-13 ok`,
