@@ -178,6 +178,25 @@ func TestWhatExpiredByAWrongClockIsGoneForGood(t *testing.T) {
 	})
 }
 
+// Nobody looked while the clock was wrong, so nothing came of it.
+func TestAJumpThatIsTakenBackAtOnceExpiresNothing(t *testing.T) {
+	in(t, testbed.Setup{Seed: 1}, func(ctx context.Context, w *world) error {
+		if err := w.redis(0).Set(ctx, "k", "v", 10*time.Second).Err(); err != nil {
+			return err
+		}
+		for _, offset := range []time.Duration{time.Minute, 0} {
+			if _, err := w.SkewNode(ctx, "n0", offset); err != nil {
+				return err
+			}
+		}
+		keys, err := w.Keys(ctx, "n0")
+		if err != nil {
+			return err
+		}
+		return want("keys", len(keys), 1)
+	})
+}
+
 func TestNobodyConnectsToANodeThatStarts(t *testing.T) {
 	in(t, testbed.Setup{Seed: 1}, func(ctx context.Context, w *world) error {
 		if err := w.Kill(ctx, "n0"); err != nil {
