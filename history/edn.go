@@ -62,7 +62,7 @@ func readEDN(text []byte, name string, values Values) (Reading, error) {
 	if line, err := owned(entries); err != nil {
 		return Reading{}, fmt.Errorf("%s:%d: %w", name, line, err)
 	} else if line > 0 {
-		r.note(owners(r.Ops, named)...)
+		r.own(named)
 	}
 	if _, err := Pairs(r.Ops); err != nil {
 		var m *misfitError

@@ -3,6 +3,9 @@ package history
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"olympos.io/encoding/edn"
 )
@@ -127,13 +130,17 @@ func (r *Reading) meanings(entries []ednEntry, values Values) (named map[Process
 func (e *ednEntry) plainOp() bool { return e.op.Process != Nemesis && !e.explicit }
 
 // plainLocks returns the plain values of acquires that are names of locks: they
-// are if two acquires share one, or if there is but one acquire; they are not if
+// are if two clients share one, or if all acquires have the same; they are not if
 // completions come back with a map in their place. Else only the user knows.
 func (r *Reading) plainLocks(entries []ednEntry, all []saying, values Values) (names map[string]int, line int, err error) {
 	count, acquires, first, shared, replaced := map[string]int{}, 0, -1, false, false
-	open := map[Process]int{}
+	open, retired := map[Process]int{}, map[Process]bool{}
+	users := map[string]map[Process]bool{}
 	for i := range entries {
 		e := &entries[i]
+		if e.op.Type == Info && e.op.F != FLost {
+			retired[e.op.Process] = true
+		}
 		switch {
 		case !e.plainOp() || e.op.F != FAcquire:
 		case e.op.Type == Invoke:
@@ -143,7 +150,14 @@ func (r *Reading) plainLocks(entries []ednEntry, all []saying, values Values) (n
 				if count[v]++; first < 0 {
 					first = i
 				}
-				shared = shared || count[v] > 1
+				if users[v] == nil {
+					users[v] = map[Process]bool{}
+				}
+				users[v][e.op.Process] = true
+				for p := range users[v] {
+					// After an info, the same client may go on as another process.
+					shared = shared || p != e.op.Process && !retired[p]
+				}
 			}
 		case all[i].isMap:
 			if at, ok := open[e.op.Process]; ok && all[at].plain != nil && all[i].lock == "" {
@@ -154,13 +168,23 @@ func (r *Reading) plainLocks(entries []ednEntry, all []saying, values Values) (n
 	switch {
 	case first < 0 || values == ValuesToken:
 		return nil, 0, nil
-	case values == ValuesLock || shared && !replaced || acquires == 1:
+	case values == ValuesLock || !replaced && (shared || count[scalar(all[first].plain)] == acquires):
+		r.note("the plain values of acquires are read as names of locks: " + someOf(slices.Sorted(maps.Keys(count))))
 		return count, 0, nil
 	case replaced:
 		r.note("the plain values of invocations are not the names of locks, since completions replace them: all is taken for one lock")
 		return nil, 0, nil
 	}
-	return nil, entries[first].line, fmt.Errorf("no two acquires have the same :value (here %s), so it may name the lock or this one acquire: expected --values lock or --values token", scalar(all[first].plain))
+	return nil, entries[first].line, fmt.Errorf("no two clients acquire with the same :value (here %s), so it may name the lock, or the client or this one acquire: expected --values lock or --values token", scalar(all[first].plain))
+}
+
+// someOf lists names, not more than can be read.
+func someOf(names []string) string {
+	const most = 8
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // meaning gives the entries of one history their locks and leases.

@@ -7,12 +7,34 @@ import (
 	"strings"
 )
 
+// own gives owners to the entries of a history without clients. Named are the
+// owners that entries tell.
+func (r *Reading) own(named map[Process]string) {
+	apart := slices.Clone(r.Ops)
+	notes, step := owners(r.Ops, named)
+	if step > 0 {
+		assign(apart, named, 0, true)
+		if slices.EqualFunc(apart, r.Ops, func(a, b Op) bool { return a.Client == b.Client }) {
+			notes = notes[1:] // every owner is named: nothing was guessed
+		} else {
+			r.Apart, r.Step = apart, int(step)
+		}
+	}
+	r.note(notes...)
+}
+
 // owners decides on whose behalf each process of a history without clients
 // acts, sets Op.Client, and says how it was decided. Jepsen's process p is run by
 // thread p mod concurrency: after an info, which retires a process, its thread
-// goes on as process p + concurrency. Named are the owners that entries tell.
-func owners(ops []Op, named map[Process]string) (notes []string) {
+// goes on as process p + concurrency. It returns the concurrency that it guessed,
+// 0 if each process is a client of its own. It remains a guess: another thread
+// may have begun late.
+func owners(ops []Op, named map[Process]string) (notes []string, step Process) {
 	step, retired := concurrency(ops)
+	return assign(ops, named, step, retired)
+}
+
+func assign(ops []Op, named map[Process]string, step Process, retired bool) (notes []string, guessed Process) {
 	thread := func(p Process) Process {
 		if step > 0 {
 			return p % step
@@ -32,7 +54,7 @@ func owners(ops []Op, named map[Process]string) (notes []string) {
 	}
 	switch {
 	case step > 0:
-		notes = append(notes, fmt.Sprintf("processes %d apart are taken for one client, as in a Jepsen run of concurrency %d: after an info, its thread goes on as a new process", step, step))
+		notes = append(notes, fmt.Sprintf("processes %d apart may be one client, as in a Jepsen run of concurrency %d, where the thread goes on as a new process after an info: judged both ways, so and with each process a client of its own; entries that say :client would settle it", step, step))
 	case retired:
 		notes = append(notes, "which process goes on for one that an info retired cannot be told: each process is taken for a client of its own")
 	}
@@ -52,14 +74,14 @@ func owners(ops []Op, named map[Process]string) (notes []string) {
 		}
 	}
 	if len(numbers) == 0 {
-		return notes
+		return notes, step
 	}
 	unnamed(ops, names, thread, len(numbers))
 	var parts []string
 	for _, c := range slices.Sorted(maps.Keys(told)) {
 		parts = append(parts, fmt.Sprintf("c%d is %s", c, told[c]))
 	}
-	return append(notes, "clients are those that completions name: "+strings.Join(parts, ", "))
+	return append(notes, "clients are those that completions name: "+strings.Join(parts, ", ")), step
 }
 
 // unnamed numbers the owners that no entry names after those that have names.

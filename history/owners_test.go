@@ -44,7 +44,8 @@ func TestAThreadGoesOnAsANewProcessOfTheSameOwner(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			ops := sequence(tt.ops)
-			notes := strings.Join(owners(ops, nil), "; ")
+			told, _ := owners(ops, nil)
+			notes := strings.Join(told, "; ")
 			if fmt.Sprint(clientsOf(ops)) != fmt.Sprint(tt.want) || !strings.Contains(notes, tt.note) || (tt.note == "") != (notes == "") {
 				t.Errorf("got %v, %q; want %v, %q", clientsOf(ops), notes, tt.want, tt.note)
 			}
@@ -54,7 +55,8 @@ func TestAThreadGoesOnAsANewProcessOfTheSameOwner(t *testing.T) {
 
 func TestOwnersThatEntriesNameAreOne(t *testing.T) {
 	ops := sequence("0 invoke,1 invoke,0 info,2 invoke,1 ok,3 invoke")
-	notes := strings.Join(owners(ops, map[Process]string{2: "n1", 1: "n2"}), "; ")
+	told, _ := owners(ops, map[Process]string{2: "n1", 1: "n2"})
+	notes := strings.Join(told, "; ")
 	if got := fmt.Sprint(clientsOf(ops)); got != "[2 0 2 1 0 2]" {
 		t.Errorf("got %v, %s", got, notes)
 	}

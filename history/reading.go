@@ -27,6 +27,10 @@ type Reading struct {
 	// Foreign: it is not a history.jsonl as Lockstorm stores it: ReadOps does not
 	// read it.
 	Foreign bool
+	// Apart is Ops with each process a client of its own, if in Ops processes that
+	// are Step apart are one client by a guess; else nil.
+	Apart []Op
+	Step  int
 
 	unnumbered bool // the first entry has no index
 }
@@ -176,7 +180,7 @@ func (r *Reading) finish(name string) error {
 		return fmt.Errorf("%s: entry %d: client is missing, expected it in every entry or in none", name, r.Ops[lack].Index)
 	}
 	if lack >= 0 {
-		r.note(owners(r.Ops, nil)...)
+		r.own(nil)
 	}
 	r.Foreign = r.Foreign || lack >= 0 || r.unnumbered
 	if _, err := Pairs(r.Ops); err != nil {

@@ -63,7 +63,8 @@ hold where files are cut short or are not those that the run judged. What a
 history leaves open, and how it was taken, is said on stderr.
 
 A history in EDN may lack :index and :time; clients are then its processes, those
-that succeed each other on one of Jepsen's threads being one. Operations are :f
+that may succeed each other on one of Jepsen's threads being judged both as one
+and as several: what differs is unknown. Operations are :f
 :acquire, :release, :extend, :read and :write (or :lock, :unlock, :renew,
 :refresh, :read-lock, :write-lock, :acquire-read, …), a :value is nil, a lock's
 name, [lock value], a fence, a token, or a map with :lock, :fence, :token, :client.
@@ -119,7 +120,7 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	if f.model == "" && h.record.Spec == nil {
 		return campaign.Inputf("%s: no %s beside it that says what was promised: expected --model %s", path, campaign.SpecFile, modelWords())
 	}
-	trial, err := campaign.Judge(ctx, h.record, f.judges()...)
+	trial, err := h.judge(ctx, f.judges()...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

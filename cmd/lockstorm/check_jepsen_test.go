@@ -54,6 +54,7 @@ func TestHistoriesOfOthersAreJudgedByEveryModel(t *testing.T) {
 		{"read-write-holds.edn", "read-write", nil, nil},
 		{"read-write-holds.edn", "mutex", []string{"exclusion", "linearizable"}, nil},
 		{"read-write-violated.edn", "read-write", []string{"exclusion", "linearizable"}, nil},
+		{"read-write-unlock.edn", "read-write", nil, nil},
 		{"semaphore.edn", "semaphore:2", nil, nil},
 		{"semaphore.edn", "semaphore:1", []string{"exclusion", "linearizable"}, nil},
 		{"failed-release.edn", "mutex", []string{"linearizable"}, []int{0, 1, 2, 3, 4, 5}},
@@ -193,6 +194,40 @@ func TestWhatAHistoryLeavesOpenIsSaid(t *testing.T) {
 	}
 }
 
+// Whether processes are one client may not be guessed where it decides.
+func TestAGuessAboutClientsDecidesNothing(t *testing.T) {
+	path := jepsen("guessed-clients.edn")
+	got, code := judged(t, path, "--model", "reentrant-mutex")
+	for _, oracle := range []string{"exclusion", checker.LinearizableName} {
+		if v := verdictOf(got, oracle); v.Result != checker.Unknown || !strings.Contains(v.Why, "holds if processes 1 apart are one client, violated if each process is one") {
+			t.Errorf("%s: got %+v, want unknown", oracle, v)
+		}
+	}
+	if code != campaign.ExitUnknown || len(got.Conflict) > 0 || !strings.Contains(strings.Join(got.Notes, " "), "judged both ways") {
+		t.Errorf("exit code %d, conflict %v, notes %q", code, got.Conflict, got.Notes)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{"n1": 0, "n2": 1} {
+		stated := strings.NewReplacer(":process 0}", `:process 0, :value {:client "n1"}}`, ":process 1}", `:process 1, :value {:client "`+name+`"}}`).Replace(string(data))
+		if got, code := judged(t, file(t, "h.edn", stated), "--model", "reentrant-mutex"); code != want {
+			t.Errorf("stated %s: exit code %d, want %d: %+v", name, code, want, got)
+		}
+	}
+}
+
+func TestCheckSaysWhichValuesItReadAsLocks(t *testing.T) {
+	c, code := judged(t, jepsen("values-of-clients.edn"), "--model", "mutex", "--values", "lock")
+	if notes := strings.Join(c.Notes, "; "); code != 0 || !strings.Contains(notes, "names of locks: n1, n2") {
+		t.Errorf("exit code %d, notes %q", code, notes)
+	}
+	if c, code := judged(t, jepsen("values-of-clients.edn"), "--model", "mutex", "--values", "token"); code != 1 {
+		t.Errorf("exit code %d, %+v", code, c)
+	}
+}
+
 func TestCheckTakesTheDirectoryOfAJepsenRun(t *testing.T) {
 	dir := t.TempDir()
 	data, err := os.ReadFile(jepsen("mutex-violated.edn"))
@@ -215,6 +250,7 @@ func TestCheckRefusesInOneLine(t *testing.T) {
 	}{
 		"not a lock's history":       {[]string{jepsen("registers.edn"), "--model", "mutex"}, "registers.edn:3: :f is :cas, expected one of :acquire, "},
 		"no model":                   {[]string{edn}, "expected --model mutex, "},
+		"values of one client each":  {[]string{jepsen("values-of-clients.edn"), "--model", "mutex"}, "values-of-clients.edn:2: no two clients acquire with the same :value (here n1), so it may name the lock, "},
 		"no permits":                 {[]string{edn, "--model", "semaphore:0"}, `--model "semaphore:0": expected one of mutex, `},
 		"another meaning of values":  {[]string{edn, "--values", "x"}, `--values "x": expected lock or token`},
 		"another format":             {[]string{edn, "--export", "xml"}, `--export "xml": expected one of edn, jsonl, knossos`},

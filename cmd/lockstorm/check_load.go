@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +18,10 @@ type givenHistory struct {
 	record campaign.Record
 	// notes say what was supposed to read it.
 	notes []string
+	// apart are the operations with each process a client of its own, if in the
+	// record those step apart are one client by a guess; else nil.
+	apart []history.Op
+	step  int
 	// silent are the oracles that cannot say anything of it, and why.
 	silent map[string]string
 }
@@ -51,6 +56,7 @@ func loadHistory(path string, values history.Values) (givenHistory, error) {
 	}
 	return givenHistory{
 		record: campaign.Record{Evidence: history.Evidence{Ops: r.Ops}}, notes: r.Notes, silent: silent(r),
+		apart: r.Apart, step: r.Step,
 	}, nil
 }
 
@@ -82,6 +88,28 @@ func (h givenHistory) withhold(verdicts []checker.Verdict) {
 			verdicts[i] = checker.Verdict{Oracle: v.Oracle, Result: checker.NotApplicable, Why: why}
 		}
 	}
+}
+
+// judge judges a history; if its clients are a guess, also with each process a
+// client of its own. What comes out differently is unknown.
+func (h givenHistory) judge(ctx context.Context, more ...func(context.Context, history.Evidence) checker.Verdict) (campaign.Trial, error) {
+	trial, err := campaign.Judge(ctx, h.record, more...)
+	if err != nil || h.apart == nil {
+		return trial, err
+	}
+	record := h.record
+	record.Evidence.Ops = h.apart
+	other, err := campaign.Judge(ctx, record, more...)
+	if err != nil {
+		return trial, err
+	}
+	for i, v := range trial.Verdicts {
+		if w := other.Verdicts[i]; v.Result != w.Result {
+			trial.Verdicts[i] = checker.Verdict{Oracle: v.Oracle, Result: checker.Unknown, Why: fmt.Sprintf(
+				"%s if processes %d apart are one client, %s if each process is one: the history does not say which", v.Result, h.step, w.Result)}
+		}
+	}
+	return trial, nil
 }
 
 // warn says on stderr what is to be known of what was read.
