@@ -133,11 +133,12 @@ func (t *teller) waits() []step {
 		return nil
 	}
 	refused := map[int]int{}
+	from := t.inVainFrom()
 	var first history.Op
 	times := 0
 	for _, p := range t.pairs {
 		in := p.Invoke
-		if in.F != history.FAcquire || in.Time < x.From || in.Time > x.To || x.Lock != "" && in.Lock != x.Lock ||
+		if in.F != history.FAcquire || in.Time < from || in.Time > x.To || x.Lock != "" && in.Lock != x.Lock ||
 			p.Complete != nil && p.Complete.Type == history.OK {
 			continue
 		}
@@ -167,6 +168,28 @@ func (t *teller) waits() []step {
 		out = append(out, t.leftKeys()...)
 	}
 	return out
+}
+
+// inVainFrom is from when on who asked was refused for the blockage's reason: on one
+// node the key can have kept others out before the time from which they are counted as
+// blocked, once its setter held nothing any more and after the last that got in.
+func (t *teller) inVainFrom() time.Duration {
+	x := t.Finding
+	from := x.From
+	if t.Claims.Quorum > 1 {
+		return from
+	}
+	for _, s := range t.spans {
+		if slices.Contains(t.Cast, s.Owner) && s.lasts(x) && slices.Contains(t.keys, keyName{s.Node, s.Key}) {
+			from = min(from, s.From)
+		}
+	}
+	for _, h := range t.focus.holds {
+		if (x.Lock == "" || h.Lock == x.Lock) && h.From < x.From {
+			from = max(from, min(h.To, x.From))
+		}
+	}
+	return from
 }
 
 // leftKeys tells what the post-mortem found of the lock's keys.

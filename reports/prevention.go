@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lockstorm/lockstorm/checker"
@@ -28,8 +29,13 @@ type clues struct {
 	promoted, restarted, evicted, splitBrain bool
 	twoPrimaries                             bool // the holds in the harm were granted by different primaries
 	crashed                                  bool
+	waited                                   bool // replicas acknowledged the key of one who took the lock
 	unasked                                  bool // a lock was entered again without a command to Redis
 }
+
+// ownDeadline says whether the clock that counted was only that by which a holder knows
+// when its lease ends: the keys' values tell no times.
+func (c clues) ownDeadline() bool { return c.deadlines && c.lives && c.tokens != aTime }
 
 // clue is one telling command.
 type clue struct {
@@ -55,6 +61,7 @@ func (t *teller) clues() clues {
 		if len(took) > len(c.took) {
 			c.took = took
 		}
+		c.waited = c.waited || slices.ContainsFunc(g.Commands, acknowledged)
 		c.deadlines = c.deadlines || opOf(t.Ops, h.Acquire).Lease != nil && opOf(t.Ops, h.Acquire).Lease.Deadline > 0
 	}
 	for _, i := range t.Finding.Ops {
@@ -87,6 +94,17 @@ func (t *teller) clues() clues {
 	}
 	c.twoPrimaries = c.splitBrain && c.nodes == 1 && t.apart(t.involved())
 	return c
+}
+
+// acknowledged says whether a command is a WAIT that as many replicas as it asked for
+// answered.
+func acknowledged(c history.Command) bool {
+	if len(c.Args) < 2 || !strings.EqualFold(string(c.Args[0]), "WAIT") {
+		return false
+	}
+	asked, err := strconv.Atoi(string(c.Args[1]))
+	got, err2 := strconv.Atoi(string(c.Reply))
+	return err == nil && err2 == nil && asked > 0 && got >= asked
 }
 
 // enteredUnasked says whether that entry is an acquire that succeeded without
@@ -203,7 +221,8 @@ var remedies = map[checker.Cause][]remedy{
 	},
 	checker.ServerLostKey: {
 		fence,
-		{func(c clues) bool { return (c.promoted || c.splitBrain) && c.nodes == 1 }, say("waiting until replicas have the key (WAIT) before the lock counts as taken makes it rarer")},
+		{func(c clues) bool { return c.promoted && c.waited && c.nodes == 1 }, say("waiting for all replicas (WAIT), or promoting only one that acknowledged: here replicas had acknowledged the key, and one without it became the primary")},
+		{func(c clues) bool { return (c.promoted || c.splitBrain) && !c.waited && c.nodes == 1 }, say("waiting until replicas have the key (WAIT) before the lock counts as taken makes it rarer")},
 		{func(c clues) bool { return c.nodes == 1 && !c.evicted }, say("a quorum of independent nodes instead of one that may fail makes it rarer")},
 		{func(c clues) bool { return c.restarted && c.nodes == 1 }, say("persistence: `appendfsync always` keeps what was acknowledged over a restart")},
 		{func(c clues) bool { return c.restarted && c.nodes > 1 }, say("delayed restarts: a node that comes back without its data stays away until every lease that it may have granted is over; or `appendfsync always`")},
@@ -215,7 +234,8 @@ var remedies = map[checker.Cause][]remedy{
 		{func(c clues) bool { return c.nodes == 1 }, say("a quorum of independent nodes makes it rarer: the clocks of most of them would have to jump")},
 	},
 	checker.ClientClock: {
-		{always, say("server time instead of the clients' clocks: letting Redis count the TTL (PX, PEXPIRE), or asking it for TIME in the script")},
+		{func(c clues) bool { return c.ownDeadline() }, say("a deadline by a monotonic clock, which nobody sets, instead of the wall clock: Redis counted the key's TTL, and the holder its own time by a clock that was wrong")},
+		{func(c clues) bool { return !c.ownDeadline() }, say("server time instead of the clients' clocks: letting Redis count the TTL (PX, PEXPIRE), or asking it for TIME in the script")},
 		fence,
 	},
 	checker.NoExpiry: {

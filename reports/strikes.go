@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func (t *teller) lastCause() time.Duration {
 func (t *teller) strikes() []step {
 	var out []step
 	for _, w := range t.wins {
-		if w.Hits == 0 || !w.matters(t.Cast) || w.over(t.Start) || w.From > t.lastCause() {
+		if w.Hits == 0 || !w.matters(t.Cast) || w.over(t.Start) && !t.leftBehind(w) || w.From > t.lastCause() {
 			continue
 		}
 		if text := t.windowWords(w); text != "" {
@@ -46,6 +47,12 @@ func (t *teller) strikes() []step {
 		}
 	}
 	return out
+}
+
+// leftBehind says whether a window kept a replica behind until the story began, which
+// then was promoted as it was: what was over by then is what the story rests on.
+func (t *teller) leftBehind(w faultWindow) bool {
+	return strings.Contains(w.Evidence, "replication stopped") && w.To >= t.Start
 }
 
 // bears says whether an event has its part in the story: it happened in it, or
@@ -84,6 +91,9 @@ var hit = regexp.MustCompile(`\d+ (?:message|connection)s? (held|dropped|lost|re
 // link is one connection that a fault was aimed at, and the direction.
 var link = regexp.MustCompile(`c(\d+)\s*([↔→←])\s*(n\d+)`)
 
+// nodeLink is a connection between two nodes, by which one tells the other what it wrote.
+var nodeLink = regexp.MustCompile(`(n\d+)\s*[↔→←]\s*(n\d+)`)
+
 // trigger reads what a client was about to do when a fault struck it.
 var trigger = regexp.MustCompile(`^c(\d+) about to send (\S+)`)
 
@@ -101,8 +111,9 @@ func (t *teller) windowWords(w faultWindow) string {
 	switch {
 	case len(links) > 0 && verb != "":
 		return t.linkWords(w, verb, links, until)
-	case t.toldByEvents(w):
-		return ""
+	case nodeLink.MatchString(w.Target) && verb != "":
+		ends := nodeLink.FindStringSubmatch(w.Target)
+		return fmt.Sprintf("the network between %s and %s was cut%s: neither got what the other wrote", ends[1], ends[2], until)
 	case strings.Contains(w.Evidence, "frozen"):
 		who := list(uniqueNames(w.Target))
 		if strings.HasPrefix(who, "n") {
@@ -113,8 +124,13 @@ func (t *teller) windowWords(w faultWindow) string {
 			text = fmt.Sprintf("%s froze%s, when it was about to send %s", who, until, m[2])
 		}
 		return text + ", as a process does in a long garbage collection"
+	case t.toldByEvents(w):
+		return ""
 	case strings.Contains(w.Evidence, "replication stopped"):
-		return "the replica stopped getting what the primary wrote"
+		if t.cutOff(w) {
+			return ""
+		}
+		return fmt.Sprintf("%s stopped getting what the primary wrote", list(uniqueNames(w.Target)))
 	}
 	text := w.Fault
 	if w.Target != "" {
@@ -124,6 +140,22 @@ func (t *teller) windowWords(w faultWindow) string {
 		text += ": " + rounded(w.Evidence)
 	}
 	return text
+}
+
+// cutOff says whether the network had cut a replica off from the primary that was then
+// killed before that window stopped replication: it stopped when the cut began.
+func (t *teller) cutOff(w faultWindow) bool {
+	killed := func(node string) bool {
+		return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
+			return op.F == history.FNodeDown && op.Node == node && op.Time >= w.From && op.Time <= w.To
+		})
+	}
+	replicas := uniqueNames(w.Target)
+	return slices.ContainsFunc(t.wins, func(v faultWindow) bool {
+		ends := nodeLink.FindStringSubmatch(v.Target)
+		return ends != nil && v.Hits > 0 && v.From <= w.From && v.To >= w.From &&
+			(slices.Contains(replicas, ends[1]) && killed(ends[2]) || slices.Contains(replicas, ends[2]) && killed(ends[1]))
+	})
 }
 
 // toldByEvents says whether events tell all that a window did: a crash, a clock, a node
@@ -155,36 +187,68 @@ func uniqueNames(target string) []string {
 
 // linkWords tell what a fault did to the traffic between clients and nodes.
 func (t *teller) linkWords(w faultWindow, verb string, links [][]string, until string) string {
-	var clients, nodes []string
-	direction := links[0][2]
-	for _, l := range links {
-		clients, nodes = append(clients, "c"+l[1]), append(nodes, l[3])
-	}
-	slices.SortFunc(clients, byNumber)
-	slices.SortFunc(nodes, byNumber)
-	who, where := list(slices.Compact(clients)), list(slices.Compact(nodes))
-	what := t.traffic(w, verb, links)
-	if what != "" && direction == "←" && verb == "lost" && len(clients) == 1 {
-		return fmt.Sprintf("the reply of %s to %s's %s was lost", where, who, what)
+	direction, what := links[0][2], t.traffic(w, verb, links)
+	groups := linkGroups(links)
+	if what != "" && direction == "←" && verb == "lost" && len(links) == 1 {
+		return fmt.Sprintf("the reply of %s to %s's %s was lost", groups[0].nodes, groups[0].clients, what)
 	}
 	if what != "" {
 		what = " (" + what + ")"
 	}
-	switch {
-	case verb == "reset":
-		return fmt.Sprintf("the connection between %s and %s broke", who, where)
-	case verb == "held" && direction == "←":
-		return fmt.Sprintf("the network held up what %s answered to %s%s%s", where, who, what, until)
-	case verb == "held":
-		return fmt.Sprintf("the network held up what %s sent to %s%s%s", who, where, what, until)
-	case direction == "↔":
-		return fmt.Sprintf("the network between %s and %s was cut%s", who, where, until)
-	case direction == "←" && verb == "lost":
-		return fmt.Sprintf("the reply of %s to %s was lost%s", where, who, what)
-	case direction == "←":
-		return fmt.Sprintf("no reply of %s reached %s%s", where, who, until)
+	// each tells the same of every group.
+	each := func(text func(g linkGroup) string) string {
+		var all []string
+		for _, g := range groups {
+			all = append(all, text(g))
+		}
+		return strings.Join(all, ", ")
 	}
-	return fmt.Sprintf("nothing that %s sent reached %s%s", who, where, until)
+	switch {
+	case verb == "reset" && len(groups) == 1:
+		return fmt.Sprintf("the connection between %s and %s broke", groups[0].clients, groups[0].nodes)
+	case verb == "reset":
+		return "connections broke: " + each(func(g linkGroup) string { return "of " + g.clients + " to " + g.nodes })
+	case verb == "held" && direction == "←":
+		return "the network held up " + each(func(g linkGroup) string { return "what " + g.nodes + " answered to " + g.clients }) + what + until
+	case verb == "held":
+		return "the network held up " + each(func(g linkGroup) string { return "what " + g.clients + " sent to " + g.nodes }) + what + until
+	case direction == "↔" && len(groups) == 1:
+		return fmt.Sprintf("the network between %s and %s was cut%s", groups[0].clients, groups[0].nodes, until)
+	case direction == "↔":
+		return "the network cut off " + each(func(g linkGroup) string { return g.clients + " from " + g.nodes }) + until
+	case direction == "←" && verb == "lost":
+		return "replies were lost: " + each(func(g linkGroup) string { return "of " + g.nodes + " to " + g.clients }) + what
+	case direction == "←":
+		return each(func(g linkGroup) string { return "no reply of " + g.nodes + " reached " + g.clients }) + until
+	}
+	return each(func(g linkGroup) string { return "nothing that " + g.clients + " sent reached " + g.nodes }) + until
+}
+
+// linkGroup is clients with the nodes that each of them is linked to.
+type linkGroup struct{ clients, nodes string }
+
+// linkGroups puts clients together that are linked to the same nodes: no two that are
+// not linked may read as if they were.
+func linkGroups(links [][]string) []linkGroup {
+	nodes := map[string][]string{}
+	for _, l := range links {
+		nodes["c"+l[1]] = append(nodes["c"+l[1]], l[3])
+	}
+	var order []string
+	clients := map[string][]string{}
+	for _, c := range slices.SortedFunc(maps.Keys(nodes), byNumber) {
+		slices.SortFunc(nodes[c], byNumber)
+		where := list(slices.Compact(nodes[c]))
+		if clients[where] == nil {
+			order = append(order, where)
+		}
+		clients[where] = append(clients[where], c)
+	}
+	var out []linkGroup
+	for _, where := range order {
+		out = append(out, linkGroup{list(clients[where]), where})
+	}
+	return out
 }
 
 // traffic names the commands whose way a fault barred: "DEL and SET".
