@@ -50,7 +50,8 @@ type Hold struct {
 // mode with the same token, else to the latest; but the release of an acquire
 // that ended with info, known by its token or because nothing else is left to
 // release, counts for nothing, as that acquire does. Once a hold has ended
-// early, the releases that are still owed for it count for nothing either.
+// early, the releases that are still owed for it count for nothing either. What
+// a release without a mode belongs to, moded says.
 func Holds(e history.Evidence) ([]Hold, error) { return readHolds(newCaseFile(e)) }
 
 func readHolds(f *caseFile) ([]Hold, error) {

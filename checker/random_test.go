@@ -232,6 +232,7 @@ func (g *gambler) mayHold(p *player, op history.Op) bool {
 // lives through every instant and asks after each who believes. It knows
 // neither holds nor spans nor overlaps. It returns the locks that two held.
 func bruteForce(e history.Evidence) map[string]bool {
+	e.Ops = moded(e) // which acquire a release without a mode belongs to is not the definition's
 	w := world{
 		claims: e.Claims, ahead: map[int]time.Duration{}, crashed: map[int]bool{},
 		unsure: map[string]bool{}, open: map[history.Process]*attempt{},
