@@ -165,7 +165,8 @@ func (w *wire) nodeClockWrong(s suspicion) string {
 		}
 		by := op.Offset - ahead[op.Node]
 		ahead[op.Node] = op.Offset
-		if by != 0 && op.Node == s.first.node && op.Time >= s.first.at.lo {
+		// That it is set right again ends no lease early, a jump ahead does.
+		if by != 0 && (by > 0 || told == "") && op.Node == s.first.node && op.Time >= s.first.at.lo {
 			told = fmt.Sprintf("%s's clock %s at %s", op.Node, jumped(by), seconds(op.Time))
 		}
 	}

@@ -133,6 +133,14 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 			s.give(250, 1, "1", s.cad("t1")...)
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, "that clocks agree: n0's clock jumped ahead by 1.5s at 0.100s"},
+		{"a node's clock that was soon set right again", "set-nx-px", ServerClock, func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeClock, Node: "n0", Offset: ms(1500)})
+			s.take(200, 1, "OK", setPX("t1")...)
+			s.nemesis(220, history.Op{Client: history.NoClient, F: history.FNodeClock, Node: "n0"})
+			s.give(250, 1, "1", s.cad("t1")...)
+			s.give(300, 0, "0", s.cad("t0")...)
+		}, "that clocks agree: n0's clock jumped ahead by 1.5s at 0.100s"},
 		{"a crash", "set-nx-px", OrphanedKey, func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nemesis(100, history.Op{Client: 0, F: history.FCrash})
