@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
@@ -61,7 +62,7 @@ func (t *teller) clues() clues {
 		if len(took) > len(c.took) {
 			c.took = took
 		}
-		c.waited = c.waited || slices.ContainsFunc(g.Commands, acknowledged)
+		c.waited = c.waited || t.promotedSince(h.From) && slices.ContainsFunc(g.Commands, acknowledged)
 		c.deadlines = c.deadlines || opOf(t.Ops, h.Acquire).Lease != nil && opOf(t.Ops, h.Acquire).Lease.Deadline > 0
 	}
 	for _, i := range t.Finding.Ops {
@@ -105,6 +106,14 @@ func acknowledged(c history.Command) bool {
 	asked, err := strconv.Atoi(string(c.Args[1]))
 	got, err2 := strconv.Atoi(string(c.Reply))
 	return err == nil && err2 == nil && asked > 0 && got >= asked
+}
+
+// promotedSince says whether a replica became the primary between a time and the end of
+// the harm.
+func (t *teller) promotedSince(at time.Duration) bool {
+	return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
+		return op.F == history.FPromote && op.Time >= at && op.Time <= t.Finding.To
+	})
 }
 
 // enteredUnasked says whether that entry is an acquire that succeeded without

@@ -77,6 +77,7 @@ func failedOver(cut bool, wait string) (campaign.Trial, history.Evidence) {
 	t.event(history.FPromote, 154.1, func(o *history.Op) { o.Node = "n1" })
 	t.acquire(1, 400, 403)
 	t.command(1, "n1", 400.4, "OK", "SET orders token-b PX 1000 NX")
+	t.command(1, "n1", 401.5, "1", "WAIT 1 100") // says nothing of the first key
 	t.release(0, 500, 503, history.Fail)
 	t.release(1, 520, 523, history.OK)
 	e := t.evidence()
