@@ -91,7 +91,7 @@ func (h givenHistory) withhold(verdicts []checker.Verdict) {
 }
 
 // judge judges a history; if its clients are a guess, also with each process a
-// client of its own. What comes out differently is unknown.
+// client of its own. What is violated or unknown in one way only is unknown.
 func (h givenHistory) judge(ctx context.Context, more ...func(context.Context, history.Evidence) checker.Verdict) (campaign.Trial, error) {
 	trial, err := campaign.Judge(ctx, h.record, more...)
 	if err != nil || h.apart == nil {
@@ -104,7 +104,8 @@ func (h givenHistory) judge(ctx context.Context, more ...func(context.Context, h
 		return trial, err
 	}
 	for i, v := range trial.Verdicts {
-		if w := other.Verdicts[i]; v.Result != w.Result {
+		fine := func(r checker.Result) bool { return r == checker.Held || r == checker.NotApplicable }
+		if w := other.Verdicts[i]; v.Result != w.Result && !(fine(v.Result) && fine(w.Result)) {
 			trial.Verdicts[i] = checker.Verdict{Oracle: v.Oracle, Result: checker.Unknown, Why: fmt.Sprintf(
 				"%s if processes %d apart are one client, %s if each process is one: the history does not say which", v.Result, h.step, w.Result)}
 		}
