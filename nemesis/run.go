@@ -127,7 +127,7 @@ func (x *execution) start(ctx context.Context, s *strike) (bool, error) {
 		return false, nil
 	}
 	var err error
-	w := await(x.env, *a.Point, history.NoClient, func(h testbed.Hit) {
+	w := await(x.env, *a.Point, history.NoClient, a.ID, func(h testbed.Hit) {
 		s.client = h.Point.Client
 		err = x.begin(ctx, s, h)
 	})
@@ -164,7 +164,7 @@ func (x *execution) arm(ctx context.Context, a Action) (armed bool, release func
 		return true, func() {}
 	}
 	passed, free := make(chan struct{}), make(chan struct{})
-	w := await(x.env, *a.Arm, history.NoClient, func(testbed.Hit) {
+	w := await(x.env, *a.Arm, history.NoClient, a.ID, func(testbed.Hit) {
 		close(passed)
 		<-free
 	})
@@ -212,7 +212,7 @@ func (x *execution) end(ctx context.Context, s *strike) (release func()) {
 		return func() {}
 	}
 	reached, healed := make(chan testbed.Hit, 1), make(chan struct{})
-	w := await(x.env, *a.Until, s.client, func(h testbed.Hit) {
+	w := await(x.env, *a.Until, s.client, a.ID, func(h testbed.Hit) {
 		reached <- h
 		<-healed
 	})

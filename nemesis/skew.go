@@ -66,7 +66,7 @@ func countAttempts(s *strike) (stop func() int) {
 	var counting sync.WaitGroup
 	counting.Go(func() {
 		for {
-			w := await(s.env, Trigger{Clients: []int{s.client}, Step: testbed.StepAcquire}, history.NoClient,
+			w := await(s.env, Trigger{Clients: []int{s.client}, Step: testbed.StepAcquire}, history.NoClient, s.action.ID,
 				func(testbed.Hit) { begun <- struct{}{} })
 			select {
 			case <-begun:

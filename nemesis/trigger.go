@@ -16,15 +16,18 @@ type watch struct {
 }
 
 // await sets a watch on the places of t for its clients but for those that do
-// not stand in t's relation to struck.
-func await(env testbed.Env, t Trigger, struck int, do func(testbed.Hit)) *watch {
+// not stand in t's relation to struck. Of several watches on one place, which are
+// set at one moment in any order, that of the greater turn comes first.
+func await(env testbed.Env, t Trigger, struck, turn int, do func(testbed.Hit)) *watch {
 	w := &watch{hit: make(chan testbed.Hit, 1)}
 	var taken atomic.Bool // not sync.Once, which would hold later clients too
 	for _, c := range t.Clients {
 		if t.Who == Other && c == struck || t.Who == Same && c != struck {
 			continue
 		}
-		w.cancels = append(w.cancels, env.At(t.point(c), func(h testbed.Hit) {
+		p := t.point(c)
+		p.Turn = turn
+		w.cancels = append(w.cancels, env.At(p, func(h testbed.Hit) {
 			if taken.CompareAndSwap(false, true) {
 				do(h)
 				w.hit <- h

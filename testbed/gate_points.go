@@ -21,7 +21,7 @@ type armed struct {
 // Do runs on the goroutine that reached the point and no lock is held, so it may
 // do to this very client what it likes; a pause or crash takes effect before
 // the client goes on. If a command passes several points at once, their
-// functions run one after the other, in the order of At.
+// functions run one after the other: by Point.Turn, then in the order of At.
 func (g *Gate) At(p Point, do func(Hit)) (cancel func()) {
 	a := &armed{point: p, do: do, skip: p.Skip, done: make(chan struct{})}
 	g.mu.Lock()
@@ -65,6 +65,7 @@ func (g *Gate) reach(cmd *history.Command, w When, who waiter) {
 	if len(due) == 0 {
 		return
 	}
+	slices.SortStableFunc(due, func(a, b *armed) int { return b.point.Turn - a.point.Turn })
 	hit := Hit{Time: now, Command: *cmd}
 	g.mu.Unlock()
 	for _, a := range due {

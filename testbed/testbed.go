@@ -171,6 +171,8 @@ type Point struct {
 	Skip int `json:"skip,omitempty"`
 	// After is the earliest time at which it counts.
 	After time.Duration `json:"after,omitempty"`
+	// Turn orders what is done at one moment: the greater comes first.
+	Turn int `json:"turn,omitempty"`
 }
 
 // Hit is the moment at which a point was reached.
