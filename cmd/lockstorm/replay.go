@@ -50,7 +50,7 @@ Exit codes: 0 the trial ran, and came out as stored if that is known, violated
 or not (lockstorm check judges); 2 the stored files are not what the run judged:
 they were cut short or changed since; 254 bad usage or configuration, 255 the
 history differs on a testbed with virtual time, or the harness failed.`,
-		Example: `  lockstorm replay store/latest/trials/set-nx-ex/delay/mutex-0
+		Example: `  lockstorm replay store/latest/trials/set-nx-ex/delay/mutex-release.n0.1.before-1of2
   lockstorm replay --lock set-nx-px --fault client-pause --seed 1 --trial 0
   lockstorm replay --lock setnx-expire --fault client-crash --schedule acquire.n0.1.replied-1of2
   lockstorm replay --lock redlock --fault chaos --seed 7 --trial 3 --verbose`,
