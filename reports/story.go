@@ -118,7 +118,7 @@ func broken(f focus) string {
 		return "The evidence does not tell."
 	case x.Kind == locks.Limit:
 		return sentence("that " + explain(string(x.Cause)).Assumption)
-	case slices.ContainsFunc(f.wins, func(w faultWindow) bool { return w.Hits > 0 && w.From <= max(x.From, x.To) && !w.over(f.Start) }):
+	case slices.ContainsFunc(f.wins, func(w faultWindow) bool { return w.Hits > 0 && w.From <= max(x.From, x.To) }):
 		return "None: a lock has to withstand what happened here. Its own steps did the harm."
 	}
 	return "None: nothing failed. The lock's own steps did it."
