@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -176,104 +175,6 @@ func (t *teller) toldByEvents(w faultWindow) bool {
 		}
 		return false
 	})
-}
-
-// uniqueNames are the clients and nodes that a window was aimed at.
-func uniqueNames(target string) []string {
-	names := targetName.FindAllString(target, -1)
-	slices.SortFunc(names, byNumber)
-	return slices.Compact(names)
-}
-
-// linkWords tell what a fault did to the traffic between clients and nodes.
-func (t *teller) linkWords(w faultWindow, verb string, links [][]string, until string) string {
-	direction, what := links[0][2], t.traffic(w, verb, links)
-	groups := linkGroups(links)
-	if what != "" && direction == "←" && verb == "lost" && len(links) == 1 {
-		return fmt.Sprintf("the reply of %s to %s's %s was lost", groups[0].nodes, groups[0].clients, what)
-	}
-	if what != "" {
-		what = " (" + what + ")"
-	}
-	// each tells the same of every group.
-	each := func(text func(g linkGroup) string) string {
-		var all []string
-		for _, g := range groups {
-			all = append(all, text(g))
-		}
-		return strings.Join(all, ", ")
-	}
-	switch {
-	case verb == "reset" && len(groups) == 1:
-		return fmt.Sprintf("the connection between %s and %s broke", groups[0].clients, groups[0].nodes)
-	case verb == "reset":
-		return "connections broke: " + each(func(g linkGroup) string { return "of " + g.clients + " to " + g.nodes })
-	case verb == "held" && direction == "←":
-		return "the network held up " + each(func(g linkGroup) string { return "what " + g.nodes + " answered to " + g.clients }) + what + until
-	case verb == "held":
-		return "the network held up " + each(func(g linkGroup) string { return "what " + g.clients + " sent to " + g.nodes }) + what + until
-	case direction == "↔" && len(groups) == 1:
-		return fmt.Sprintf("the network between %s and %s was cut%s", groups[0].clients, groups[0].nodes, until)
-	case direction == "↔":
-		return "the network cut off " + each(func(g linkGroup) string { return g.clients + " from " + g.nodes }) + until
-	case direction == "←" && verb == "lost":
-		return "replies were lost: " + each(func(g linkGroup) string { return "of " + g.nodes + " to " + g.clients }) + what
-	case direction == "←":
-		return each(func(g linkGroup) string { return "no reply of " + g.nodes + " reached " + g.clients }) + until
-	}
-	return each(func(g linkGroup) string { return "nothing that " + g.clients + " sent reached " + g.nodes }) + until
-}
-
-// linkGroup is clients with the nodes that each of them is linked to.
-type linkGroup struct{ clients, nodes string }
-
-// linkGroups puts clients together that are linked to the same nodes: no two that are
-// not linked may read as if they were.
-func linkGroups(links [][]string) []linkGroup {
-	nodes := map[string][]string{}
-	for _, l := range links {
-		nodes["c"+l[1]] = append(nodes["c"+l[1]], l[3])
-	}
-	var order []string
-	clients := map[string][]string{}
-	for _, c := range slices.SortedFunc(maps.Keys(nodes), byNumber) {
-		slices.SortFunc(nodes[c], byNumber)
-		where := list(slices.Compact(nodes[c]))
-		if clients[where] == nil {
-			order = append(order, where)
-		}
-		clients[where] = append(clients[where], c)
-	}
-	var out []linkGroup
-	for _, where := range order {
-		out = append(out, linkGroup{list(clients[where]), where})
-	}
-	return out
-}
-
-// traffic names the commands whose way a fault barred: "DEL and SET".
-func (t *teller) traffic(w faultWindow, verb string, links [][]string) string {
-	var names []string
-	for _, c := range t.Commands {
-		onLink := slices.ContainsFunc(links, func(l []string) bool { return fmt.Sprint(c.Client) == l[1] && c.Node == l[3] })
-		if !onLink || c.N == 0 && c.Phase != "" || c.Sent > w.To || max(c.Replied, c.Served) < w.From && c.Replied > 0 {
-			continue
-		}
-		late := c.Ran() && c.Served-c.Sent > lateness || c.Replied > 0 && c.Replied-c.Served > lateness
-		if verb == "held" && !late || verb != "held" && (c.Replied > 0 || c.Sent < w.From-lateness) {
-			continue
-		}
-		if name := t.commandName(c); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	switch len(names) {
-	case 0:
-		return ""
-	case 1, 2, 3:
-		return list(names)
-	}
-	return strings.Join(names[:2], ", ") + " and others"
 }
 
 // commandName is how a reader calls a command: its name, or its script's.

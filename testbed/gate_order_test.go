@@ -315,3 +315,18 @@ func TestWhatWaitsWhenTheGateClosesEndsInAFixedOrder(t *testing.T) {
 		t.Error("nothing waited")
 	}
 }
+
+// Several faults may be set on one place at one moment, in any order.
+func TestAtOneMomentTheGreaterTurnComesFirst(t *testing.T) {
+	inBubble(t, true, func(w *world) {
+		w.step("acquire")
+		var order []int
+		for _, turn := range []int{1, 3, 2} {
+			w.gate.At(Point{N: 1, When: Before, Turn: turn}, func(Hit) { order = append(order, turn) })
+		}
+		exchange(w.conn, "SET k v")
+		if want := []int{3, 2, 1}; !slices.Equal(order, want) {
+			t.Errorf("got %v, want %v", order, want)
+		}
+	})
+}

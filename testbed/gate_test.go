@@ -347,20 +347,6 @@ func TestNotRESPIsRefused(t *testing.T) {
 	}
 }
 
-func TestAtOneMomentTheGreaterTurnComesFirst(t *testing.T) {
-	inBubble(t, true, func(w *world) {
-		w.step("acquire")
-		var order []int
-		for _, turn := range []int{1, 3, 2} {
-			w.gate.At(Point{N: 1, When: Before, Turn: turn}, func(Hit) { order = append(order, turn) })
-		}
-		exchange(w.conn, "SET k v")
-		if want := []int{3, 2, 1}; !slices.Equal(order, want) {
-			t.Errorf("got %v, want %v", order, want)
-		}
-	})
-}
-
 func TestAfterCancelTheFunctionDoesNotRun(t *testing.T) {
 	inBubble(t, true, func(w *world) {
 		w.step("acquire")
