@@ -1,0 +1,201 @@
+package checker
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// bruteForce decides exclusion a third time, straight from the definition: it
+// lives through every instant and asks after each who believes. It knows
+// neither holds nor spans nor overlaps. It returns the locks that two held.
+func bruteForce(e history.Evidence) map[string]bool {
+	e.Ops = moded(e) // which acquire a release without a mode belongs to is not the definition's
+	w := world{
+		claims: e.Claims, ahead: map[int]time.Duration{}, crashed: map[int]bool{},
+		unsure: map[string]bool{}, open: map[history.Process]*attempt{},
+	}
+	violated := map[string]bool{}
+	if len(e.Ops) == 0 {
+		return violated
+	}
+	for now := time.Duration(0); now <= e.Ops[len(e.Ops)-1].Time; now++ {
+		w.tick(now, e.Ops)
+		for _, a := range w.claimed {
+			beside := map[int]bool{}
+			for _, b := range w.claimed {
+				bothRead := a.mode == history.Read && b.mode == history.Read
+				if !a.dead && !b.dead && a.lock == b.lock && a.client != b.client && !bothRead {
+					beside[b.client] = true
+				}
+			}
+			if len(beside) >= max(1, e.Claims.Permits) {
+				violated[a.lock] = true
+			}
+		}
+	}
+	return violated
+}
+
+// bruteFences decides fencing a third time, pair by pair as the definition has it.
+func bruteFences(e history.Evidence) map[string]bool {
+	violated := map[string]bool{}
+	fence := func(op history.Op) int64 { return op.Lease.Fence }
+	for i, b := range e.Ops {
+		began := i
+		for began > 0 && !(e.Ops[began].Process == b.Process && e.Ops[began].Type == history.Invoke) {
+			began--
+		}
+		isGrant := b.F == history.FAcquire && b.Type == history.OK
+		if isGrant && fence(b) < 1 {
+			violated[b.Lock] = true
+		}
+		for j, a := range e.Ops {
+			own := e.Claims.Reentrant && a.Client == b.Client
+			switch {
+			case i == j || a.Lock != b.Lock || a.Type != history.OK || b.Type != history.OK:
+			case isGrant && a.F == history.FAcquire && fence(a) == fence(b) && !own,
+				isGrant && a.F == history.FAcquire && j < began && fence(a) > fence(b),
+				a.Seq > 0 && b.Seq > a.Seq && fence(b) < fence(a):
+				violated[b.Lock] = true
+			}
+		}
+	}
+	return violated
+}
+
+type world struct {
+	claims  history.Claims
+	ahead   map[int]time.Duration
+	crashed map[int]bool
+	unsure  map[string]bool // client, lock, mode and token of info acquires
+	open    map[history.Process]*attempt
+	claimed []*attempt // ok acquires that were not given back
+}
+
+type attempt struct {
+	client      int
+	lock, token string
+	mode        history.Mode
+	dead        bool
+	due         []*alarm // dead when all rang
+}
+
+// alarm rings when the client's clock shows wall.
+type alarm struct {
+	wall time.Duration
+	rang bool
+}
+
+func (w *world) tick(now time.Duration, ops []history.Op) {
+	var here []history.Op
+	for _, op := range ops {
+		if op.Time == now {
+			here = append(here, op)
+		}
+	}
+	for _, op := range here {
+		if op.F == history.FClock {
+			w.ahead[op.Client] = op.Offset
+		}
+	}
+	for _, a := range w.claimed {
+		a.listen(now + w.ahead[a.client])
+	}
+	for _, op := range here {
+		w.live(op, now, ops)
+	}
+}
+
+func (a *attempt) listen(wall time.Duration) {
+	all := len(a.due) > 0
+	for _, d := range a.due {
+		d.rang = d.rang || wall >= d.wall
+		all = all && d.rang
+	}
+	a.dead = a.dead || all
+}
+
+// alarmFor sets an alarm that was listening since the invocation.
+func (w *world) alarmFor(op history.Op, wall time.Duration, ops []history.Op) *alarm {
+	d := &alarm{wall: wall}
+	began, ahead := time.Duration(-1), time.Duration(0)
+	for _, o := range ops[:op.Index] {
+		if o.Process == op.Process && o.Type == history.Invoke {
+			began = o.Time
+		}
+	}
+	for now := time.Duration(0); now <= op.Time; now++ {
+		for _, o := range ops {
+			if o.F == history.FClock && o.Client == op.Client && o.Time == now {
+				ahead = o.Offset
+			}
+		}
+		d.rang = d.rang || now >= began && now+ahead >= wall
+	}
+	return d
+}
+
+func (w *world) live(op history.Op, now time.Duration, ops []history.Op) {
+	mode := op.Mode
+	if !w.claims.ReadWrite {
+		mode = ""
+	}
+	id := fmt.Sprint(op.Client, op.Lock, mode)
+	token := ""
+	if op.Lease != nil {
+		token = op.Lease.Token
+	}
+	switch {
+	case op.F == history.FCrash:
+		w.crashed[op.Client] = true
+		for _, a := range w.claimed {
+			a.dead = a.dead || a.client == op.Client
+		}
+	case w.crashed[op.Client]:
+	case op.F == history.FLost:
+		for _, a := range w.claimed {
+			if a.client == op.Client && (op.Lock == "" || op.Lock == a.lock) && (mode == "" || mode == a.mode) {
+				a.dead = true
+			}
+		}
+	case op.F == history.FAcquire && op.Type == history.Info && token != "":
+		w.unsure[id+token] = true
+	case op.F == history.FAcquire && op.Type == history.OK:
+		a := &attempt{client: op.Client, lock: op.Lock, mode: mode, token: token}
+		if op.Lease != nil && op.Lease.Deadline != 0 {
+			a.due = append(a.due, w.alarmFor(op, op.Lease.Deadline, ops))
+			a.dead = a.due[0].rang
+		}
+		w.claimed = append(w.claimed, a)
+	case op.F == history.FExtend && op.Type == history.OK && op.Lease != nil && op.Lease.Deadline != 0:
+		for _, a := range w.claimed {
+			if !a.dead && len(a.due) > 0 && a.client == op.Client && a.lock == op.Lock && a.mode == mode {
+				a.due = append(a.due, w.alarmFor(op, op.Lease.Deadline, ops))
+				a.listen(now + w.ahead[a.client])
+			}
+		}
+	case op.F == history.FRelease && op.Type == history.Invoke:
+		w.giveBack(op.Client, op.Lock, mode, token, w.unsure[id+token])
+	}
+}
+
+func (w *world) giveBack(client int, lock string, mode history.Mode, token string, unsure bool) {
+	same, latest := -1, -1
+	for i, a := range w.claimed {
+		if a.client != client || a.lock != lock || a.mode != mode {
+			continue
+		}
+		latest = i
+		if token != "" && a.token == token {
+			same = i
+		}
+	}
+	if same < 0 && !unsure {
+		same = latest
+	}
+	if same >= 0 {
+		w.claimed = append(w.claimed[:same:same], w.claimed[same+1:]...)
+	}
+}

@@ -1,0 +1,270 @@
+package checker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// anyLock is a lock as one would write it down for a test: everything that is held.
+type anyLock struct {
+	held  []recording
+	fence int64 // the greatest
+}
+
+// takes says whether the operation may come next, and what is then.
+func (n anyLock) takes(model string, op recording) (anyLock, bool) {
+	same := func(h recording) bool {
+		return (model == "mutex" || h.pair.Invoke.Client == op.pair.Invoke.Client) && (model != "read-write" || h.mode == op.mode)
+	}
+	if op.release {
+		i := slices.IndexFunc(n.held, same)
+		if i < 0 {
+			return n, false
+		}
+		n.held = slices.Delete(slices.Clone(n.held), i, i+1)
+		return n, true
+	}
+	mine := func(h recording) bool { return h.pair.Invoke.Client == op.pair.Invoke.Client }
+	others := slices.ContainsFunc(n.held, func(h recording) bool {
+		return !mine(h) && (model != "read-write" || h.mode != history.Read || op.mode != history.Read)
+	})
+	again := slices.ContainsFunc(n.held, mine)
+	legal := false
+	switch model {
+	case "mutex", "owner-aware-mutex":
+		legal = len(n.held) == 0
+	case "fenced-mutex":
+		legal = len(n.held) == 0 && op.fence > n.fence
+	case "reentrant-mutex", "read-write":
+		legal = !others
+	case "reentrant-fenced-mutex":
+		legal = !others && (op.fence > n.fence || again && op.fence == n.fence)
+	case "semaphore:2":
+		legal = len(n.held) < 2
+	}
+	n.held = append(slices.Clone(n.held), op)
+	n.fence = max(n.fence, op.fence)
+	return n, legal
+}
+
+// somehow tries every order, and every fence that an unknown acquire may have got.
+func somehow(model string, n anyLock, left []recording) bool {
+	first, due := int(^uint(0)>>1), false
+	for _, op := range left {
+		if !op.perhaps {
+			first, due = min(first, op.reply), true
+		}
+	}
+	if !due {
+		return true
+	}
+	for i, op := range left {
+		if op.call > first {
+			continue
+		}
+		rest := slices.Delete(slices.Clone(left), i, i+1)
+		fences := []int64{op.fence}
+		if op.fence == anyFence {
+			fences = []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
+		}
+		for _, op.fence = range fences {
+			if next, legal := n.takes(model, op); legal && somehow(model, next, rest) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// recorded makes up what a few clients did with a lock, and what they were told: of
+// a lock that sometimes errs.
+func recorded(d *rapid.T, model string) []history.Op {
+	const clients = 3
+	var ops []history.Op
+	var n anyLock
+	process, open := []history.Process{0, 1, 2}, make([]*recording, clients)
+	percent := func(label string) int { return rapid.IntRange(0, 99).Draw(d, label) }
+	entries := rapid.IntRange(4, 16).Draw(d, "entries")
+	for i := range entries {
+		c := rapid.IntRange(0, clients-1).Draw(d, "client")
+		op := history.Op{Index: i, Time: time.Duration(i), Process: process[c], Client: c, Lock: "L", Type: history.Invoke, F: history.FAcquire}
+		if was := open[c]; was != nil {
+			op.F, op.Mode = was.pair.Invoke.F, was.pair.Invoke.Mode
+			if fence := n.fence + 1; !was.release {
+				held := slices.ContainsFunc(n.held, func(h recording) bool { return h.pair.Invoke.Client == c })
+				if was.fence = fence; held && percent("own fence") < 60 || percent("stale") < 10 {
+					was.fence = max(1, n.fence)
+				}
+			}
+			next, legal := n.takes(model, *was)
+			op.Type = []history.Type{history.OK, history.OK, history.OK, history.OK, history.Info, history.Fail}[percent("outcome")%6]
+			if !legal && percent("errs") < 70 {
+				op.Type = history.Fail
+			}
+			if legal && op.Type != history.Fail {
+				n = next
+			}
+			if op.Type == history.OK && !was.release {
+				op.Lease = &history.Lease{Fence: was.fence}
+			}
+			if open[c] = nil; op.Type == history.Info {
+				process[c] += clients
+			}
+			ops = append(ops, op)
+			continue
+		}
+		held := slices.ContainsFunc(n.held, func(h recording) bool { return h.pair.Invoke.Client == c })
+		if held != (percent("other") < 25) {
+			op.F = history.FRelease
+		}
+		if op.Mode = history.Write; percent("read") < 50 {
+			op.Mode = history.Read
+		}
+		open[c] = &recording{pair: &history.Pair{Invoke: op}}
+		open[c].action = action{release: op.F == history.FRelease, mode: op.Mode}
+		ops = append(ops, op)
+	}
+	return ops
+}
+
+// perCheck is how many histories a check of rapid's takes.
+const perCheck = 20
+
+func TestPorcupineAndEveryOrderAgreeOnOperations(t *testing.T) {
+	for _, model := range raw {
+		t.Run(model, func(t *testing.T) {
+			seen := map[string]int{}
+			rapid.Check(t, func(d *rapid.T) {
+				for range perCheck {
+					alike(d, model, recorded(d, model), seen)
+				}
+			})
+			for _, what := range []string{"violated", "holds", "perhaps violated", "perhaps holds"} {
+				if seen[what] < 5*perCheck {
+					t.Errorf("only %d histories are %q: %v", seen[what], what, seen)
+				}
+			}
+		})
+	}
+}
+
+// alike holds a verdict against all orders, and counts what it was.
+func alike(d *rapid.T, model string, ops []history.Op, seen map[string]int) {
+	e := history.Evidence{Ops: ops}
+	r, _ := rulesByName(model)
+	byLock, err := recordings(newCaseFile(e), r)
+	if err != nil {
+		d.Fatal(err)
+	}
+	all := byLock["L"]
+	if !happened(all) {
+		return
+	}
+	v := Linearizable(context.Background(), model, e)
+	if legal := somehow(model, anyLock{}, all); legal != (v.Result == Held) || legal == (v.Result == Violated) {
+		d.Fatalf("%s: every order says %v, porcupine %s\n%s", model, legal, v.Result, told(ops))
+	}
+	seen[string(v.Result)]++
+	if slices.ContainsFunc(all, func(op recording) bool { return op.perhaps }) {
+		seen["perhaps "+string(v.Result)]++
+	}
+	if v.Result == Violated {
+		minimal(d, model, r, all)
+	}
+}
+
+// minimal checks a conflict: it is one whatever else happened, and needs each of
+// its operations.
+func minimal(d *rapid.T, model string, r *rules, all []recording) {
+	s := search{ctx: context.Background(), rules: r, end: time.Now().Add(time.Minute)}
+	c := s.conflict(all)
+	if c.strict {
+		r, model, all = r.stricter, "owner-aware-mutex", owning(all)
+		s.rules = r
+	}
+	needs := func(op recording) bool {
+		return slices.ContainsFunc(c.ops, func(o recording) bool { return o.pair == op.pair })
+	}
+	ops, before := s.until(all, c.last.reply), []anyLock{{}}
+	if c.first != nil {
+		ops, _ = s.window(ops)
+		before = append(before, heldByAny(model)...)
+	}
+	anyhow := func(ops []recording) bool {
+		return slices.ContainsFunc(before, func(n anyLock) bool { return somehow(model, n, ops) })
+	}
+	for i := range ops {
+		if !needs(ops[i]) {
+			ops = s.spared(ops, i, i+1)
+		}
+	}
+	if len(c.ops) == 0 || !needs(c.last) || anyhow(ops) {
+		d.Fatalf("%s: %d operations are no conflict: %s", model, len(c.ops), c.words())
+	}
+	for i := range ops {
+		if needs(ops[i]) && !anyhow(s.spared(ops, i, i+1)) {
+			d.Fatalf("%s: %s is not needed in %s", model, operationWords(ops[i].pair), c.words())
+		}
+	}
+}
+
+// heldByAny is a lock held by each client, as deep as is of interest.
+func heldByAny(model string) []anyLock {
+	var all []anyLock
+	for c := range 3 {
+		held := recording{pair: &history.Pair{Invoke: history.Op{Client: c}}}
+		for n := 1; n == 1 || n < 9 && strings.HasPrefix(model, "reentrant"); n++ {
+			all = append(all, anyLock{held: slices.Repeat([]recording{held}, n)})
+		}
+		if model == "semaphore:2" {
+			all = append(all, anyLock{held: slices.Repeat([]recording{held}, 2)},
+				anyLock{held: []recording{held, {pair: &history.Pair{Invoke: history.Op{Client: (c + 1) % 3}}}}})
+		}
+	}
+	if model == "read-write" {
+		all = nil
+		for _, own := range crews([]int{0, 1, 2, 3, 4, 5}, 1) { // reading 0 to 2, writing 3 to 5
+			var n anyLock
+			writers := map[int]bool{}
+			for _, o := range own.list() {
+				held := recording{pair: &history.Pair{Invoke: history.Op{Client: o % 3}}}
+				if held.mode = history.Read; o > 2 {
+					held.mode, writers[o%3] = history.Write, true
+				}
+				n.held = append(n.held, held)
+			}
+			if len(writers) == 0 || len(writers) == 1 && !slices.ContainsFunc(n.held, func(h recording) bool { return !writers[h.pair.Invoke.Client] }) {
+				all = append(all, n)
+			}
+		}
+	}
+	return all
+}
+
+func (c clash) words() string {
+	var words []string
+	for _, op := range c.ops {
+		words = append(words, operationWords(op.pair))
+	}
+	return strings.Join(words, ", ")
+}
+
+func told(ops []history.Op) string {
+	var b strings.Builder
+	for _, op := range ops {
+		fmt.Fprintf(&b, "%d c%d %s %s %s", op.Index, op.Client, op.Type, op.F, op.Mode)
+		if op.Lease != nil {
+			fmt.Fprintf(&b, " fence %d", op.Lease.Fence)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
