@@ -17,7 +17,7 @@ import (
 //
 // A reply of 0 to the DEL is ErrNotHeld: somebody else removed the key.
 type existsSet struct {
-	node *redis.Client
+	node redis.UniversalClient
 	key  string
 }
 

@@ -26,7 +26,7 @@ import (
 // An error of EXPIRE is unknown: the key carries our time. A reply of 0 to the
 // DEL is ErrNotHeld.
 type getset struct {
-	node *redis.Client
+	node redis.UniversalClient
 	now  func() time.Time
 	key  string
 	ttl  time.Duration

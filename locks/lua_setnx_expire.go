@@ -43,7 +43,7 @@ func acquireBySetnxThenExpire(ctx context.Context, c redis.Scripter, key string,
 //
 // A reply of 0 to the DEL is ErrNotHeld.
 type luaSetnxExpire struct {
-	node *redis.Client
+	node redis.UniversalClient
 	key  string
 	ttl  time.Duration
 }

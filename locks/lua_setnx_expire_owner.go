@@ -23,7 +23,7 @@ import (
 // unknown. D1 ignores what the release's script replies, so Unlock returns nil
 // even if the key was no longer ours; an error is unknown.
 type luaSetnxExpireOwner struct {
-	node   *redis.Client
+	node   redis.UniversalClient
 	key    string
 	ttl    time.Duration
 	value  string

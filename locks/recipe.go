@@ -19,9 +19,11 @@ type Client struct {
 	// ID identifies the client process among all others ("c0"); recipes that
 	// need an owner id derive it from this and Token.
 	ID string
-	// Nodes holds one connection pool per Redis node, in a fixed order. Recipes
-	// for a single node use Nodes[0].
-	Nodes []*redis.Client
+	// Nodes holds one connection pool per Redis node, in a fixed order: a
+	// *redis.Client, which follows the primary where Sentinel or an operator
+	// moves it. A cluster is one *redis.ClusterClient. Recipes for a single node
+	// use Nodes[0].
+	Nodes []redis.UniversalClient
 	// Addrs are the nodes' addresses and Dial reaches them, for libraries that
 	// build their own clients.
 	Addrs []string

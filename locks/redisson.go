@@ -26,7 +26,7 @@ import (
 //
 // ErrNotHeld if the release does not find the owner's field.
 type redisson struct {
-	node     *redis.Client
+	node     redis.UniversalClient
 	key      string
 	owner    string
 	ttl      time.Duration
@@ -130,10 +130,14 @@ func (l *redisson) Lock(ctx context.Context) (Lease, error) {
 	if !errors.Is(err, ErrBusy) {
 		return lease, err
 	}
+	master, err := masterOf(ctx, l.node, l.key)
+	if err != nil {
+		return Lease{}, fmt.Errorf("subscribe to %q: %w", l.channel(), err)
+	}
 	released := l.node.Subscribe(ctx, l.channel())
 	defer func() { _ = released.Close() }() // nothing depends on leaving the channel
 	// Bounded as any command is; Receive alone would wait for ever.
-	if _, err := released.ReceiveTimeout(ctx, l.node.Options().ReadTimeout); err != nil {
+	if _, err := released.ReceiveTimeout(ctx, master.Options().ReadTimeout); err != nil {
 		return Lease{}, fmt.Errorf("subscribe to %q: %w", l.channel(), err)
 	}
 	for {

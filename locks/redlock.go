@@ -100,7 +100,7 @@ func (l *redlock) TryLock(ctx context.Context) (Lease, error) {
 }
 
 // ask asks one node, no longer than the patience.
-func (l *redlock) ask(ctx context.Context, node *redis.Client, token string, life int64) error {
+func (l *redlock) ask(ctx context.Context, node redis.UniversalClient, token string, life int64) error {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
 	return setIfAbsent(ctx, node, l.key, token, "NX", "PX", life)
@@ -137,7 +137,7 @@ func (l *redlock) giveBack(ctx context.Context, token string) (deleted int, fail
 }
 
 // release releases on one node, no longer than the patience.
-func (l *redlock) release(ctx context.Context, node *redis.Client, token string) error {
+func (l *redlock) release(ctx context.Context, node redis.UniversalClient, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
 	return releaseOwned(ctx, node, l.key, token)

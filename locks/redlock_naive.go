@@ -26,8 +26,8 @@ type redlockNaive struct {
 	ttl    time.Duration
 
 	mu   sync.Mutex
-	held []*redis.Client // the nodes of the latest quorum; a release leaves them
-	stop chan struct{}   // of the latest watchdog
+	held []redis.UniversalClient // the nodes of the latest quorum; a release leaves them
+	stop chan struct{}           // of the latest watchdog
 }
 
 func init() {
@@ -94,7 +94,7 @@ func (l *redlockNaive) TryLock(ctx context.Context) (Lease, error) {
 
 // askAll asks all nodes at once and waits for all answers. Whichever grants
 // gets its watchdog then and there; an error counts as no.
-func (l *redlockNaive) askAll(ctx context.Context, token string) (granted []*redis.Client) {
+func (l *redlockNaive) askAll(ctx context.Context, token string) (granted []redis.UniversalClient) {
 	var (
 		wg      sync.WaitGroup
 		answers = make([]error, len(l.client.Nodes))
@@ -118,7 +118,7 @@ func (l *redlockNaive) askAll(ctx context.Context, token string) (granted []*red
 
 // cleanUp takes back one grant of a failed attempt. Only nodes that answered
 // yes are cleaned up: a request that is still on its way will find its key free.
-func (l *redlockNaive) cleanUp(node *redis.Client, token string) {
+func (l *redlockNaive) cleanUp(node redis.UniversalClient, token string) {
 	ctx, cancel := context.WithTimeout(l.client.Context, l.ttl)
 	defer cancel()
 	_ = releaseOwned(ctx, node, l.key, token)
@@ -154,7 +154,7 @@ func (l *redlockNaive) watch() {
 }
 
 // renew prolongs one node's key, whoever's it is by now; errors are ignored.
-func (l *redlockNaive) renew(node *redis.Client) {
+func (l *redlockNaive) renew(node redis.UniversalClient) {
 	ctx, cancel := context.WithTimeout(l.client.Context, 2*l.ttl/3)
 	defer cancel()
 	_ = expire(ctx, node, l.key, l.ttl)

@@ -191,7 +191,7 @@ func TestRedlockWithAKilledNode(t *testing.T) {
 	}
 }
 
-func connectTo(t *testing.T, s *redisserver.Server) (node *redis.Client) {
+func connectTo(t *testing.T, s *redisserver.Server) (node redis.UniversalClient) {
 	t.Helper()
 	node = connect(s.Addr())
 	t.Cleanup(func() { _ = node.Close() })

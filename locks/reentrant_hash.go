@@ -18,7 +18,7 @@ import (
 //
 // ErrNotHeld if the release does not find the owner's field.
 type reentrantHash struct {
-	node  *redis.Client
+	node  redis.UniversalClient
 	key   string
 	owner string
 	ttl   time.Duration

@@ -19,7 +19,7 @@ import (
 // A reply of 0 to the DEL is ErrNotHeld: the key expired, or another reader took
 // it along.
 type rwTwoKeys struct {
-	node              *redis.Client
+	node              redis.UniversalClient
 	readKey, writeKey string
 	ttl               time.Duration
 }

@@ -154,7 +154,7 @@ type scriptWatch struct {
 
 func (w *scriptWatch) on(c *Client) {
 	for _, node := range c.Nodes {
-		side := connect(node.Options().Addr)
+		side := connect(node.(*redis.Client).Options().Addr)
 		w.t.Cleanup(func() { _ = side.Close() })
 		node.AddHook(hook(func(cmd redis.Cmder, send func() error) error {
 			w.mu.Lock()
@@ -164,7 +164,7 @@ func (w *scriptWatch) on(c *Client) {
 	}
 }
 
-func (w *scriptWatch) command(side *redis.Client, cmd redis.Cmder, send func() error) error {
+func (w *scriptWatch) command(side redis.UniversalClient, cmd redis.Cmder, send func() error) error {
 	sha, keys, argv := scriptCall(cmd)
 	if sha == "" || w.t.Context().Err() != nil { // a watchdog may outlive the test by a command
 		return send()
@@ -265,7 +265,7 @@ type state struct {
 	life   time.Duration     // negative: none
 }
 
-func lookAt(t *testing.T, side *redis.Client, keys []string) []state {
+func lookAt(t *testing.T, side redis.UniversalClient, keys []string) []state {
 	ctx := context.Background()
 	states := make([]state, len(keys))
 	for i, key := range keys {

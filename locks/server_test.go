@@ -97,7 +97,7 @@ func newClientOn(t testing.TB, i, n int) *Client {
 
 // connect returns a pool with the settings of a testbed's clients: nothing is
 // sent that the recipe did not ask for.
-func connect(addr string) *redis.Client {
+func connect(addr string) redis.UniversalClient {
 	return redis.NewClient(&redis.Options{
 		Addr:                     addr,
 		Protocol:                 2,

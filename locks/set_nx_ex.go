@@ -15,7 +15,7 @@ import (
 //
 // A reply of 0 to the DEL is ErrNotHeld.
 type setNXEX struct {
-	node *redis.Client
+	node redis.UniversalClient
 	key  string
 	ttl  time.Duration
 }

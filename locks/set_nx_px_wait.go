@@ -76,7 +76,11 @@ func (l *setNXPXWait) TryLock(ctx context.Context) (Lease, error) {
 // connection wrote, so both go over one. It may take a tenth of the lease, or
 // little would be left of it.
 func (l *setNXPXWait) set(ctx context.Context, token string) (replicas int64, err error) {
-	conn := l.client.Nodes[0].Conn()
+	master, err := masterOf(ctx, l.client.Nodes[0], l.key)
+	if err != nil {
+		return 0, err
+	}
+	conn := master.Conn()
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	err = conn.Do(ctx, "SET", l.key, token, "NX", "PX", milliseconds(l.ttl)).Err()
 	switch {

@@ -17,7 +17,7 @@ import (
 // An error of EXPIRE is unknown, although SETNX has succeeded: the key is there,
 // but nobody holds it. A reply of 0 to the DEL is ErrNotHeld.
 type setnxExpire struct {
-	node *redis.Client
+	node redis.UniversalClient
 	key  string
 	ttl  time.Duration
 }

@@ -22,7 +22,7 @@ import (
 // The DEL of a takeover is not looked at. On release, a reply of 0 to the DEL
 // is ErrNotHeld.
 type setnxTakeoverDel struct {
-	node *redis.Client
+	node redis.UniversalClient
 	now  func() time.Time
 	key  string
 	ttl  time.Duration

@@ -74,7 +74,7 @@ func wholeMilliseconds(ttl time.Duration) time.Duration {
 // and its Expire and Set choose units of their own.
 
 // setnx sends SETNX: nil if the key was free, else ErrBusy or unknown.
-func setnx(ctx context.Context, c *redis.Client, key string, value any) error {
+func setnx(ctx context.Context, c redis.UniversalClient, key string, value any) error {
 	set, err := c.Do(ctx, "SETNX", key, value).Int64()
 	switch {
 	case err != nil:
@@ -87,7 +87,7 @@ func setnx(ctx context.Context, c *redis.Client, key string, value any) error {
 
 // setIfAbsent sends SET key value with the options as they are given, one of
 // which is NX: nil if the key was free, else ErrBusy or unknown.
-func setIfAbsent(ctx context.Context, c *redis.Client, key string, value any, options ...any) error {
+func setIfAbsent(ctx context.Context, c redis.UniversalClient, key string, value any, options ...any) error {
 	args := append([]any{"SET", key, value}, options...)
 	err := c.Do(ctx, args...).Err()
 	switch {
@@ -101,7 +101,7 @@ func setIfAbsent(ctx context.Context, c *redis.Client, key string, value any, op
 
 // expire sends EXPIRE in whole seconds and, as the documents do, ignores
 // whether the key was still there. An error is unknown.
-func expire(ctx context.Context, c *redis.Client, key string, ttl time.Duration) error {
+func expire(ctx context.Context, c redis.UniversalClient, key string, ttl time.Duration) error {
 	if err := c.Do(ctx, "EXPIRE", key, seconds(ttl)).Err(); err != nil {
 		return fmt.Errorf("set the life of %q: %w", key, err)
 	}
@@ -110,7 +110,7 @@ func expire(ctx context.Context, c *redis.Client, key string, ttl time.Duration)
 
 // del sends a bare DEL. The reply 0 says that nobody held the lock, so neither
 // did the caller: ErrNotHeld. The reply 1 does not say whose key it was.
-func del(ctx context.Context, c *redis.Client, key string) error {
+func del(ctx context.Context, c redis.UniversalClient, key string) error {
 	deleted, err := c.Do(ctx, "DEL", key).Int64()
 	switch {
 	case err != nil:

@@ -19,6 +19,7 @@ type GatedClient struct {
 	gate  *Gate
 	id    int
 	locks *locks.Client
+	pools []*redis.Client
 	dials []func(context.Context) (net.Conn, error) // in the order of locks.Nodes
 	end   context.CancelFunc
 	skew  atomic.Int64 // nanoseconds by which its wall clock is ahead
@@ -46,9 +47,12 @@ func (c *GatedClient) Reach(o *redis.Options, dial func(context.Context) (net.Co
 	r := redis.NewClient(o)
 	c.dials = append(c.dials, dial)
 	c.locks.Addrs = append(c.locks.Addrs, o.Addr)
-	c.locks.Nodes = append(c.locks.Nodes, r)
+	c.locks.Nodes, c.pools = append(c.locks.Nodes, r), append(c.pools, r)
 	return r
 }
+
+// Pools are what Reach returned, in the order of locks.Client.Nodes.
+func (c *GatedClient) Pools() []*redis.Client { return c.pools }
 
 // End ends the context on which the client's watchdogs run.
 func (c *GatedClient) End() { c.end() }

@@ -16,8 +16,10 @@ import (
 // Numbers of nodes.
 const (
 	independentNodes = 5 // unless asked otherwise
-	// Replicas of a replicated topology.
+	// Replicas of a replicated topology and of Sentinel's.
 	Replicas = 2
+	// Masters of a cluster, each with one replica.
+	Masters = 3
 )
 
 // defaultTimeout is go-redis's own ReadTimeout.
@@ -29,14 +31,16 @@ func (s Setup) Complete() (Setup, error) {
 	switch s.Topology {
 	case Single:
 		s.Nodes = 1
-	case Replicated:
+	case Replicated, Sentinel:
 		s.Nodes = 1 + Replicas
+	case Cluster:
+		s.Nodes = 2 * Masters
 	case Independent:
 		if s.Nodes == 0 {
 			s.Nodes = independentNodes
 		}
 	default:
-		return s, fmt.Errorf("topology %q: want %s, %s or %s", s.Topology, Single, Replicated, Independent)
+		return s, fmt.Errorf("topology %q: want %s, %s, %s, %s or %s", s.Topology, Single, Replicated, Independent, Sentinel, Cluster)
 	}
 	if s.Nodes < 1 || s.Clients < 1 {
 		return s, fmt.Errorf("%d nodes and %d clients: want at least one of each", s.Nodes, s.Clients)

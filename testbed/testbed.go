@@ -75,6 +75,12 @@ const (
 	Single      Topology = "single"      // one node, n0
 	Replicated  Topology = "replicated"  // primary n0 with replicas n1 and n2; clients reach the primary only
 	Independent Topology = "independent" // nodes n0 … that know nothing of each other
+	// Sentinel is Replicated with three Sentinels, which fail over by themselves
+	// and tell the clients where the primary is.
+	Sentinel Topology = "sentinel"
+	// Cluster is a Redis Cluster: masters n0 to n2 with replicas n3 to n5, in this
+	// order. Clients reach all of them.
+	Cluster Topology = "cluster"
 )
 
 // Durability is what a node keeps when it is killed and restarted.

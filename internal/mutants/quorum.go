@@ -74,7 +74,7 @@ func (l *quorum) over(after time.Duration) <-chan struct{} {
 	return ended
 }
 
-func (l *quorum) ask(ctx context.Context, node *redis.Client, token string) bool {
+func (l *quorum) ask(ctx context.Context, node redis.UniversalClient, token string) bool {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
 	err := node.Do(ctx, "SET", l.key, token, "NX", "PX", milliseconds(l.ttl)).Err()

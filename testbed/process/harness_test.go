@@ -25,11 +25,15 @@ func playHarness() {
 	tb, err := New(Options{Temp: os.Getenv(harnessVariable)})
 	if err == nil {
 		err = tb.Run(context.Background(), testbed.Setup{
-			Topology: testbed.Replicated, Clients: 2,
+			Topology: testbed.Independent, Nodes: 3, Clients: 2,
 			Clock: func() time.Duration { return 1 }, Commands: func(history.Command) {},
-		}, func(_ context.Context, e testbed.Env) error {
-			for _, n := range e.(*env).nodes {
-				fmt.Println(n.server.PID())
+		}, func(ctx context.Context, e testbed.Env) error {
+			for n := range 3 {
+				pid, err := serverOf(ctx, e, n)
+				if err != nil {
+					return err
+				}
+				fmt.Println(pid)
 			}
 			select {}
 		})

@@ -1,24 +1,12 @@
-// Package process runs trials on redis-server processes of its own, with a
-// toxiproxy proxy embedded on every link.
-//
-// On the way of a command lie the gate, at the client's end of the connection;
-// the proxy of the link; and the tap, in front of the node.
+// Package process runs trials on redis-server processes of its own.
 package process
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"time"
-
-	"github.com/redis/go-redis/v9"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/lockstorm/lockstorm/internal/redisserver"
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/live"
 )
 
 // Options of the testbed. The zero value is good.
@@ -28,192 +16,37 @@ type Options struct {
 	Temp string
 }
 
-// Testbed runs trials, several at once if asked.
-type Testbed struct {
-	options Options
-}
-
-var _ testbed.Testbed = (*Testbed)(nil)
-
 // New returns the testbed, or an error if there is no redis-server that it
 // could run.
-func New(o Options) (*Testbed, error) {
+func New(o Options) (*live.Testbed, error) {
 	if _, _, err := redisserver.Find(); err != nil {
 		return nil, err
 	}
-	return &Testbed{options: o}, nil
+	return live.New(provider{}, o.Temp), nil
 }
 
-// Name implements testbed.Testbed.
-func (*Testbed) Name() string { return "process" }
+// provider implements live.Provider.
+type provider struct{}
 
-// Topologies implements testbed.Testbed.
-func (*Testbed) Topologies() []testbed.Topology {
-	return []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent}
-}
+func (provider) Name() string { return "process" }
 
-// Capabilities implements testbed.Testbed.
-func (*Testbed) Capabilities() []testbed.Capability {
-	return []testbed.Capability{testbed.CanNetwork, testbed.CanNodes, testbed.CanClocks, testbed.CanClients}
-}
+func (provider) Open(context.Context) (live.Place, error) { return place{}, nil }
 
-// Clock implements testbed.Testbed: the machine's monotonic clock.
-func (*Testbed) Clock() func() time.Duration {
-	started := time.Now()
-	return func() time.Duration { return time.Since(started) }
-}
+// place implements live.Place: the loopback interface.
+type place struct{}
 
-// Run implements testbed.Testbed. A node that dies unasked ends the body's
-// context and is Run's error, whatever the body returned.
-func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) (err error) {
-	if s, err = s.Complete(); err != nil {
-		return fmt.Errorf("process testbed: %w", err)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	e := newEnv(ctx, s, cancel)
-	defer func() { // whatever body does, a panic included
-		if terr := e.tearDown(); terr != nil && err == nil {
-			err = fmt.Errorf("process testbed: tear down: %w", terr)
-		}
-	}()
-	if err := e.setUp(ctx, t.options.Temp); err != nil {
-		return fmt.Errorf("process testbed: %w", orDeath(ctx, err))
-	}
-	err = body(ctx, e)
-	if death := death(ctx); death != nil {
-		return fmt.Errorf("process testbed: %w", death)
-	}
-	return err
-}
+func (place) Doors() string { return "127.0.0.1" }
 
-// deadNode is the cause of a context's end when a node died unasked.
-type deadNode struct{ error }
+func (place) Close() error { return nil }
 
-// Unwrap returns the testbed's error.
-func (d deadNode) Unwrap() error { return d.error }
-
-func death(ctx context.Context) error {
-	var d deadNode
-	if errors.As(context.Cause(ctx), &d) {
-		return d
+func (place) Start(ctx context.Context, o live.ServerOptions) (live.Server, error) {
+	port := 0
+	if before, ok := o.Before.(*redisserver.Server); ok {
+		port = before.Port()
 	}
-	return nil
-}
-
-// orDeath prefers the death of a node to an error that followed from it.
-func orDeath(ctx context.Context, err error) error {
-	if d := death(ctx); d != nil {
-		return d
+	s, err := redisserver.Start(ctx, redisserver.Options{Dir: o.Dir, Log: o.Log, Port: port, Args: o.Args})
+	if err != nil {
+		return nil, fmt.Errorf("node %s: %w", o.Name, err)
 	}
-	return err
-}
-
-// setUp starts nodes, links and clients.
-func (e *env) setUp(ctx context.Context, temp string) (err error) {
-	if e.dir, err = os.MkdirTemp(temp, "lockstorm-"); err != nil {
-		return fmt.Errorf("directory for the nodes: %w", pathError(err))
-	}
-	if e.setup.Logs != "" {
-		if err := os.MkdirAll(e.setup.Logs, 0o755); err != nil {
-			return fmt.Errorf("log directory: %w", err)
-		}
-	}
-	if err := e.startNodes(ctx); err != nil {
-		return err
-	}
-	for id := range e.setup.Clients {
-		if err := e.connect(id); err != nil {
-			return err
-		}
-	}
-	warm, ctx := errgroup.WithContext(ctx)
-	for _, c := range e.clients {
-		for _, r := range c.Locks().Nodes {
-			warm.Go(func() error { return warmUp(ctx, r) })
-		}
-	}
-	return warm.Wait()
-}
-
-// startNodes starts all servers at once, and then the replication.
-func (e *env) startNodes(ctx context.Context) error {
-	starting, sctx := errgroup.WithContext(ctx)
-	for i := range e.setup.Nodes {
-		name := fmt.Sprintf("n%d", i)
-		n := newNode(name, filepath.Join(e.dir, name), logFile(e.setup.Logs, name), e.setup, func(err error) {
-			e.cancel(deadNode{err})
-		})
-		e.nodes = append(e.nodes, n)
-		// The server outlives the group's context.
-		starting.Go(func() error {
-			if err := sctx.Err(); err != nil {
-				return err
-			}
-			return n.start(ctx, 0)
-		})
-	}
-	if err := starting.Wait(); err != nil {
-		return err
-	}
-	if e.setup.Topology == testbed.Replicated {
-		return e.replicate(ctx)
-	}
-	return nil
-}
-
-// warmConnections are made per client and node before the body starts, so that
-// a fault does not hit a handshake where it is meant to hit a command.
-const warmConnections = 2
-
-func warmUp(ctx context.Context, r *redis.Client) error {
-	patient := r.WithTimeout(adminTimeout) // on a busy machine; the pool is the same
-	for range warmConnections {
-		c := patient.Conn()
-		defer c.Close()
-		if err := c.Ping(ctx).Err(); err != nil {
-			return fmt.Errorf("warm a connection: %w", err)
-		}
-	}
-	return nil
-}
-
-// tearDown ends everything in the order that lets nothing wait for a timeout:
-// clients, gate, what is still poisoned, proxies, taps, servers.
-func (e *env) tearDown() error {
-	var errs []error
-	for _, c := range e.clients {
-		c.End()
-	}
-	e.gate.Close()
-	for _, c := range e.clients {
-		for _, r := range c.Locks().Nodes {
-			errs = append(errs, r.Close())
-		}
-	}
-	e.proxies.heal()
-	e.drain()
-	e.proxies.close()
-	for _, c := range e.clients {
-		for _, l := range c.links {
-			errs = append(errs, l.close())
-		}
-	}
-	e.gate.Flush()
-	for _, n := range e.nodes {
-		errs = append(errs, n.close())
-	}
-	if e.dir != "" {
-		errs = append(errs, os.RemoveAll(e.dir))
-	}
-	return errors.Join(errs...)
-}
-
-// pathError is the part of err that a user can act on.
-func pathError(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return fmt.Errorf("%s: %w", filepath.Dir(p.Path), p.Err)
-	}
-	return err
+	return s, nil
 }

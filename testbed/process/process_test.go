@@ -5,11 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -36,7 +38,7 @@ func memory(t testing.TB) string {
 }
 
 // run runs body in a world of two clients, and checks that nothing is left of it.
-func run(t *testing.T, s testbed.Setup, body func(context.Context, *env) error) error {
+func run(t *testing.T, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
 	t.Helper()
 	temp := memory(t)
 	defer checkEmpty(t, temp)
@@ -49,12 +51,31 @@ func run(t *testing.T, s testbed.Setup, body func(context.Context, *env) error) 
 	}
 	s.CommandTimeout = time.Minute // nothing times out because the machine is busy
 	s.Clock, s.Commands = tb.Clock(), func(history.Command) {}
-	return tb.Run(t.Context(), s, func(ctx context.Context, e testbed.Env) error { return body(ctx, e.(*env)) })
+	return tb.Run(t.Context(), s, body)
+}
+
+// serverOf is the process id of a node's server.
+func serverOf(ctx context.Context, e testbed.Env, node int) (pid int, err error) {
+	info, err := e.Client(0).Locks().Nodes[node].(*redis.Client).InfoMap(ctx, "server").Result()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(info["Server"]["process_id"])
+}
+
+// mustServerOf is serverOf where it cannot fail.
+func mustServerOf(ctx context.Context, t *testing.T, e testbed.Env, node int) int {
+	t.Helper()
+	pid, err := serverOf(ctx, e, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
 }
 
 func TestABlockedCommandLetsOthersRun(t *testing.T) {
-	err := run(t, testbed.Setup{Topology: testbed.Single}, func(ctx context.Context, e *env) error {
-		blocked, other := e.clients[0].Locks().Nodes[0], e.clients[1].Locks().Nodes[0]
+	err := run(t, testbed.Setup{Topology: testbed.Single}, func(ctx context.Context, e testbed.Env) error {
+		blocked, other := e.Client(0).Locks().Nodes[0], e.Client(1).Locks().Nodes[0]
 		popped := make(chan error, 1)
 		go func() { popped <- blocked.BLPop(ctx, time.Minute, "list").Err() }()
 		return errors.Join(other.Set(ctx, "k", 1, 0).Err(), other.RPush(ctx, "list", 1).Err(), <-popped)
@@ -73,8 +94,8 @@ func TestAPanicOfTheBodyLeavesNothingBehind(t *testing.T) {
 				t.Errorf("recovered %v, want the body's panic", got)
 			}
 		}()
-		run(t, testbed.Setup{Topology: testbed.Single}, func(_ context.Context, e *env) error {
-			pid = e.nodes[0].server.PID()
+		run(t, testbed.Setup{Topology: testbed.Single}, func(ctx context.Context, e testbed.Env) error {
+			pid = mustServerOf(ctx, t, e, 0)
 			panic("body")
 		})
 	}()
@@ -93,8 +114,9 @@ func TestEndOfContextEndsTheServers(t *testing.T) {
 		Topology: testbed.Single, Clients: 1,
 		Clock: func() time.Duration { return 1 }, Commands: func(history.Command) {},
 	}, func(ctx context.Context, e testbed.Env) error {
+		pid := mustServerOf(ctx, t, e, 0)
 		cancel()
-		<-e.(*env).nodes[0].server.Exited() // though the body goes on
+		awaitEnd(t, pid) // though the body goes on
 		return ctx.Err()
 	})
 	if !errors.Is(err, context.Canceled) {
@@ -103,8 +125,8 @@ func TestEndOfContextEndsTheServers(t *testing.T) {
 }
 
 func TestANodeThatDiesUnaskedIsNamed(t *testing.T) {
-	err := run(t, testbed.Setup{Topology: testbed.Independent, Nodes: 2}, func(ctx context.Context, e *env) error {
-		if err := syscall.Kill(e.nodes[1].server.PID(), syscall.SIGKILL); err != nil {
+	err := run(t, testbed.Setup{Topology: testbed.Independent, Nodes: 2}, func(ctx context.Context, e testbed.Env) error {
+		if err := syscall.Kill(mustServerOf(ctx, t, e, 1), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 		<-ctx.Done()
@@ -122,7 +144,7 @@ func TestAnUnwritableLogDirectoryIsOneLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	setup := testbed.Setup{Topology: testbed.Single, Logs: filepath.Join(file, "logs")}
-	err := run(t, setup, func(context.Context, *env) error { t.Error("body was called"); return nil })
+	err := run(t, setup, func(context.Context, testbed.Env) error { t.Error("body was called"); return nil })
 	if err == nil || !strings.Contains(err.Error(), "log directory") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v, want one line", err)
 	}
@@ -131,7 +153,7 @@ func TestAnUnwritableLogDirectoryIsOneLine(t *testing.T) {
 func TestLogsAreKept(t *testing.T) {
 	logs := filepath.Join(t.TempDir(), "logs")
 	setup := testbed.Setup{Topology: testbed.Independent, Nodes: 2, Logs: logs}
-	if err := run(t, setup, func(context.Context, *env) error { return nil }); err != nil {
+	if err := run(t, setup, func(context.Context, testbed.Env) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"n0.log", "n1.log"} {

@@ -24,7 +24,9 @@ func in(t *testing.T, s testbed.Setup, body func(context.Context, *world) error)
 	return commands
 }
 
-func (w *world) redis(client int) *redis.Client { return w.Client(client).Locks().Nodes[0] }
+func (w *world) redis(client int) *redis.Client {
+	return w.Client(client).Locks().Nodes[0].(*redis.Client)
+}
 
 func want(what string, got, want any) error {
 	if got != want {

@@ -108,7 +108,9 @@ func (w *world) must(err error) {
 }
 
 // node is the pool of a client to the node that it uses now.
-func (w *world) node(client int) *redis.Client { return w.env.Client(client).Locks().Nodes[0] }
+func (w *world) node(client int) *redis.Client {
+	return w.env.Client(client).Locks().Nodes[0].(*redis.Client)
+}
 
 // processor is a connection or a pool of them.
 type processor interface {

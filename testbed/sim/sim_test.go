@@ -34,7 +34,7 @@ func trial(t testing.TB, s testbed.Setup, body func(context.Context, testbed.Env
 func TestCommandsTakeVirtualTime(t *testing.T) {
 	began := time.Now()
 	commands, err := trial(t, testbed.Setup{Seed: 1}, func(ctx context.Context, env testbed.Env) error {
-		c := env.Client(0).Locks().Nodes[0]
+		c := env.Client(0).Locks().Nodes[0].(*redis.Client)
 		if err := c.Set(ctx, "k", "v", time.Hour).Err(); err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func benchmarkClient(b *testing.B, do func(context.Context, *redis.Client) error
 	var elapsed time.Duration
 	_, err := trial(b, testbed.Setup{Seed: 1, Clients: 1}, func(ctx context.Context, env testbed.Env) error {
 		env.(*world).budget = 1 << 60
-		c := env.Client(0).Locks().Nodes[0]
+		c := env.Client(0).Locks().Nodes[0].(*redis.Client)
 		for range b.N {
 			if err := do(ctx, c); err != nil {
 				return err

@@ -145,7 +145,7 @@ const warmConnections = 2
 
 func (w *world) warmUp() error {
 	for _, c := range w.clients {
-		for _, r := range c.Locks().Nodes {
+		for _, r := range c.Pools() {
 			for range warmConnections {
 				conn := r.Conn()
 				defer conn.Close()

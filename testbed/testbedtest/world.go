@@ -108,7 +108,7 @@ func (w *world) must(err error) {
 
 // redis is a client's connection pool to its i-th node.
 func (w *world) redis(client, node int) *redis.Client {
-	return w.Client(client).Locks().Nodes[node]
+	return w.Client(client).Locks().Nodes[node].(*redis.Client)
 }
 
 func (w *world) step(client int, name string) { w.must(w.Client(client).Step(w.ctx, name)) }

@@ -1,8 +1,9 @@
-package process
+package live
 
 import (
 	"context"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 
@@ -35,10 +36,11 @@ type proxy struct {
 	resets int
 }
 
-// open starts a proxy on a free loopback port in front of upstream.
-func (p *proxies) open(name, upstream string) (*proxy, error) {
+// open starts a proxy on a free port of host, an IPv4 address of this machine, in
+// front of upstream.
+func (p *proxies) open(name, host, upstream string) (*proxy, error) {
 	one := &proxy{
-		Proxy:  toxiproxy.NewProxy(p.server, name, "127.0.0.1:0", upstream),
+		Proxy:  toxiproxy.NewProxy(p.server, name, net.JoinHostPort(host, "0"), upstream),
 		valves: map[testbed.Direction]*valve{},
 	}
 	for _, d := range directions(testbed.Both) {

@@ -1,4 +1,4 @@
-package process
+package live
 
 import (
 	"context"
@@ -15,6 +15,7 @@ type env struct {
 	setup   testbed.Setup
 	ctx     context.Context // servers live as long
 	cancel  context.CancelCauseFunc
+	place   Place
 	dir     string
 	gate    *testbed.Gate
 	proxies *proxies
@@ -27,12 +28,15 @@ type env struct {
 	streams []*syncLink // to the present primary
 }
 
+// ownEnv is a world whose servers are the trial's own, to be disturbed at will.
+type ownEnv struct{ *env }
+
 var (
-	_ testbed.Env     = (*env)(nil)
-	_ testbed.Network = (*env)(nil)
-	_ testbed.Nodes   = (*env)(nil)
-	_ testbed.Clocks  = (*env)(nil)
-	_ testbed.Clients = (*env)(nil)
+	_ testbed.Env     = ownEnv{}
+	_ testbed.Network = ownEnv{}
+	_ testbed.Nodes   = ownEnv{}
+	_ testbed.Clocks  = ownEnv{}
+	_ testbed.Clients = ownEnv{}
 )
 
 func newEnv(ctx context.Context, s testbed.Setup, cancel context.CancelCauseFunc) *env {

@@ -1,4 +1,4 @@
-package process
+package live
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 
 // Pause implements testbed.Nodes. Hits counts the commands that were sent to the
 // node and not answered when it was resumed.
-func (e *env) Pause(_ context.Context, node string) (testbed.Undo, error) {
+func (e ownEnv) Pause(_ context.Context, node string) (testbed.Undo, error) {
 	n, err := e.node(node)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (e *env) Pause(_ context.Context, node string) (testbed.Undo, error) {
 }
 
 // Kill implements testbed.Nodes.
-func (e *env) Kill(_ context.Context, node string) error {
+func (e ownEnv) Kill(_ context.Context, node string) error {
 	n, err := e.node(node)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (e *env) Kill(_ context.Context, node string) error {
 
 // Restart implements testbed.Nodes. A replica, and a primary that another has
 // replaced, comes back as a replica of the present primary and takes its data.
-func (e *env) Restart(ctx context.Context, node string) (lost string, err error) {
+func (e ownEnv) Restart(ctx context.Context, node string) (lost string, err error) {
 	n, err := e.node(node)
 	if err != nil {
 		return "", err
@@ -67,7 +67,7 @@ func (e *env) Restart(ctx context.Context, node string) (lost string, err error)
 
 // FlushScripts implements testbed.Nodes. Nothing else runs on the node between
 // the count and the flush.
-func (e *env) FlushScripts(ctx context.Context, node string) (scripts int, err error) {
+func (e ownEnv) FlushScripts(ctx context.Context, node string) (scripts int, err error) {
 	n, err := e.node(node)
 	if err != nil {
 		return 0, err
@@ -93,7 +93,7 @@ func (e *env) FlushScripts(ctx context.Context, node string) (scripts int, err e
 }
 
 // Keys implements testbed.Nodes.
-func (e *env) Keys(ctx context.Context, node string) ([]history.KeyState, error) {
+func (e ownEnv) Keys(ctx context.Context, node string) ([]history.KeyState, error) {
 	n, err := e.node(node)
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func hash(fields map[string]string) string {
 }
 
 // List implements testbed.Nodes.
-func (e *env) List() []string {
+func (e ownEnv) List() []string {
 	var names []string
 	for _, n := range e.serving() {
 		names = append(names, n.name)

@@ -1,4 +1,4 @@
-package process
+package live
 
 import (
 	"context"
@@ -20,7 +20,7 @@ type syncLink struct {
 
 // follow opens the link from a replica to a primary.
 func (e *env) follow(replica, primary *node) (*syncLink, error) {
-	proxy, err := e.proxies.open(replica.name+"-"+primary.name, primary.addr())
+	proxy, err := e.proxies.open(replica.name+"-"+primary.name, e.place.Doors(), primary.addr())
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (s *syncLink) shut(d testbed.Direction, how func(*valve) func()) testbed.Un
 // StopReplication implements testbed.Nodes: what the primary executes from now
 // on waits on the way to its replicas. Hits counts the writes of which at least
 // one replica had to wait.
-func (e *env) StopReplication(context.Context) (testbed.Undo, error) {
+func (e ownEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	e.mu.Lock()
 	primary := e.primary
 	streams := slices.DeleteFunc(slices.Clone(e.streams), func(s *syncLink) bool { return s.primary != primary })
@@ -162,7 +162,7 @@ func (e *env) StopReplication(context.Context) (testbed.Undo, error) {
 // Promote implements testbed.Nodes. What the replica has not received by then is
 // lost, also what StopReplication holds. The other replicas follow it; the old
 // primary, if it still runs, is left alone with nobody.
-func (e *env) Promote(ctx context.Context, node string) error {
+func (e ownEnv) Promote(ctx context.Context, node string) error {
 	n, err := e.node(node)
 	if err != nil {
 		return err

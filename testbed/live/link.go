@@ -1,4 +1,4 @@
-package process
+package live
 
 import (
 	"context"
@@ -39,6 +39,9 @@ type link struct {
 	resets *resets       // fault in force
 }
 
+// loopback is where clients and taps are.
+const loopback = "127.0.0.1"
+
 // known is how commands know a connection.
 type known struct {
 	node string
@@ -47,7 +50,7 @@ type known struct {
 
 // newLink opens the way from a client to a node.
 func newLink(p *proxies, gate *testbed.Gate, client int, target *node) (*link, error) {
-	tap, err := net.Listen("tcp4", "127.0.0.1:0")
+	tap, err := net.Listen("tcp4", net.JoinHostPort(loopback, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("link from c%d to %s: %w", client, target.name, err)
 	}
@@ -56,7 +59,7 @@ func newLink(p *proxies, gate *testbed.Gate, client int, target *node) (*link, e
 		places:   map[known]int{},
 		dialling: make(chan struct{}, 1), accepted: make(chan net.Conn), closed: make(chan struct{}),
 	}
-	if l.proxy, err = p.open(fmt.Sprintf("c%d-%s", client, target.name), tap.Addr().String()); err != nil {
+	if l.proxy, err = p.open(fmt.Sprintf("c%d-%s", client, target.name), loopback, tap.Addr().String()); err != nil {
 		tap.Close()
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package process
+package live
 
 import (
 	"context"
@@ -12,14 +12,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockstorm/lockstorm/internal/redisserver"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// node is one Redis node: a redis-server process that may be killed and
-// started again in the same place.
+// node is one Redis node: a server that may be killed and started again in the
+// same place.
 type node struct {
 	name       string
+	place      Place
 	dir        string
 	log        string
 	durability testbed.Durability
@@ -33,28 +33,28 @@ type node struct {
 	aof      aof
 
 	mu     sync.Mutex
-	server *redisserver.Server
+	server Server
 	up     bool // false before the first start and after Kill
 	watch  sync.WaitGroup
 }
 
-func newNode(name, dir, log string, s testbed.Setup, died func(error)) *node {
+func newNode(name string, place Place, dir, log string, s testbed.Setup, died func(error)) *node {
 	return &node{
-		name: name, dir: dir, log: log, durability: s.Durability, clock: s.Clock, died: died,
+		name: name, place: place, dir: dir, log: log, durability: s.Durability, clock: s.Clock, died: died,
 		turn: make(chan struct{}, 1),
 	}
 }
 
-// start starts the node's server with what its directory holds. Port 0 takes a
-// free one. ctx bounds the server's life.
-func (n *node) start(ctx context.Context, port int, args ...string) error {
+// start starts the node's server with what its directory holds. ctx
+// bounds the server's life.
+func (n *node) start(ctx context.Context, args ...string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	s, err := redisserver.Start(ctx, redisserver.Options{
-		Dir: n.dir, Log: n.log, Port: port, Args: append(persistence(n.durability), args...),
+	s, err := n.place.Start(ctx, ServerOptions{
+		Name: n.name, Dir: n.dir, Log: n.log, Args: append(persistence(n.durability), args...), Before: n.server,
 	})
 	if err != nil {
-		return fmt.Errorf("node %s: %w", n.name, err)
+		return err
 	}
 	n.server, n.up = s, true
 	n.aof.begin(n.dir, n.clock())
@@ -81,7 +81,7 @@ func persistence(d testbed.Durability) []string {
 }
 
 // running returns the node's server, or an error that names what is wrong.
-func (n *node) running() (*redisserver.Server, error) {
+func (n *node) running() (Server, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.up {
@@ -114,7 +114,7 @@ func (n *node) kill() error {
 	return nil
 }
 
-// restart starts a killed node on its old port with what its durability keeps,
+// restart starts a killed node again with what its durability keeps,
 // and says what was lost.
 func (n *node) restart(ctx context.Context, args ...string) (lost string, err error) {
 	n.mu.Lock()
@@ -127,7 +127,7 @@ func (n *node) restart(ctx context.Context, args ...string) (lost string, err er
 	if err != nil {
 		return "", fmt.Errorf("restart node %s: %w", n.name, err)
 	}
-	return lost, n.start(ctx, s.Port(), args...)
+	return lost, n.start(ctx, args...)
 }
 
 // lose removes from the node's directory what a power loss would have.

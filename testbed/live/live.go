@@ -1,0 +1,213 @@
+// Package live makes worlds of real Redis servers, whoever runs these: clients
+// behind a gate, an embedded toxiproxy proxy on every link, replication.
+//
+// On the way of a command lie the gate, at the client's end of the connection;
+// the proxy of the link; and the tap, in front of the node.
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Testbed runs trials on the servers of a provider, several at once if asked.
+type Testbed struct {
+	provider Provider
+	temp     string
+}
+
+var _ testbed.Testbed = (*Testbed)(nil)
+
+// New returns the testbed. Temp is where directories for the nodes are made and
+// removed again; "" = the system's directory for temporary files.
+func New(p Provider, temp string) *Testbed { return &Testbed{p, temp} }
+
+// Name implements testbed.Testbed.
+func (t *Testbed) Name() string { return t.provider.Name() }
+
+// Topologies implements testbed.Testbed.
+func (*Testbed) Topologies() []testbed.Topology {
+	return []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent}
+}
+
+// Capabilities implements testbed.Testbed.
+func (t *Testbed) Capabilities() []testbed.Capability {
+	return []testbed.Capability{testbed.CanNetwork, testbed.CanNodes, testbed.CanClocks, testbed.CanClients}
+}
+
+// Clock implements testbed.Testbed: the machine's monotonic clock.
+func (*Testbed) Clock() func() time.Duration {
+	started := time.Now()
+	return func() time.Duration { return time.Since(started) }
+}
+
+// Run implements testbed.Testbed. A node that dies unasked ends the body's
+// context and is Run's error, whatever the body returned.
+func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) (err error) {
+	if s, err = s.Complete(); err != nil {
+		return fmt.Errorf("%s testbed: %w", t.Name(), err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	e := newEnv(ctx, s, cancel)
+	defer func() { // whatever body does, a panic included
+		if terr := e.tearDown(); terr != nil && err == nil {
+			err = fmt.Errorf("%s testbed: tear down: %w", t.Name(), terr)
+		}
+	}()
+	if err := e.setUp(ctx, t.provider, t.temp); err != nil {
+		return fmt.Errorf("%s testbed: %w", t.Name(), orDeath(ctx, err))
+	}
+	err = body(ctx, ownEnv{e})
+	if death := death(ctx); death != nil {
+		return fmt.Errorf("%s testbed: %w", t.Name(), death)
+	}
+	return err
+}
+
+// deadNode is the cause of a context's end when a node died unasked.
+type deadNode struct{ error }
+
+// Unwrap returns the testbed's error.
+func (d deadNode) Unwrap() error { return d.error }
+
+func death(ctx context.Context) error {
+	var d deadNode
+	if errors.As(context.Cause(ctx), &d) {
+		return d
+	}
+	return nil
+}
+
+// orDeath prefers the death of a node to an error that followed from it.
+func orDeath(ctx context.Context, err error) error {
+	if d := death(ctx); d != nil {
+		return d
+	}
+	return err
+}
+
+// setUp starts nodes, links and clients.
+func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
+	if e.place, err = p.Open(ctx); err != nil {
+		return err
+	}
+	if e.dir, err = os.MkdirTemp(temp, "lockstorm-"); err != nil {
+		return fmt.Errorf("directory for the nodes: %w", pathError(err))
+	}
+	if e.setup.Logs != "" {
+		if err := os.MkdirAll(e.setup.Logs, 0o755); err != nil {
+			return fmt.Errorf("log directory: %w", err)
+		}
+	}
+	if err := e.startNodes(ctx); err != nil {
+		return err
+	}
+	for id := range e.setup.Clients {
+		if err := e.connect(id); err != nil {
+			return err
+		}
+	}
+	warm, ctx := errgroup.WithContext(ctx)
+	for _, c := range e.clients {
+		for _, r := range c.Pools() {
+			warm.Go(func() error { return warmUp(ctx, r) })
+		}
+	}
+	return warm.Wait()
+}
+
+// startNodes starts all servers at once, and then the replication.
+func (e *env) startNodes(ctx context.Context) error {
+	starting, sctx := errgroup.WithContext(ctx)
+	for i := range e.setup.Nodes {
+		name := fmt.Sprintf("n%d", i)
+		n := newNode(name, e.place, filepath.Join(e.dir, name), logFile(e.setup.Logs, name), e.setup, func(err error) {
+			e.cancel(deadNode{err})
+		})
+		e.nodes = append(e.nodes, n)
+		// The server outlives the group's context.
+		starting.Go(func() error {
+			if err := sctx.Err(); err != nil {
+				return err
+			}
+			return n.start(ctx)
+		})
+	}
+	if err := starting.Wait(); err != nil {
+		return err
+	}
+	if e.setup.Topology == testbed.Replicated {
+		return e.replicate(ctx)
+	}
+	return nil
+}
+
+// warmConnections are made per client and node before the body starts, so that
+// a fault does not hit a handshake where it is meant to hit a command.
+const warmConnections = 2
+
+func warmUp(ctx context.Context, r *redis.Client) error {
+	patient := r.WithTimeout(adminTimeout) // on a busy machine; the pool is the same
+	for range warmConnections {
+		c := patient.Conn()
+		defer c.Close()
+		if err := c.Ping(ctx).Err(); err != nil {
+			return fmt.Errorf("warm a connection: %w", err)
+		}
+	}
+	return nil
+}
+
+// tearDown ends everything in the order that lets nothing wait for a timeout:
+// clients, gate, what is still poisoned, proxies, taps, servers.
+func (e *env) tearDown() error {
+	var errs []error
+	for _, c := range e.clients {
+		c.End()
+	}
+	e.gate.Close()
+	for _, c := range e.clients {
+		for _, r := range c.Pools() {
+			errs = append(errs, r.Close())
+		}
+	}
+	e.proxies.heal()
+	e.drain()
+	e.proxies.close()
+	for _, c := range e.clients {
+		for _, l := range c.links {
+			errs = append(errs, l.close())
+		}
+	}
+	e.gate.Flush()
+	for _, n := range e.nodes {
+		errs = append(errs, n.close())
+	}
+	if e.place != nil {
+		errs = append(errs, e.place.Close())
+	}
+	if e.dir != "" {
+		errs = append(errs, os.RemoveAll(e.dir))
+	}
+	return errors.Join(errs...)
+}
+
+// pathError is the part of err that a user can act on.
+func pathError(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return fmt.Errorf("%s: %w", filepath.Dir(p.Path), p.Err)
+	}
+	return err
+}
