@@ -8,7 +8,7 @@ RUN      ?=
 PACKAGES := ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build lint test test-chaos bench run report docs soundness clean
+.PHONY: help setup build lint test test-chaos bench run report docs soundness images up down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,15 @@ docs: build ## write docs/recipes.md anew: a run that must find what recipes dec
 
 soundness: build ## a long run of the cells that are declared clean: nothing may be violated (some 15 minutes)
 	$(BIN) run --store $(STORE) --name soundness --clean --expect --shrink 0 --duration 2s --trials 1800 $(RUN)
+
+images: ## build local images of this machine's redis-server and of toxiproxy, for where no registry is reached
+	@./scripts/local-images
+
+up: ## start the lab of docker-compose.yml; returns when it is healthy (docs/lab.md)
+	@./scripts/lab up
+
+down: ## remove the lab, with its data
+	@./scripts/lab down
 
 clean: ## remove what was built; stored campaigns stay
 	rm -rf bin
