@@ -146,7 +146,15 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 
 // covers says whether a topology has all that another one has.
 func covers(have, need testbed.Topology) bool {
-	return have == need || have == testbed.Replicated && need == testbed.Single
+	switch have {
+	case need:
+		return true
+	case testbed.Replicated:
+		return need == testbed.Single
+	case testbed.Sentinel, testbed.Cluster:
+		return need == testbed.Single || need == testbed.Replicated
+	}
+	return false
 }
 
 // spec is the trial number k of a cell under a workload, without its plan.

@@ -79,7 +79,8 @@ const (
 	// and tell the clients where the primary is.
 	Sentinel Topology = "sentinel"
 	// Cluster is a Redis Cluster: masters n0 to n2 with replicas n3 to n5, in this
-	// order. Clients reach all of them.
+	// order. Clients reach all of them. The slot of the key "lock-0" is n0's, so
+	// that what strikes n0 elsewhere strikes the first lock's node here too.
 	Cluster Topology = "cluster"
 )
 
