@@ -19,15 +19,17 @@ type world struct {
 	start  time.Time
 	skew   time.Duration
 	fenced bool
-	at     func(client int, step string) error
+	apart  bool // every client on its own
+	// resource is what locks guard; nil = the real one.
+	resource Resource
+	at       func(client int, step string) error
 }
 
-func (w *world) Now() time.Duration                         { return time.Since(w.start) }
-func (w *world) At(testbed.Point, func(testbed.Hit)) func() { return func() {} }
-func (w *world) Client(i int) testbed.Client                { return &client{w, i} }
-func (c *client) Open(int)                                  {}
-func (c *client) Locks() *locks.Client                      { return &locks.Client{Now: c.now} }
-func (c *client) now() time.Time                            { return time.Now().Add(c.w.skew) }
+func (w *world) Now() time.Duration          { return time.Since(w.start) }
+func (w *world) Client(i int) testbed.Client { return &client{w, i} }
+func (c *client) Open(int)                   {}
+func (c *client) Locks() *locks.Client       { return &locks.Client{Now: c.now} }
+func (c *client) now() time.Time             { return time.Now().Add(c.w.skew) }
 func (c *client) Step(ctx context.Context, name string) (err error) {
 	if c.w.at != nil {
 		err = c.w.at(c.i, name)
@@ -143,8 +145,17 @@ func play(t *testing.T, name string, w *world, opts Options, adapt func(*memoryL
 		if !ok {
 			t.Fatalf("no workload %q", name)
 		}
-		err = load.Body(t.Context(), World{
-			Env: w, Opts: opts, Rec: rec, Healed: healed,
+		body := load.Body
+		if w.apart {
+			body = load.apart
+		}
+		var guarded map[string]Resource
+		if w.resource != nil {
+			guarded = map[string]Resource{lockName(0): w.resource}
+		}
+		err = body(t.Context(), World{
+			Resources: guarded,
+			Env:       w, Opts: opts, Rec: rec, Healed: healed,
 			Claims: history.Claims{Lock: "memory", TTL: opts.TTL, KeyTTL: opts.TTL, Recovery: opts.TTL, Fenced: w.fenced},
 			Make: func(client int) (locks.Maker, error) {
 				return func(key string, _ time.Duration) (locks.Lock, error) {

@@ -7,8 +7,35 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// resource is what the lock guards. It is perfect and in memory: only the lock
-// is on trial. Its own mutex orders all reads and writes.
+// Resource is what a lock guards. Both methods may be called concurrently; each
+// call has its place in the one order of all, Answer.Seq. An error says that the
+// resource could not be reached, as from a process that is about to end.
+type Resource interface {
+	// Read returns the registers to who comes with that fencing token (0 = none).
+	Read(fence int64) (Answer, error)
+	// Write sets the first registers and returns all.
+	Write(fence int64, values []int64) (Answer, error)
+}
+
+// Answer is what a resource says to a read or write.
+type Answer struct {
+	Values []int64 // then, as history.Op.Value
+	Seq    int64   // as history.Op.Seq
+	Stale  bool    // refused: it has seen a newer fencing token
+}
+
+// Resources makes what the locks of a trial with these options and claims guard,
+// by the lock's name.
+func (w Workload) Resources(o Options, c history.Claims) map[string]Resource {
+	all := make(map[string]Resource, max(0, o.Keys))
+	for k := range o.Keys {
+		all[lockName(k)] = &resource{fenced: c.Fenced, tallied: w.tallied, values: make([]int64, w.values)}
+	}
+	return all
+}
+
+// resource is perfect and in memory: only the lock is on trial. Its own mutex
+// orders all reads and writes.
 type resource struct {
 	// fenced: who comes with an older fencing token than the greatest seen is
 	// refused (Kleppmann 2016, "How to do distributed locking").
@@ -23,31 +50,30 @@ type resource struct {
 	fence  int64 // the greatest seen
 }
 
-// read returns the registers, or ok = false to who comes with an old fence.
-func (r *resource) read(fence int64) (values []int64, seq int64, ok bool) {
+// Read implements Resource.
+func (r *resource) Read(fence int64) (Answer, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.admits(fence) {
-		return nil, 0, false
+		return Answer{Stale: true}, nil
 	}
 	r.seq++
-	return slices.Clone(r.values), r.seq, true
+	return Answer{Values: slices.Clone(r.values), Seq: r.seq}, nil
 }
 
-// write sets the first registers and returns all, or ok = false to who comes with
-// an old fence.
-func (r *resource) write(fence int64, values []int64) (stored []int64, seq int64, ok bool) {
+// Write implements Resource.
+func (r *resource) Write(fence int64, values []int64) (Answer, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.admits(fence) {
-		return nil, 0, false
+		return Answer{Stale: true}, nil
 	}
 	r.seq++
 	copy(r.values, values)
 	if r.writes++; r.tallied {
 		r.values[len(r.values)-1] = r.writes
 	}
-	return slices.Clone(r.values), r.seq, true
+	return Answer{Values: slices.Clone(r.values), Seq: r.seq}, nil
 }
 
 // admits says whether the fence is not older than any that was seen.
@@ -65,36 +91,39 @@ func (r *resource) admits(fence int64) bool {
 // read records a read of the resource that the lock guards. It returns nil if
 // the resource refused it: the client then knows that its lease ended.
 func (s *session) read(h *hold) ([]int64, error) {
-	return s.use(h, history.FRead, nil, s.resources[h.lock].read)
+	return s.use(h, history.FRead, nil, s.Resources[h.lock].Read)
 }
 
 // write records a write of the resource that the lock guards, and what is stored
 // then. The resource may refuse it, which tells the client that its lease ended.
 func (s *session) write(h *hold, values ...int64) error {
-	_, err := s.use(h, history.FWrite, values, func(fence int64) ([]int64, int64, bool) {
-		return s.resources[h.lock].write(fence, values)
+	_, err := s.use(h, history.FWrite, values, func(fence int64) (Answer, error) {
+		return s.Resources[h.lock].Write(fence, values)
 	})
 	return err
 }
 
 // use records an operation on the resource, and the loss of the lease if it is
 // refused, which not even a trusting client can overlook.
-func (s *session) use(h *hold, f string, values []int64, do func(fence int64) ([]int64, int64, bool)) ([]int64, error) {
+func (s *session) use(h *hold, f string, values []int64, do func(fence int64) (Answer, error)) ([]int64, error) {
 	op := s.op(f, *h)
 	op.Value = values
 	op, err := s.Rec.Invoke(op)
 	if err != nil {
 		return nil, err
 	}
-	var ok bool
-	op.Type = history.OK
-	if op.Value, op.Seq, ok = do(h.lease.Fence); !ok {
+	answer, err := do(h.lease.Fence)
+	if err != nil {
+		return nil, err
+	}
+	op.Type, op.Value, op.Seq = history.OK, answer.Values, answer.Seq
+	if answer.Stale {
 		op.Type, op.Reason = history.Fail, history.Stale
 	}
 	if _, err := s.Rec.Complete(op); err != nil {
 		return nil, err
 	}
-	if !ok {
+	if answer.Stale {
 		return nil, s.lose(h)
 	}
 	return op.Value, nil

@@ -26,10 +26,10 @@ func TestTheResourceRefusesAnOlderFenceForEver(t *testing.T) {
 		ok    bool
 	}
 	for i, s := range []step{{0, true}, {5, true}, {5, true}, {4, false}, {0, false}, {7, true}, {5, false}} {
-		_, _, read := r.read(s.fence)
-		_, seq, wrote := r.write(s.fence, []int64{int64(i)})
-		if read != s.ok || wrote != s.ok || (seq > 0) != s.ok {
-			t.Errorf("step %d: fence %d: read %v, wrote %v as %d, want %v", i, s.fence, read, wrote, seq, s.ok)
+		read, rerr := r.Read(s.fence)
+		wrote, werr := r.Write(s.fence, []int64{int64(i)})
+		if read.Stale == s.ok || wrote.Stale == s.ok || (wrote.Seq > 0) != s.ok || rerr != nil || werr != nil {
+			t.Errorf("step %d: fence %d: read %+v (%v), wrote %+v (%v), want %v", i, s.fence, read, rerr, wrote, werr, s.ok)
 		}
 	}
 	if r.values[0] != 5 {

@@ -87,7 +87,7 @@ func (s *session) guard(do func() error) (err error) {
 			Stack:  string(debug.Stack()),
 		}
 		err = b
-		if rerr := s.Rec.End(b.Event(), s.Rec.Now()); rerr != nil && !errors.Is(rerr, history.ErrSealed) {
+		if rerr := s.Rec.End(b.Event(), s.Env.Now()); rerr != nil && !errors.Is(rerr, history.ErrSealed) {
 			err = errors.Join(err, rerr)
 		}
 	}()

@@ -22,15 +22,34 @@ import (
 
 // World is what a workload's body is given.
 type World struct {
-	Env testbed.Env
+	Env Env
 	// Make binds the recipe under test to a client.
 	Make   func(client int) (locks.Maker, error)
 	Claims history.Claims
 	Opts   Options
-	Rec    *history.Recorder
+	Rec    Recorder
+	// Resources are what the locks guard, by the lock's name; nil = the body makes
+	// them, as Resources does.
+	Resources map[string]Resource
 	// Healed is closed when the time for faults is over and every fault is
 	// healed: the liveness phase begins.
 	Healed <-chan struct{}
+}
+
+// Env is what clients see of a testbed.Env.
+type Env interface {
+	Client(i int) testbed.Client
+	// Now is the history's clock.
+	Now() time.Duration
+}
+
+// Recorder takes down what clients do: a *history.Recorder, whose methods these
+// are, or what stands for one in another process.
+type Recorder interface {
+	Invoke(history.Op) (history.Op, error)
+	Complete(history.Op) (history.Op, error)
+	Event(history.Op) (history.Op, error)
+	End(last history.Op, at time.Duration) error
 }
 
 // Workload is one way for clients to use locks.
@@ -80,17 +99,39 @@ func ByName(name string) (Workload, bool) {
 // crashed, or ctx ends. It returns an error only if the harness itself failed;
 // whatever the lock does goes into the history.
 func (w Workload) Body(ctx context.Context, world World) error {
+	ids := make([]int, max(0, world.Opts.Clients))
+	for id := range ids {
+		ids[id] = id
+	}
+	leave, err := w.run(ctx, world, ids...)
+	leave()
+	if err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// Client is Body for one of the clients, where each has a process of its own. What
+// it has begun may go on, on the contexts that it gave to its locks, until leave is
+// called: when all other clients, too, have come to their end.
+func (w Workload) Client(ctx context.Context, world World, id int) (leave func(), err error) {
+	return w.run(ctx, world, id)
+}
+
+// run runs these clients. Leave, never nil, ends the contexts on which they ran.
+func (w Workload) run(ctx context.Context, world World, ids ...int) (leave func(), err error) {
+	r := &run{World: world, workload: w}
+	leave = r.leave
 	if err := world.Opts.Validate(); err != nil {
-		return fmt.Errorf("options: %w", err)
+		return leave, fmt.Errorf("options: %w", err)
 	}
-	r := &run{World: world, workload: w, resources: map[string]*resource{}}
-	for k := range world.Opts.Keys {
-		r.resources[lockName(k)] = &resource{fenced: world.Claims.Fenced, tallied: w.tallied, values: make([]int64, w.values)}
+	if r.Resources == nil {
+		r.Resources = w.Resources(world.Opts, world.Claims)
 	}
-	for i := range world.Opts.Clients {
-		s, err := r.session(ctx, i)
+	for _, id := range ids {
+		s, err := r.session(ctx, id)
 		if err != nil {
-			return err
+			return leave, err
 		}
 		r.sessions = append(r.sessions, s)
 	}
@@ -107,14 +148,15 @@ func (w Workload) Body(ctx context.Context, world World) error {
 	clients.Wait()
 	finished()
 	watch.Wait()
+	return leave, r.failure
+}
+
+// leave ends the clients' contexts.
+func (r *run) leave() {
 	for _, s := range r.sessions {
 		s.stop()
 		s.impatient()
 	}
-	if r.failure != nil {
-		return r.failure
-	}
-	return context.Cause(ctx)
 }
 
 // apart lies between the moments at which clients start, and at which they are
@@ -172,10 +214,9 @@ func lockName(k int) string { return fmt.Sprintf("lock-%d", k) }
 // run is one execution of a workload.
 type run struct {
 	World
-	workload  Workload
-	resources map[string]*resource
-	sessions  []*session   // by client
-	healed    atomic.Int64 // when the liveness phase began, on the history's clock; 0 = not yet
+	workload Workload
+	sessions []*session
+	healed   atomic.Int64 // when the liveness phase began, on the history's clock; 0 = not yet
 
 	mu      sync.Mutex
 	failure error // why the trial ended early, if it did
