@@ -58,7 +58,12 @@ func (c *GatedClient) Pools() []*redis.Client { return c.pools }
 func (c *GatedClient) End() { c.end() }
 
 // Skew sets by how much the client's wall clock is ahead (behind, if negative).
-func (c *GatedClient) Skew(offset time.Duration) { c.skew.Store(int64(offset)) }
+func (c *GatedClient) Skew(offset time.Duration) {
+	c.skew.Store(int64(offset))
+	if c.gate.outside() {
+		c.gate.processes.Skew(c.id, offset)
+	}
+}
 
 // dial is locks.Client.Dial: it reaches the nodes by the addresses that the
 // client knows.

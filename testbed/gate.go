@@ -18,12 +18,13 @@ import (
 // only, and channels for all that lasts, so that it works in a testing/synctest
 // bubble as well.
 type Gate struct {
-	clock    func() time.Duration
-	commands func(history.Command)
-	ordered  bool
-	stagger  func(client int, node string, conn int) time.Duration
-	done     chan struct{} // closed by Close
-	pumps    sync.WaitGroup
+	clock     func() time.Duration
+	commands  func(history.Command)
+	ordered   bool
+	processes Processes
+	stagger   func(client int, node string, conn int) time.Duration
+	done      chan struct{} // closed by Close
+	pumps     sync.WaitGroup
 
 	mu      sync.Mutex
 	clients []*gateClient
@@ -54,6 +55,8 @@ type GateOptions struct {
 	// index among those that have ended since. Until it is numbered, a command
 	// in a Hit has the index -1.
 	Ordered bool
+	// Processes of the clients; nil = they run in this one.
+	Processes Processes
 	// Stagger keeps apart in time what would go on at the gate at one instant, in
 	// an order that is luck: goroutines that waited for their client to be resumed,
 	// those that waited for anything when the gate was
@@ -68,7 +71,7 @@ type GateOptions struct {
 // NewGate returns a gate through which nothing has passed yet.
 func NewGate(o GateOptions) *Gate {
 	g := &Gate{
-		clock: o.Clock, commands: o.Commands, ordered: o.Ordered, stagger: o.Stagger,
+		clock: o.Clock, commands: o.Commands, ordered: o.Ordered, processes: o.Processes, stagger: o.Stagger,
 		done: make(chan struct{}),
 	}
 	for id := range o.Clients {
@@ -226,11 +229,14 @@ func (g *Gate) Dial(ctx context.Context, client int, node string,
 	return c, nil
 }
 
-// mayDial waits while the client is paused, and once it crashed until ctx is
-// done. mu is held on entry and return.
+// mayDial waits while the client is paused, and once it crashed, unless its
+// process did, until ctx is done. mu is held on entry and return.
 func (c *Conn) mayDial(ctx context.Context) error {
 	g := c.gate
 	g.pass(waiter{c.client, c, writing}, nil)
+	if c.client.crashed && g.outside() {
+		return net.ErrClosed
+	}
 	if c.client.crashed && !g.closed {
 		g.mu.Unlock()
 		select {

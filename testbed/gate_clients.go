@@ -16,9 +16,9 @@ type pause struct {
 // commands, replies and dials.
 func (g *Gate) PauseClient(client int) (Undo, error) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	cl, err := g.client(client)
 	if err != nil {
+		g.mu.Unlock()
 		return nil, err
 	}
 	p := new(pause)
@@ -29,22 +29,40 @@ func (g *Gate) PauseClient(client int) (Undo, error) {
 		cl.pauses = append(cl.pauses, p)
 		cl.changed()
 	}
+	g.mu.Unlock()
+	if g.outside() {
+		if err := g.processes.Freeze(client); err != nil {
+			g.resume(cl, p)
+			return nil, err
+		}
+	}
 	return func(context.Context) (int, error) {
+		var err error
+		if g.resume(cl, p) && g.outside() {
+			err = g.processes.Thaw(client)
+		}
 		g.mu.Lock()
-		var leaving []net.Conn
-		if at := slices.Index(cl.pauses, p); at >= 0 {
-			cl.pauses = slices.Delete(cl.pauses, at, at+1)
-			if len(cl.pauses) == 0 {
-				leaving = cl.resumed()
-			}
-		}
-		hits := p.hits
-		g.mu.Unlock()
-		for _, c := range leaving {
-			c.Close()
-		}
-		return hits, nil
+		defer g.mu.Unlock()
+		return p.hits, err
 	}, nil
+}
+
+// resume ends a pause, unless that is done.
+func (g *Gate) resume(cl *gateClient, p *pause) (ended bool) {
+	g.mu.Lock()
+	at := slices.Index(cl.pauses, p)
+	var leaving []net.Conn
+	if at >= 0 {
+		cl.pauses = slices.Delete(cl.pauses, at, at+1)
+		if len(cl.pauses) == 0 {
+			leaving = cl.resumed()
+		}
+	}
+	g.unlock()
+	for _, c := range leaving {
+		c.Close()
+	}
+	return at >= 0
 }
 
 // resumed lets the client go on after its last pause. Its deadlines stood still
@@ -54,6 +72,7 @@ func (cl *gateClient) resumed() (leaving []net.Conn) {
 	now := time.Now()
 	staying := cl.conns[:0:0]
 	for _, c := range cl.conns {
+		c.unfreeze()
 		c.readBy.shift(cl.pausedAt, now.Add(c.gate.staggered(waiter{cl, c, reading})))
 		c.writeBy.shift(cl.pausedAt, now.Add(c.gate.staggered(waiter{cl, c, writing})))
 		if c.closed {
@@ -69,20 +88,28 @@ func (cl *gateClient) resumed() (leaving []net.Conn) {
 
 // CrashClient is Clients.CrashClient. To the code that ran in the client it looks
 // as if nothing were ever answered: reads and writes end with their deadlines,
-// dials with their contexts, all at the latest when the gate is closed.
+// dials with their contexts, all at the latest when the gate is closed. A process
+// is killed.
 func (g *Gate) CrashClient(client int) error {
 	g.mu.Lock()
-	defer g.unlock()
 	cl, err := g.client(client)
 	if err != nil {
+		g.mu.Unlock()
 		return err
 	}
 	cl.crashed = true
 	cl.pauses = nil
 	for _, c := range cl.conns {
+		for _, r := range c.records.live() {
+			r.unread = false
+		}
 		c.clientEnded()
 	}
 	cl.changed()
+	g.unlock()
+	if g.outside() {
+		return g.processes.Kill(client)
+	}
 	return nil
 }
 

@@ -130,11 +130,11 @@ func (c *Conn) Read(p []byte) (int, error) {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
 	for waited, held := false, false; ; waited = true {
-		if waited && c.gate.closed || held && len(c.client.pauses) == 0 {
+		if waited && c.gate.closed || held && !c.gate.holds(c.client) {
 			c.gate.asleep(waiter{c.client, c, reading})
 			held = false
 		}
-		if len(c.client.pauses) > 0 && !c.closed && !c.gate.closed {
+		if c.gate.holds(c.client) && !c.closed && !c.gate.closed {
 			held = true
 			c.awaitReply(time.Time{})
 			continue
@@ -263,13 +263,13 @@ func (c *Conn) count(args []history.Bytes) history.Command {
 	return cmd
 }
 
-// mayWrite waits while the client is paused, and once it crashed until the
-// deadline. mu is held on entry and return.
+// mayWrite waits while the client is paused, and once it crashed, unless its
+// process did, until the deadline. mu is held on entry and return.
 func (c *Conn) mayWrite() error {
 	for {
 		c.gate.pass(waiter{c.client, c, writing}, c.ended)
 		switch {
-		case c.closed || c.gate.closed:
+		case c.closed || c.gate.closed || c.client.crashed && c.gate.outside():
 			return net.ErrClosed
 		case !c.client.crashed:
 			return nil
@@ -284,7 +284,7 @@ func (c *Conn) mayWrite() error {
 }
 
 // Close implements net.Conn. A paused client's connection is closed when it is
-// resumed, a crashed one's with the gate.
+// resumed, a crashed one's with the gate; that of a process at once.
 func (c *Conn) Close() error {
 	c.gate.mu.Lock()
 	if c.closed {
@@ -299,7 +299,7 @@ func (c *Conn) Close() error {
 	if c.alarm != nil {
 		c.alarm.Stop()
 	}
-	frozen := c.client.crashed || len(c.client.pauses) > 0
+	frozen := !c.gate.outside() && (c.client.crashed || len(c.client.pauses) > 0)
 	if !frozen {
 		c.client.conns = slices.DeleteFunc(c.client.conns, func(other *Conn) bool { return other == c })
 	}

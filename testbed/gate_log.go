@@ -14,6 +14,7 @@ type record struct {
 	sentTo     string // the node that it was sent to, whichever served it
 	leaving    bool   // Sent points are not through yet
 	clientDone bool   // replied, or the client's end of the connection has ended
+	unread     bool   // replied to a process that is frozen
 	served     bool
 	ended      bool // nothing more will be learnt
 
@@ -165,7 +166,7 @@ func (c *Conn) settleAll() {
 // connection. mu is held.
 func (c *Conn) clientEnded() {
 	for _, r := range c.records.live() {
-		r.clientDone = true
+		r.clientDone = !r.unread // else the process has it already
 	}
 	c.settleAll()
 }

@@ -128,7 +128,9 @@ func (c *Conn) delay(a arrival) {
 		r.note(a.m)
 		c.gate.reach(&r.Command, Replied, waiter{c.client, c, receiving})
 	}
-	c.gate.pass(waiter{c.client, c, receiving}, c.ended)
+	if !c.gate.outside() {
+		c.gate.pass(waiter{c.client, c, receiving}, c.ended)
+	}
 }
 
 // admit lets a message through to the client. mu is held.
@@ -138,9 +140,13 @@ func (c *Conn) admit(a arrival) {
 	}
 	if r := a.answered; r != nil {
 		r.note(a.m)
-		r.Replied = c.gate.clock()
-		r.clientDone = true
-		c.settle(r)
+		if c.gate.outside() && len(c.client.pauses) > 0 {
+			c.client.keep(r)
+		} else {
+			r.Replied = c.gate.clock()
+			r.clientDone = true
+			c.settle(r)
+		}
 	}
 	c.in = append(c.in, a.m...)
 	c.signal()

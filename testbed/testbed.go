@@ -114,6 +114,9 @@ type Setup struct {
 	Commands func(history.Command)
 	// Logs is a directory for the nodes' logs; "" = not kept.
 	Logs string
+	// Processes of the clients; nil = they run in this one. Only for testbeds on
+	// real time.
+	Processes Processes
 }
 
 // Env is the running world of one trial. Capabilities are found by type
