@@ -42,8 +42,9 @@ var (
 func newEnv(ctx context.Context, s testbed.Setup, cancel context.CancelCauseFunc) *env {
 	e := &env{setup: s, ctx: ctx, cancel: cancel, proxies: newProxies()}
 	e.gate = testbed.NewGate(testbed.GateOptions{
-		Clients: s.Clients,
-		Clock:   s.Clock,
+		Clients:   s.Clients,
+		Clock:     s.Clock,
+		Processes: s.Processes,
 		Commands: func(c history.Command) {
 			e.network.saw(c)
 			s.Commands(c)

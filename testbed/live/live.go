@@ -118,6 +118,9 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 			return err
 		}
 	}
+	if e.setup.Processes != nil {
+		return nil // the clients' connections are made there
+	}
 	warm, ctx := errgroup.WithContext(ctx)
 	for _, c := range e.clients {
 		for _, r := range c.Pools() {
