@@ -35,6 +35,11 @@ type Config struct {
 	Parallel int           `json:"parallel"` // trials at a time; 0 = the testbed's default
 	// Named: the named schedules run before the trials that are drawn.
 	Named bool `json:"named,omitempty"`
+	// Confirm is the directory of a stored campaign: its trials that show a flaw are
+	// run again on this testbed, so many for each flaw as Trials says, and where it
+	// found none, so many of those that it drew. What trials are like (clients, times,
+	// seed) is as it was there. "" = trials of this campaign's own.
+	Confirm string `json:"confirm,omitempty"`
 	// Shrink is how long, on the machine's clock, violated trials may be shrunk,
 	// all together; 0 = none is.
 	Shrink  time.Duration `json:"shrink,omitempty"`
@@ -146,6 +151,8 @@ type Info struct {
 	Elapsed time.Duration `json:"elapsed,omitempty"`
 	// Deterministic: every trial does the same again when it is run again.
 	Deterministic bool `json:"deterministic,omitempty"`
+	// Sought are the flaws that are to be confirmed.
+	Sought []Sought `json:"sought,omitempty"`
 	// Plan lists the cells in the matrix's order.
 	Plan []PlannedCell `json:"plan"`
 }
@@ -158,7 +165,8 @@ type PlannedCell struct {
 	// Variants is how many trials of a workload it takes to run every variant
 	// of the fault's plans once.
 	Variants int `json:"variants,omitempty"`
-	// Named is how many named schedules are run, in all workloads.
+	// Named is how many named schedules are run, in all workloads; in a campaign
+	// that confirms another, how many trials of that.
 	Named int `json:"named,omitempty"`
 	// NotSupported says why the cell has no trials; empty otherwise.
 	NotSupported string `json:"notSupported,omitempty"`

@@ -54,6 +54,7 @@ type planner struct {
 	topologies   []testbed.Topology
 	capabilities []testbed.Capability
 	seen         map[pair]sight // in probes that finished
+	confirm      *confirmation  // of another campaign; nil = the trials are this one's own
 	// schedule enumerates a fault's named schedules in a world.
 	schedule func(fault string, w nemesis.World) ([]nemesis.Schedule, error)
 }
@@ -262,6 +263,9 @@ func (p *planner) probe(r locks.Recipe, workload string) (job, error) {
 // named ones, then those that are drawn. A workload in which the fault has
 // nothing to strike is taken from its cell; a cell without any is not supported.
 func (p *planner) jobs(cells []plannedCell) ([]job, error) {
+	if p.confirm != nil {
+		return p.confirm.jobs(p, cells), nil
+	}
 	drawn, err := p.drawn(cells)
 	if err != nil {
 		return nil, err

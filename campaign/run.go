@@ -41,12 +41,20 @@ type Campaign struct {
 // (Matrix.Failed), not an error. An InputError says that nothing was run.
 func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	c.Config = c.Config.filled(c.Defaults)
+	confirm, err := newConfirmation(&c.Config)
+	if err != nil {
+		return Stored{}, err
+	}
 	if err := c.Config.check(); err != nil {
 		return Stored{}, err
 	}
 	p := newPlanner(c.Config, c.Testbed)
+	p.confirm = confirm
 	cells, err := p.cells()
 	if err != nil {
+		return Stored{}, err
+	}
+	if cells, err = confirm.among(cells); err != nil {
 		return Stored{}, err
 	}
 	if err := testsSomething(cells); err != nil {
@@ -131,7 +139,7 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	if err := r.store.publish(); err != nil {
 		return err
 	}
-	r.info.Plan = planned(cells)
+	r.info.Plan, r.info.Sought = planned(cells), r.planner.sought()
 	if err := r.saveInfo(); err != nil {
 		return err
 	}

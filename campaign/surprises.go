@@ -38,7 +38,7 @@ func unexpected(trials []Trial) []Surprise {
 // of faults it is up to chance what comes together: nothing is missed there.
 func missed(info Info, trials []Trial) []Surprise {
 	h := huntOf(info, trials)
-	var all []Surprise
+	all := h.unconfirmed()
 	for _, r := range locks.All() {
 		for _, f := range r.Flaws {
 			all = append(all, h.misses(r.ID, f)...)
@@ -86,6 +86,7 @@ func (h hunt) misses(lock string, f locks.Flaw) []Surprise {
 	shown := false
 	for _, p := range h.info.Plan {
 		switch {
+		case h.info.Config.Confirm != "": // what is sought is in Info.Sought
 		case p.Lock != lock || !slices.Contains(f.Faults, p.Fault) || mixes(p.Fault):
 		case h.flaws[place{lock, p.Fault, f.Oracle, f.Cause}]:
 			shown = true
@@ -120,7 +121,12 @@ func (h hunt) looked(p PlannedCell, oracle string) bool {
 func (i Info) thorough() bool { return i.Deterministic && i.Config.Named }
 
 // trialsOf is how many trials a cell has when all are run.
-func (i Info) trialsOf(p PlannedCell) int { return i.Config.Trials*len(p.Workloads) + p.Named }
+func (i Info) trialsOf(p PlannedCell) int {
+	if i.Config.Confirm != "" {
+		return p.Named
+	}
+	return i.Config.Trials*len(p.Workloads) + p.Named
+}
 
 // everyWorkload says whether at least those run that do if nothing is chosen.
 func (i Info) everyWorkload() bool {

@@ -92,6 +92,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	trialFlags(flags, &f.Config)
 	flags.IntVar(&f.Trials, "trials", f.Trials, "trials of each cell and workload ("+a.defaults(trialsOf)+")")
 	flags.BoolVar(&f.Named, "named", false, "run the named schedules before the trials that are drawn ("+a.namedDefaults()+")")
+	flags.StringVar(&f.Confirm, "confirm", "", "directory of a stored campaign: run here the trials that show its flaws, --trials for each, instead of trials of this one's own")
 	flags.Uint64Var(&f.Seed, "seed", f.Seed, "seed of the campaign; 0 draws one")
 	flags.IntVar(&f.Parallel, "parallel", f.Parallel, "trials at a time ("+a.defaults(parallelOf)+")")
 	flags.StringVar(&f.Store, "store", f.Store, "directory that campaigns are stored in")
@@ -116,7 +117,7 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 		return err
 	}
 	if !f.namedChosen {
-		c.Named = choice.Defaults.Named
+		c.Named = choice.Defaults.Named && c.Confirm == ""
 	}
 	if c.Shrink, err = a.shrinks(c.Shrink, f.shrinkChosen, choice); err != nil {
 		return err

@@ -1,0 +1,153 @@
+package campaign
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// A campaign confirms another: it runs, on its own testbed, the trials in which
+// that one showed its flaws, and looks whether they show here too.
+
+// Sought is a flaw that a campaign is to confirm.
+type Sought struct {
+	Lock   string `json:"lock"`
+	Fault  string `json:"fault"`
+	Oracle string `json:"oracle"`
+	Cause  string `json:"cause"`
+}
+
+// confirmation is what there is to confirm.
+type confirmation struct {
+	plan   []PlannedCell // of the other campaign
+	trials []Trial       // of it, those that tell most first
+	sought []Sought
+}
+
+// newConfirmation loads the campaign that Config.Confirm names and makes the
+// config choose trials as that did. Errors are InputErrors.
+func newConfirmation(c *Config) (*confirmation, error) {
+	if c.Confirm == "" {
+		return nil, nil
+	}
+	if c.Named {
+		return nil, Inputf("--confirm runs the trials of another campaign: expected no --named")
+	}
+	other, err := Load(c.Confirm)
+	if err != nil {
+		return nil, Inputf("--confirm %w", err)
+	}
+	o := other.Info.Config
+	c.Nodes, c.Clients, c.Keys, c.Overrun, c.Trusting, c.Seed = o.Nodes, o.Clients, o.Keys, o.Overrun, o.Trusting, o.Seed
+	c.TTL, c.Hold, c.Rest, c.Duration = o.TTL, o.Hold, o.Rest, o.Duration
+	trials := slices.DeleteFunc(slices.Clone(other.Trials), func(t Trial) bool { return t.Probe || t.Err != "" })
+	slices.SortStableFunc(trials, compareTrials)
+	return &confirmation{plan: other.Info.Plan, trials: trials}, nil
+}
+
+// among are those of the cells that the other campaign has too. An InputError
+// says that there is none.
+func (f *confirmation) among(cells []plannedCell) ([]plannedCell, error) {
+	if f == nil {
+		return cells, nil
+	}
+	both := slices.DeleteFunc(slices.Clone(cells), func(c plannedCell) bool {
+		return !slices.ContainsFunc(f.plan, func(p PlannedCell) bool { return p.Lock == c.recipe.ID && p.Fault == c.fault.Name })
+	})
+	if len(both) == 0 {
+		return nil, Inputf("--confirm: the campaign there has none of the chosen locks under the chosen faults")
+	}
+	return both, nil
+}
+
+// jobs are the trials of the cells: for each flaw that the other campaign showed
+// there, the first ones that show it, as many as the config asks for; where it
+// showed none, that many that it drew, in each workload.
+func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
+	var jobs []job
+	for i := range cells {
+		c := &cells[i]
+		for _, s := range f.specs(*c, p.config.Trials) {
+			if _, ok := p.seen[pair{c.recipe.ID, s.Workload}]; !ok {
+				continue // its probe failed, which is reported
+			}
+			c.named++
+			jobs = append(jobs, job{spec: p.here(*c, s)})
+		}
+	}
+	slices.SortStableFunc(jobs, func(a, b job) int { return cmp.Compare(a.spec.Fault, b.spec.Fault) })
+	return jobs
+}
+
+// specs are the trials of one cell, and note what they are to show.
+func (f *confirmation) specs(c plannedCell, each int) []Spec {
+	var specs []Spec
+	taken := map[string]bool{}
+	take := func(s Spec) {
+		if id := folderName(s); !taken[id] {
+			taken[id] = true
+			specs = append(specs, s)
+		}
+	}
+	shown, drawn := map[Sought]int{}, map[string]int{}
+	for _, t := range f.of(c) {
+		for _, flaw := range t.Flaws {
+			s := Sought{t.Spec.Lock, t.Spec.Fault, flaw.Oracle, flaw.Cause}
+			if shown[s] == 0 {
+				f.sought = append(f.sought, s)
+			}
+			if shown[s]++; shown[s] <= each {
+				take(t.Spec)
+			}
+		}
+	}
+	if len(specs) > 0 {
+		return specs
+	}
+	for _, t := range f.of(c) {
+		if w := t.Spec.Workload; !t.Spec.named() && drawn[w] < each {
+			drawn[w]++
+			take(t.Spec)
+		}
+	}
+	return specs
+}
+
+// of are the other campaign's trials of a cell that can be run here.
+func (f *confirmation) of(c plannedCell) []Trial {
+	return slices.DeleteFunc(slices.Clone(f.trials), func(t Trial) bool {
+		return c.why != "" || t.Spec.Lock != c.recipe.ID || t.Spec.Fault != c.fault.Name || !slices.Contains(c.workloads, t.Spec.Workload)
+	})
+}
+
+// sought are the flaws that the campaign is to confirm; none if it confirms none.
+func (p *planner) sought() []Sought {
+	if p.confirm == nil {
+		return nil
+	}
+	return p.confirm.sought
+}
+
+// here is another campaign's trial as this one runs it.
+func (p *planner) here(c plannedCell, s Spec) Spec {
+	s.Testbed, s.Timeout = p.config.Testbed, p.config.Timeout
+	if c.topology != testbed.Independent { // else of as many nodes as it had
+		s.Topology = c.topology
+	}
+	return s
+}
+
+// unconfirmed are the flaws that were sought and did not show, in cells that were
+// run to their end.
+func (h hunt) unconfirmed() []Surprise {
+	var all []Surprise
+	for _, s := range h.info.Sought {
+		i := slices.IndexFunc(h.info.Plan, func(p PlannedCell) bool { return p.Lock == s.Lock && p.Fault == s.Fault })
+		if i < 0 || h.flaws[place{s.Lock, s.Fault, s.Oracle, s.Cause}] || !h.looked(h.info.Plan[i], s.Oracle) {
+			continue
+		}
+		all = append(all, Surprise{Lock: s.Lock, Fault: s.Fault, Oracle: s.Oracle, Cause: s.Cause})
+	}
+	return all
+}
