@@ -57,7 +57,7 @@ func versionOf(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("ask %s for its version: %w", path, err)
 	}
-	v, err := checkVersion(string(out))
+	v, err := CheckVersion(string(out))
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
@@ -65,8 +65,9 @@ func versionOf(path string) (string, error) {
 	return v, nil
 }
 
-// checkVersion reads the output of redis-server --version.
-func checkVersion(out string) (string, error) {
+// CheckVersion reads the version from the output of redis-server --version. It is an
+// error if that names none or one older than 6.2.
+func CheckVersion(out string) (string, error) {
 	m := versionPattern.FindStringSubmatch(out)
 	if m == nil {
 		return "", errors.New("not a redis-server: --version names no version")

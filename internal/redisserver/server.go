@@ -9,10 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"regexp"
 	"strconv"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -43,7 +40,7 @@ type Server struct {
 	dir     string
 	ownsDir bool
 	process *os.Process
-	out     *output
+	log     *Log
 	exited  chan struct{}
 	state   error // how it ended; written before exited is closed
 	stop    func() bool
@@ -85,7 +82,7 @@ func startOnPort(ctx context.Context, path, dir string, o Options) (*Server, err
 		return start(ctx, path, dir, o.Port, o)
 	}
 	for try := 1; ; try++ {
-		port, err := freePort()
+		port, err := FreePort()
 		if err != nil {
 			return nil, fmt.Errorf("redis-server: %w", err)
 		}
@@ -103,8 +100,8 @@ const firstPort, ports = 10_000, 20_000
 
 var nextPort atomic.Int64
 
-// freePort returns a port that was free a moment ago.
-func freePort() (int, error) {
+// FreePort returns a port of the loopback interface that was free a moment ago.
+func FreePort() (int, error) {
 	var last error
 	for range ports {
 		// Programs that run at the same time start at different places.
@@ -123,7 +120,7 @@ func start(ctx context.Context, path, dir string, port int, o Options) (*Server,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	out, err := newOutput(o.Log)
+	log, err := OpenLog(o.Log)
 	if err != nil {
 		return nil, fmt.Errorf("redis-server log: %w", err)
 	}
@@ -133,24 +130,24 @@ func start(ctx context.Context, path, dir string, port int, o Options) (*Server,
 		"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0",
 	}, o.Args...)...)
 	cmd.Dir = dir
-	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Stdout, cmd.Stderr = log, log
 	cmd.WaitDelay = time.Second // a forked child of Redis may hold our pipe open
 	if err := child.Start(cmd); err != nil {
-		out.close()
+		log.Close()
 		return nil, fmt.Errorf("start redis-server: %w", err)
 	}
-	s := &Server{port: port, dir: dir, process: cmd.Process, out: out, exited: make(chan struct{})}
+	s := &Server{port: port, dir: dir, process: cmd.Process, log: log, exited: make(chan struct{})}
 	go s.wait(cmd)
 	s.stop = context.AfterFunc(ctx, func() { s.signal(syscall.SIGKILL) })
 	select {
-	case <-out.ready:
+	case <-log.Ready():
 		return s, nil
 	case <-s.exited:
 		s.stop()
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if out.saw("Address already in use") {
+		if log.saw("Address already in use") {
 			return nil, fmt.Errorf("redis-server on port %d: %w", port, ErrPortTaken)
 		}
 		return nil, fmt.Errorf("redis-server did not start: %w", s.Err())
@@ -167,8 +164,8 @@ func (s *Server) wait(cmd *exec.Cmd) {
 	if err != nil {
 		how = err.Error()
 	}
-	s.out.close()
-	if last := s.out.lastLine(); last != "" {
+	s.log.Close()
+	if last := s.log.LastLine(); last != "" {
 		how += "; its last log line: " + last
 	}
 	s.state = errors.New(how)
@@ -252,92 +249,4 @@ func (s *Server) Close() error {
 		err = errors.Join(err, os.RemoveAll(s.dir))
 	}
 	return err
-}
-
-// output receives the server's standard output and error, which is its log.
-type output struct {
-	ready chan struct{} // closed at Redis's "Ready to accept connections"
-
-	mu    sync.Mutex
-	file  *os.File
-	part  string   // of an unfinished line
-	tail  []string // last lines, without process id and time
-	isUp  bool
-	write error
-}
-
-// logPrefix is process id, role, time and level of a line of Redis's log.
-var logPrefix = regexp.MustCompile(`^\d+:[A-Z] \d+ \w+ \d+ [\d:.]+ [.*#-] `)
-
-// tailLines is how many lines of log are remembered.
-const tailLines = 20
-
-func newOutput(path string) (*output, error) {
-	o := &output{ready: make(chan struct{})}
-	if path == "" {
-		return o, nil
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	o.file = f
-	return o, err
-}
-
-// Write implements io.Writer. It never fails, lest Redis be killed by a full
-// disk that holds nothing but its log.
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.file != nil && o.write == nil {
-		_, o.write = o.file.Write(p)
-	}
-	lines := strings.Split(o.part+string(p), "\n")
-	o.part = lines[len(lines)-1]
-	for _, line := range lines[:len(lines)-1] {
-		o.line(line)
-	}
-	return len(p), nil
-}
-
-func (o *output) line(line string) {
-	line = strings.TrimSpace(logPrefix.ReplaceAllString(line, ""))
-	if line == "" {
-		return
-	}
-	if !o.isUp && strings.HasPrefix(line, "Ready to accept connections") {
-		o.isUp = true
-		close(o.ready)
-	}
-	if len(o.tail) == tailLines {
-		o.tail = append(o.tail[:0], o.tail[1:]...)
-	}
-	o.tail = append(o.tail, line)
-}
-
-func (o *output) saw(text string) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, line := range o.tail {
-		if strings.Contains(line, text) {
-			return true
-		}
-	}
-	return false
-}
-
-func (o *output) lastLine() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.tail) == 0 {
-		return ""
-	}
-	return o.tail[len(o.tail)-1]
-}
-
-func (o *output) close() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.file != nil {
-		o.file.Close()
-		o.file = nil
-	}
 }

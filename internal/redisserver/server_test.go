@@ -160,7 +160,7 @@ func TestVersions(t *testing.T) {
 		"Redis server v=6.0.16 sha=00000000:0":                                                     "",
 		"bash: redis-server: command not found":                                                    "",
 	} {
-		got, err := checkVersion(out)
+		got, err := CheckVersion(out)
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: got %q, %v, want %q", out, got, err, want)
 		}

@@ -1,0 +1,104 @@
+package redisserver
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Log receives a server's standard output and error, which is its log, and keeps
+// it in a file if asked. Its methods may be called concurrently.
+type Log struct {
+	ready chan struct{}
+
+	mu    sync.Mutex
+	file  *os.File
+	part  string   // of an unfinished line
+	tail  []string // last lines, without process id and time
+	isUp  bool
+	write error
+}
+
+// logPrefix is process id, role, time and level of a line of Redis's log.
+var logPrefix = regexp.MustCompile(`^\d+:[A-Z] \d+ \w+ \d+ [\d:.]+ [.*#-] `)
+
+// tailLines is how many lines of log are remembered.
+const tailLines = 20
+
+// OpenLog returns a log that is appended to a file, or kept nowhere if path is "".
+func OpenLog(path string) (*Log, error) {
+	l := &Log{ready: make(chan struct{})}
+	if path == "" {
+		return l, nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	l.file = f
+	return l, err
+}
+
+// Ready is closed at Redis's "Ready to accept connections".
+func (l *Log) Ready() <-chan struct{} { return l.ready }
+
+// Write implements io.Writer. It never fails, lest Redis be killed by a full
+// disk that holds nothing but its log.
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil && l.write == nil {
+		_, l.write = l.file.Write(p)
+	}
+	lines := strings.Split(l.part+string(p), "\n")
+	l.part = lines[len(lines)-1]
+	for _, line := range lines[:len(lines)-1] {
+		l.line(line)
+	}
+	return len(p), nil
+}
+
+func (l *Log) line(line string) {
+	line = strings.TrimSpace(logPrefix.ReplaceAllString(line, ""))
+	if line == "" {
+		return
+	}
+	if !l.isUp && strings.HasPrefix(line, "Ready to accept connections") {
+		l.isUp = true
+		close(l.ready)
+	}
+	if len(l.tail) == tailLines {
+		l.tail = append(l.tail[:0], l.tail[1:]...)
+	}
+	l.tail = append(l.tail, line)
+}
+
+func (l *Log) saw(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.tail {
+		if strings.Contains(line, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// LastLine is the last line so far, without process id and time; "" if there is
+// none.
+func (l *Log) LastLine() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.tail) == 0 {
+		return ""
+	}
+	return l.tail[len(l.tail)-1]
+}
+
+// Close closes the file; what is written after that is kept nowhere.
+func (l *Log) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		l.file.Close()
+		l.file = nil
+	}
+}
