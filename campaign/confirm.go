@@ -53,13 +53,16 @@ func (f *confirmation) among(cells []plannedCell) ([]plannedCell, error) {
 		return cells, nil
 	}
 	both := slices.DeleteFunc(slices.Clone(cells), func(c plannedCell) bool {
-		return !slices.ContainsFunc(f.plan, func(p PlannedCell) bool { return p.Lock == c.recipe.ID && p.Fault == c.fault.Name })
+		return !slices.ContainsFunc(f.plan, c.is)
 	})
 	if len(both) == 0 {
 		return nil, Inputf("--confirm: the campaign there has none of the chosen locks under the chosen faults")
 	}
 	return both, nil
 }
+
+// is says whether another campaign's cell is of the same recipe and fault.
+func (c plannedCell) is(p PlannedCell) bool { return p.Lock == c.recipe.ID && p.Fault == c.fault.Name }
 
 // jobs are the trials of the cells: for each flaw that the other campaign showed
 // there, the first ones that show it, as many as the config asks for; where it
@@ -68,6 +71,9 @@ func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 	var jobs []job
 	for i := range cells {
 		c := &cells[i]
+		if j := slices.IndexFunc(f.plan, c.is); j >= 0 && c.why == "" {
+			c.why = f.plan[j].NotSupported // also what is seen only once it is known what a recipe sends
+		}
 		for _, s := range f.specs(*c, p.config.Trials) {
 			if _, ok := p.seen[pair{c.recipe.ID, s.Workload}]; !ok {
 				continue // its probe failed, which is reported
