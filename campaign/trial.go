@@ -217,7 +217,7 @@ func since(start time.Duration, p nemesis.Plan) nemesis.Plan {
 
 // postMortem records what is left on each node, where the testbed can look.
 func (t *trial) postMortem(ctx context.Context, env testbed.Env) error {
-	nodes, ok := env.(testbed.Nodes)
+	nodes, ok := env.(testbed.Inspector)
 	if !ok {
 		return nil
 	}

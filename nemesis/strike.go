@@ -99,7 +99,7 @@ func (s *strike) links() []testbed.Link {
 
 // serving is the node, or the one that has taken its place with all clients.
 func serving(env testbed.Env, node string) string {
-	if nodes, ok := env.(testbed.Nodes); ok {
+	if nodes, ok := env.(testbed.Inspector); ok {
 		if list := nodes.List(); len(list) == 1 {
 			return list[0]
 		}

@@ -31,7 +31,21 @@ type env struct {
 // ownEnv is a world whose servers are the trial's own, to be disturbed at will.
 type ownEnv struct{ *env }
 
+// world is what a body is given of e, as what can be disturbed.
+func (e *env) world(p Provider) testbed.Env {
+	if _, guest := p.(Guest); guest {
+		return e
+	}
+	return ownEnv{e}
+}
+
 var (
+	_ testbed.Env       = (*env)(nil)
+	_ testbed.Network   = (*env)(nil)
+	_ testbed.Inspector = (*env)(nil)
+	_ testbed.Clocks    = (*env)(nil)
+	_ testbed.Clients   = (*env)(nil)
+
 	_ testbed.Env     = ownEnv{}
 	_ testbed.Network = ownEnv{}
 	_ testbed.Nodes   = ownEnv{}

@@ -36,12 +36,18 @@ func New(p Provider, temp string) *Testbed { return &Testbed{p, temp} }
 func (t *Testbed) Name() string { return t.provider.Name() }
 
 // Topologies implements testbed.Testbed.
-func (*Testbed) Topologies() []testbed.Topology {
+func (t *Testbed) Topologies() []testbed.Topology {
+	if g, ok := t.provider.(Guest); ok {
+		return g.Topologies()
+	}
 	return []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent}
 }
 
 // Capabilities implements testbed.Testbed.
 func (t *Testbed) Capabilities() []testbed.Capability {
+	if _, guest := t.provider.(Guest); guest {
+		return []testbed.Capability{testbed.CanNetwork, testbed.CanClocks, testbed.CanClients}
+	}
 	return []testbed.Capability{testbed.CanNetwork, testbed.CanNodes, testbed.CanClocks, testbed.CanClients}
 }
 
@@ -68,7 +74,7 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 	if err := e.setUp(ctx, t.provider, t.temp); err != nil {
 		return fmt.Errorf("%s testbed: %w", t.Name(), orDeath(ctx, err))
 	}
-	err = body(ctx, ownEnv{e})
+	err = body(ctx, e.world(t.provider))
 	if death := death(ctx); death != nil {
 		return fmt.Errorf("%s testbed: %w", t.Name(), death)
 	}

@@ -64,7 +64,7 @@ func (n *node) start(ctx context.Context, args ...string) error {
 		unasked := n.up && n.server == s
 		n.mu.Unlock()
 		if unasked && ctx.Err() == nil {
-			n.died(fmt.Errorf("node %s died unasked: %w", n.name, s.Err()))
+			n.died(fmt.Errorf("node %s %s: %w", n.name, ended(s), s.Err()))
 		}
 	})
 	return nil
@@ -95,6 +95,27 @@ func (n *node) addr() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.server.Addr()
+}
+
+// ended says in words that a server ended unasked.
+func ended(s Server) string {
+	if _, ok := s.(Remote); ok {
+		return "is out of the trial"
+	}
+	return "died unasked"
+}
+
+// dial makes a connection to the server, for the tap.
+func (n *node) dial() (net.Conn, error) {
+	n.mu.Lock()
+	s := n.server
+	n.mu.Unlock()
+	if r, ok := s.(Remote); ok {
+		ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+		defer cancel()
+		return r.Dial(ctx)
+	}
+	return net.Dial("tcp4", s.Addr())
 }
 
 // kill ends the node's server. Killing it twice is an error.
@@ -168,6 +189,9 @@ func (n *node) admin() (*redis.Client, error) {
 	}
 	o := testbed.RedisOptions(s.Addr(), adminTimeout)
 	o.PoolSize = 1
+	if r, ok := s.(Remote); ok {
+		o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return r.Dial(ctx) }
+	}
 	return redis.NewClient(o), nil
 }
 

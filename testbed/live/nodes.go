@@ -92,28 +92,54 @@ func (e ownEnv) FlushScripts(ctx context.Context, node string) (scripts int, err
 	return scripts, nil
 }
 
-// Keys implements testbed.Nodes.
-func (e ownEnv) Keys(ctx context.Context, node string) ([]history.KeyState, error) {
+// Keys implements testbed.Inspector.
+func (e *env) Keys(ctx context.Context, node string) ([]history.KeyState, error) {
 	n, err := e.node(node)
 	if err != nil {
 		return nil, err
 	}
 	var keys []history.KeyState
-	err = n.ask(ctx, func(c *redis.Client) error {
-		names := c.Scan(ctx, 0, "", 1000).Iterator()
-		for names.Next(ctx) {
-			k, err := keyState(ctx, c, names.Val())
-			if err != nil {
+	err = n.ask(ctx, func(c *redis.Client) (err error) {
+		if s, running := n.running(); running == nil {
+			if r, ok := s.(Remote); ok { // which may hold more than anybody wants to look through
+				keys, err = keyStates(ctx, c, r.Names())
 				return err
 			}
-			if k.Type != "none" { // else it expired before we looked
-				keys = append(keys, k)
-			}
 		}
-		return names.Err()
+		keys, err = keysOn(ctx, c)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("keys of node %s: %w", node, err)
+	}
+	return keys, nil
+}
+
+// keysOn lists what is on a node, sorted by key.
+func keysOn(ctx context.Context, c *redis.Client) ([]history.KeyState, error) {
+	var names []string
+	all := c.Scan(ctx, 0, "", 1000).Iterator()
+	for all.Next(ctx) {
+		names = append(names, all.Val())
+	}
+	if err := all.Err(); err != nil {
+		return nil, err
+	}
+	return keyStates(ctx, c, names)
+}
+
+// keyStates looks at the keys of these names and returns those that there are,
+// sorted.
+func keyStates(ctx context.Context, c *redis.Client, names []string) ([]history.KeyState, error) {
+	var keys []history.KeyState
+	for _, name := range names {
+		k, err := keyState(ctx, c, name)
+		if err != nil {
+			return nil, err
+		}
+		if k.Type != "none" { // else it expired before we looked
+			keys = append(keys, k)
+		}
 	}
 	slices.SortFunc(keys, func(a, b history.KeyState) int { return cmp.Compare(a.Key, b.Key) })
 	return slices.CompactFunc(keys, func(a, b history.KeyState) bool { return a.Key == b.Key }), nil
@@ -153,8 +179,8 @@ func hash(fields map[string]string) string {
 	return strings.Join(pairs, " ")
 }
 
-// List implements testbed.Nodes.
-func (e ownEnv) List() []string {
+// List implements testbed.Inspector.
+func (e *env) List() []string {
 	var names []string
 	for _, n := range e.serving() {
 		names = append(names, n.name)

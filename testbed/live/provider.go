@@ -2,6 +2,9 @@ package live
 
 import (
 	"context"
+	"net"
+
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // Provider knows where Redis servers come from.
@@ -11,6 +14,14 @@ type Provider interface {
 	// Open prepares a place for the servers of one trial. Trials may run at the
 	// same time, each in a place of its own.
 	Open(ctx context.Context) (Place, error)
+}
+
+// Guest is a Provider whose servers belong to somebody else. Worlds of them can
+// disturb clients and the links to the servers, not the servers.
+type Guest interface {
+	Provider
+	// Topologies that its servers can be taken for.
+	Topologies() []testbed.Topology
 }
 
 // Place is where the servers of one trial run. Its methods may be called
@@ -62,4 +73,14 @@ type Server interface {
 	Exited() <-chan struct{}
 	// Err says how it ended, with the last line of its log; nil while it runs.
 	Err() error
+}
+
+// Remote is a Server that is reached in a way of its own, and belongs to somebody
+// else. Exited is closed when it can no longer be taken for the one that it was.
+type Remote interface {
+	Server
+	// Dial makes a connection that is ready for commands.
+	Dial(ctx context.Context) (net.Conn, error)
+	// Names are the keys that the trial may have left on it.
+	Names() []string
 }

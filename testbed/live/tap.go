@@ -32,7 +32,7 @@ type pair struct {
 // serve carries the connection until both sides have ended.
 func (p *pair) serve() {
 	defer p.far.Close()
-	server, err := net.Dial("tcp4", p.node.addr())
+	server, err := p.node.dial()
 	if err != nil || !p.attach(server) {
 		p.sever()
 		p.requests(nil)

@@ -14,13 +14,13 @@ import (
 )
 
 var nodes = []promise{
-	{name: "a paused node runs what waited when it resumes", test: pausedNode},
-	{name: "a restarted node has what its durability keeps", test: restarts},
-	{name: "connections that broke while idle are replaced unseen", test: idleConnections},
-	{name: "wrong orders to nodes are errors", test: wrongOrders},
-	{name: "a failover loses an acknowledged write", test: failovers},
-	{name: "replication that was stopped catches up", test: stoppedReplication},
-	{name: "scripts are flushed and counted", test: scripts},
+	{name: "a paused node runs what waited when it resumes", test: pausedNode, needs: testbed.CanNodes},
+	{name: "a restarted node has what its durability keeps", test: restarts, needs: testbed.CanNodes},
+	{name: "connections that broke while idle are replaced unseen", test: idleConnections, needs: testbed.CanNodes},
+	{name: "wrong orders to nodes are errors", test: wrongOrders, needs: testbed.CanNodes},
+	{name: "a failover loses an acknowledged write", test: failovers, needs: testbed.CanNodes},
+	{name: "replication that was stopped catches up", test: stoppedReplication, needs: testbed.CanNodes},
+	{name: "scripts are flushed and counted", test: scripts, needs: testbed.CanNodes},
 	{name: "keys are listed for a post-mortem", test: postMortem},
 }
 

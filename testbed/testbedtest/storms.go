@@ -16,7 +16,7 @@ import (
 )
 
 var storms = []promise{
-	{name: "any mix of faults leaves nothing behind", test: storm},
+	{name: "any mix of faults leaves nothing behind", test: storm, needs: testbed.CanNodes},
 }
 
 const (

@@ -67,9 +67,10 @@ func (s suite) try(setup testbed.Setup, body func(*world) error) (commands []his
 	}
 	err = tb.Run(s.Context(), setup, func(ctx context.Context, e testbed.Env) (err error) {
 		w := &world{
-			TB: s.T, Env: e, Network: e.(testbed.Network), Nodes: e.(testbed.Nodes),
+			TB: s.T, Env: e, Network: e.(testbed.Network), inspector: e.(testbed.Inspector),
 			Clocks: e.(testbed.Clocks), Clients: e.(testbed.Clients), ctx: ctx,
 		}
+		w.Nodes, _ = e.(testbed.Nodes) // else no promise that needs them is tested
 		defer func() {
 			if p := recover(); p != nil {
 				var ok bool
@@ -92,8 +93,17 @@ type world struct {
 	testbed.Nodes
 	testbed.Clocks
 	testbed.Clients
-	ctx context.Context
+	inspector testbed.Inspector
+	ctx       context.Context
 }
+
+// Keys are what a node holds.
+func (w *world) Keys(ctx context.Context, node string) ([]history.KeyState, error) {
+	return w.inspector.Keys(ctx, node)
+}
+
+// List names the nodes that clients use.
+func (w *world) List() []string { return w.inspector.List() }
 
 // stop ends a body.
 type stop struct{ error }
