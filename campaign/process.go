@@ -39,8 +39,10 @@ const (
 	parting = time.Second
 	// leaving is how long one may take to end when there is nothing more to do.
 	leaving = 2 * time.Second
-	// idleFor is how long one at work may do nothing.
-	idleFor = 3 * time.Second
+	// idleFor is how long one at work may do nothing, idleTimes in a row: a machine
+	// that has other things to do may leave it alone for as long once.
+	idleFor   = 3 * time.Second
+	idleTimes = 2
 	// stderrLimit is how much is kept of how a worker's complaints begin, and of
 	// how they end.
 	stderrLimit = 512 << 10
@@ -52,7 +54,7 @@ type process struct {
 	tasks   *os.File // what it is to do, one line each
 	answers *os.File
 	lines   *bufio.Scanner // of answers
-	stderr  ends           // with what it writes to stdout
+	stderr  child.Output   // with what it writes to stdout
 	killed  string         // why we did, "" if we did not
 	garbled bool           // it answered what is no answer
 	last    bool           // it ends itself: its next task is somebody else's
@@ -96,7 +98,7 @@ func startProcess(ctx context.Context, argv []string) (*process, error) {
 // of their own, which the code under test does not know: for it, stdin is empty,
 // and stdout is stderr.
 func fork(argv []string) (*process, error) {
-	w := &process{cmd: exec.Command(argv[0], argv[1:]...), stderr: ends{limit: stderrLimit}, exited: make(chan struct{})}
+	w := &process{cmd: exec.Command(argv[0], argv[1:]...), stderr: child.Output{Limit: stderrLimit}, exited: make(chan struct{})}
 	// One thread each: there is one process per core.
 	w.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprint("GOGC=", workerGC), "GOTRACEBACK=all")
 	w.cmd.Stdout, w.cmd.Stderr = &w.stderr, &w.stderr
@@ -149,7 +151,7 @@ func (w *process) do(ctx context.Context, t task, limit time.Duration, log func(
 	if err != nil {
 		return done{}, fmt.Errorf("encode a trial: %w", err)
 	}
-	w.stderr.reset.Store(true)
+	w.stderr.Reset()
 	defer w.watch(ctx, limit, true)()
 	if _, err := w.tasks.Write(append(line, '\n')); err != nil {
 		return done{}, errDied
@@ -209,7 +211,7 @@ func (w *process) hangs(limit time.Duration, work bool, over <-chan struct{}) (w
 	every := min(limit, idleFor)
 	started := time.Now()
 	before, known := cpuTime(w.cmd.Process.Pid)
-	used, told := before, w.told.Load()
+	used, told, idle := before, w.told.Load(), 0
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -228,11 +230,15 @@ func (w *process) hangs(limit time.Duration, work bool, over <-chan struct{}) (w
 		case known && now-before >= limit:
 			return tooLong
 		case told != was || told%2 == 1: // it may have waited for us
-			started = time.Now()
+			started, idle = time.Now(), 0
 		case took >= slowness*limit, !known && took >= limit:
 			return tooSlow
-		case work && known && now-used < every/100:
-			return standstill
+		case !work || !known || now-used >= every/100:
+			idle = 0
+		default:
+			if idle++; idle == idleTimes {
+				return standstill
+			}
 		}
 		used = now
 	}
@@ -257,7 +263,7 @@ func (w *process) end() *death {
 	if s := w.cmd.ProcessState; s != nil {
 		d.how, d.exited = s.String(), s.Exited()
 	}
-	d.stderr, d.cut = w.stderr.text()
+	d.stderr, d.cut = w.stderr.Text()
 	return d
 }
 
