@@ -69,31 +69,6 @@ func TestOnlyWhatATrialDoesTwiceIsAFinding(t *testing.T) {
 	}
 }
 
-func TestHowComplaintsBeginAndEndIsKept(t *testing.T) {
-	e := ends{limit: 8}
-	for _, test := range []struct {
-		written []string
-		want    string
-		cut     bool
-	}{
-		{nil, "", false},
-		{[]string{"begin"}, "begin", false},
-		{[]string{"begin--", "--the end"}, "begin----the end", false},
-		{[]string{"begin---", "---", strings.Repeat("middle", 10), "-the", " end"}, "begin---\n… 63 bytes are left out here …\n-the end", true},
-		{[]string{"another"}, "another", false},
-	} {
-		e.reset.Store(true)
-		for _, s := range test.written {
-			if n, err := e.Write([]byte(s)); n != len(s) || err != nil {
-				t.Fatal(n, err)
-			}
-		}
-		if text, cut := e.text(); text != test.want || cut != test.cut {
-			t.Errorf("%q: %q, %v; want %q, %v", test.written, text, cut, test.want, test.cut)
-		}
-	}
-}
-
 // once ends its process the first time that it is called in a directory.
 func once(dir string) {
 	if err := os.Mkdir(dir, 0o777); err == nil {

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -134,45 +132,3 @@ func (p *processes) renew() {
 }
 
 func (p *processes) close() { p.renew() }
-
-// ends is a writer that keeps how what is written since it was reset begins, and
-// how it ends.
-type ends struct {
-	limit      int // of each
-	head, tail []byte
-	lost       int64
-	reset      atomic.Bool
-}
-
-// Write implements io.Writer. It never fails.
-func (e *ends) Write(p []byte) (int, error) {
-	if e.reset.Swap(false) {
-		e.head, e.tail, e.lost = e.head[:0], e.tail[:0], 0
-	}
-	n := min(e.limit-len(e.head), len(p))
-	e.head = append(e.head, p[:n]...)
-	e.tail = append(e.tail, p[n:]...)
-	if len(e.tail) > 2*e.limit { // not each time
-		e.trim()
-	}
-	return len(p), nil
-}
-
-// trim leaves the end of the tail.
-func (e *ends) trim() {
-	if surplus := len(e.tail) - e.limit; surplus > 0 {
-		e.lost += int64(surplus)
-		e.tail = append(e.tail[:0], e.tail[surplus:]...)
-	}
-}
-
-// text is what was kept; cut says that there was more. Nobody may write any more.
-func (e *ends) text() (text string, cut bool) {
-	if e.reset.Load() {
-		return "", false
-	}
-	if e.trim(); e.lost == 0 {
-		return string(e.head) + string(e.tail), false
-	}
-	return fmt.Sprintf("%s\n… %d bytes are left out here …\n%s", e.head, e.lost, e.tail), true
-}

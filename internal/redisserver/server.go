@@ -218,7 +218,7 @@ func (s *Server) Pause() error {
 	if err := s.signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	return awaitStopped(s.process.Pid)
+	return child.AwaitStopped(s.process.Pid)
 }
 
 // Resume lets a paused process go on.

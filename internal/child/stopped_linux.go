@@ -1,4 +1,4 @@
-package redisserver
+package child
 
 import (
 	"errors"
@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitStopped returns when the child has stopped or ended. It reaps nothing.
-func awaitStopped(pid int) error {
+// AwaitStopped returns when a started child that was sent SIGSTOP has stopped, or
+// has ended. It reaps nothing.
+func AwaitStopped(pid int) error {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
 		switch {
@@ -16,7 +17,7 @@ func awaitStopped(pid int) error {
 		case err == nil, errors.Is(err, unix.ECHILD):
 			return nil
 		default:
-			return fmt.Errorf("wait for redis-server to stop: %w", err)
+			return fmt.Errorf("wait for process %d to stop: %w", pid, err)
 		}
 	}
 }

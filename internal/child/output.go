@@ -1,0 +1,52 @@
+package child
+
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// Output is a writer for what a child says: it keeps how what is written since
+// Reset begins, and how it ends.
+type Output struct {
+	Limit      int // of each, in bytes
+	head, tail []byte
+	lost       int64
+	reset      atomic.Bool
+}
+
+// Reset forgets what was written before. It may be called at any time.
+func (o *Output) Reset() { o.reset.Store(true) }
+
+// Write implements io.Writer. It never fails. Calls must not overlap, as those for
+// one exec.Cmd do not.
+func (o *Output) Write(p []byte) (int, error) {
+	if o.reset.Swap(false) {
+		o.head, o.tail, o.lost = o.head[:0], o.tail[:0], 0
+	}
+	n := min(o.Limit-len(o.head), len(p))
+	o.head = append(o.head, p[:n]...)
+	o.tail = append(o.tail, p[n:]...)
+	if len(o.tail) > 2*o.Limit { // not each time
+		o.trim()
+	}
+	return len(p), nil
+}
+
+// trim leaves the end of the tail.
+func (o *Output) trim() {
+	if surplus := len(o.tail) - o.Limit; surplus > 0 {
+		o.lost += int64(surplus)
+		o.tail = append(o.tail[:0], o.tail[surplus:]...)
+	}
+}
+
+// Text is what was kept; cut says that there was more. Nobody may write any more.
+func (o *Output) Text() (text string, cut bool) {
+	if o.reset.Load() {
+		return "", false
+	}
+	if o.trim(); o.lost == 0 {
+		return string(o.head) + string(o.tail), false
+	}
+	return fmt.Sprintf("%s\n… %d bytes are left out here …\n%s", o.head, o.lost, o.tail), true
+}

@@ -1,5 +1,0 @@
-//go:build unix && !linux
-
-package redisserver
-
-func awaitStopped(int) error { return nil }
