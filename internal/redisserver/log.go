@@ -3,6 +3,7 @@ package redisserver
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -37,7 +38,10 @@ func OpenLog(path string) (*Log, error) {
 	return l, err
 }
 
-// Ready is closed at Redis's "Ready to accept connections".
+// up are the lines with which Redis and Sentinel say that they accept connections.
+var up = []string{"Ready to accept connections", "Sentinel ID is "}
+
+// Ready is closed when the server has said that it accepts connections.
 func (l *Log) Ready() <-chan struct{} { return l.ready }
 
 // Write implements io.Writer. It never fails, lest Redis be killed by a full
@@ -61,7 +65,7 @@ func (l *Log) line(line string) {
 	if line == "" {
 		return
 	}
-	if !l.isUp && strings.HasPrefix(line, "Ready to accept connections") {
+	if !l.isUp && slices.ContainsFunc(up, func(text string) bool { return strings.HasPrefix(line, text) }) {
 		l.isUp = true
 		close(l.ready)
 	}

@@ -32,11 +32,18 @@ type Options struct {
 	Args []string
 	// Port on the loopback interface; 0 = a free one.
 	Port int
+	// Source is the IPv4 address from which the server connects to others; "" = the
+	// system's choice.
+	Source string
+	// Sentinel starts a Sentinel instead, which reads, and rewrites, sentinel.conf
+	// in Dir.
+	Sentinel bool
 }
 
 // Server is one redis-server process. Its methods may be called concurrently.
 type Server struct {
 	port    int
+	source  string
 	dir     string
 	ownsDir bool
 	process *os.Process
@@ -124,11 +131,12 @@ func start(ctx context.Context, path, dir string, port int, o Options) (*Server,
 	if err != nil {
 		return nil, fmt.Errorf("redis-server log: %w", err)
 	}
-	cmd := exec.Command(path, append([]string{
-		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--protected-mode", "no",
-		"--dir", dir, "--daemonize", "no", "--save", "", "--appendonly", "no",
-		"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0",
-	}, o.Args...)...)
+	args, err := arguments(dir, port, o)
+	if err != nil {
+		log.Close()
+		return nil, err
+	}
+	cmd := exec.Command(path, args...)
 	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.WaitDelay = time.Second // a forked child of Redis may hold our pipe open
@@ -136,7 +144,7 @@ func start(ctx context.Context, path, dir string, port int, o Options) (*Server,
 		log.Close()
 		return nil, fmt.Errorf("start redis-server: %w", err)
 	}
-	s := &Server{port: port, dir: dir, process: cmd.Process, log: log, exited: make(chan struct{})}
+	s := &Server{port: port, source: o.Source, dir: dir, process: cmd.Process, log: log, exited: make(chan struct{})}
 	go s.wait(cmd)
 	s.stop = context.AfterFunc(ctx, func() { s.signal(syscall.SIGKILL) })
 	select {
@@ -194,6 +202,9 @@ func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.It
 
 // Port is the server's port on 127.0.0.1.
 func (s *Server) Port() int { return s.port }
+
+// Peer is Options.Source.
+func (s *Server) Peer() string { return s.source }
 
 // PID is the server's process id.
 func (s *Server) PID() int { return s.process.Pid }

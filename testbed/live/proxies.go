@@ -59,6 +59,19 @@ func (p *proxies) open(name, host, upstream string) (*proxy, error) {
 	return one, nil
 }
 
+// lead leads the proxy to another address, and ends its connections if that is
+// not where it led. Its valves stay as they are.
+func (p *proxy) lead(upstream string) error {
+	if p.Upstream == upstream { // written by none but this
+		return nil
+	}
+	err := p.Update(&toxiproxy.Proxy{Listen: p.Listen, Upstream: upstream, Enabled: true})
+	if err != nil {
+		return fmt.Errorf("proxy %s: %w", p.Name, err)
+	}
+	return nil
+}
+
 // heal opens all valves; what they held is dropped.
 func (p *proxies) heal() {
 	p.mu.Lock()

@@ -4,6 +4,9 @@ package process
 import (
 	"context"
 	"fmt"
+	"os"
+	"runtime"
+	"sync/atomic"
 
 	"github.com/lockstorm/lockstorm/internal/redisserver"
 	"github.com/lockstorm/lockstorm/testbed/live"
@@ -32,6 +35,10 @@ func (provider) Name() string { return "process" }
 
 func (provider) Open(context.Context) (live.Place, error) { return place{}, nil }
 
+// Elects implements live.Electing: all of 127.0.0.0/8 is a Linux machine's own,
+// elsewhere only what was configured is.
+func (provider) Elects() bool { return runtime.GOOS == "linux" }
+
 // place implements live.Place: the loopback interface.
 type place struct{}
 
@@ -40,13 +47,29 @@ func (place) Doors() string { return "127.0.0.1" }
 func (place) Close() error { return nil }
 
 func (place) Start(ctx context.Context, o live.ServerOptions) (live.Server, error) {
-	port := 0
+	port, source := 0, newSource()
 	if before, ok := o.Before.(*redisserver.Server); ok {
-		port = before.Port()
+		port, source = before.Port(), before.Peer()
 	}
-	s, err := redisserver.Start(ctx, redisserver.Options{Dir: o.Dir, Log: o.Log, Port: port, Args: o.Args})
+	s, err := redisserver.Start(ctx, redisserver.Options{
+		Dir: o.Dir, Log: o.Log, Port: port, Source: source, Sentinel: o.Sentinel, Args: o.Args,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", o.Name, err)
 	}
 	return s, nil
+}
+
+// sources counts the servers of this program.
+var sources atomic.Uint32
+
+// newSource is a loopback address for the connections of one server alone, or of
+// none that lives at the same time: other programs count from elsewhere. It is ""
+// where there are none to choose from.
+func newSource() string {
+	if !(provider{}).Elects() {
+		return ""
+	}
+	n := uint32(os.Getpid())*65_521 + sources.Add(1)
+	return fmt.Sprintf("127.%d.%d.%d", 1+n>>16%254, byte(n>>8), 1+n%254)
 }
