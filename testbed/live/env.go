@@ -46,11 +46,13 @@ var (
 	_ testbed.Clocks    = (*env)(nil)
 	_ testbed.Clients   = (*env)(nil)
 
-	_ testbed.Env     = ownEnv{}
-	_ testbed.Network = ownEnv{}
-	_ testbed.Nodes   = ownEnv{}
-	_ testbed.Clocks  = ownEnv{}
-	_ testbed.Clients = ownEnv{}
+	_ testbed.Env        = ownEnv{}
+	_ testbed.Network    = ownEnv{}
+	_ testbed.Nodes      = ownEnv{}
+	_ testbed.Clocks     = ownEnv{}
+	_ testbed.Clients    = ownEnv{}
+	_ testbed.Memory     = ownEnv{}
+	_ testbed.SplitBrain = ownEnv{}
 )
 
 func newEnv(ctx context.Context, s testbed.Setup, cancel context.CancelCauseFunc) *env {

@@ -165,11 +165,15 @@ func (l *link) pair(gc *testbed.Conn, name string, near *net.TCPConn, far net.Co
 }
 
 // retarget leads the link to another node and closes its connections to the old
-// one.
+// one. Where it leads there already, it does nothing.
 func (l *link) retarget(to *node) {
 	l.dialling <- struct{}{}
 	defer func() { <-l.dialling }()
 	l.mu.Lock()
+	if l.target == to {
+		l.mu.Unlock()
+		return
+	}
 	l.target = to
 	l.names = append(l.names, to.name)
 	pairs := slices.Clone(l.pairs)
@@ -187,17 +191,18 @@ func (l *link) number(node string, conn int) int {
 	return l.places[known{node, conn}]
 }
 
-// leadsTo says whether the link is the client's way to the node of that name: now,
-// or if no other is, formerly.
-func (l *link) leadsTo(name string, formerly bool) bool {
+// leadsTo says whether the link is now the way to the node of that name.
+func (l *link) leadsTo(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.target.name == name || formerly && slices.Contains(l.names, name)
+	return l.target.name == name
 }
 
 // carries says whether a command with that client and node went over this link.
 func (l *link) carries(client int, node string) bool {
-	return l.client == client && l.leadsTo(node, true)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.client == client && slices.Contains(l.names, node)
 }
 
 // drained is closed when the proxy has closed all connections that the gate has.

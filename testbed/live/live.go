@@ -48,7 +48,10 @@ func (t *Testbed) Capabilities() []testbed.Capability {
 	if _, guest := t.provider.(Guest); guest {
 		return []testbed.Capability{testbed.CanNetwork, testbed.CanClocks, testbed.CanClients}
 	}
-	return []testbed.Capability{testbed.CanNetwork, testbed.CanNodes, testbed.CanClocks, testbed.CanClients}
+	return []testbed.Capability{
+		testbed.CanNetwork, testbed.CanNodes, testbed.CanClocks, testbed.CanClients,
+		testbed.CanMemory, testbed.CanSplitBrain,
+	}
 }
 
 // Clock implements testbed.Testbed: the machine's monotonic clock.
@@ -182,6 +185,9 @@ func warmUp(ctx context.Context, r *redis.Client) error {
 // clients, gate, what is still poisoned, proxies, taps, servers.
 func (e *env) tearDown() error {
 	var errs []error
+	for _, n := range e.nodes {
+		n.closeLedger()
+	}
 	for _, c := range e.clients {
 		c.End()
 	}

@@ -176,20 +176,29 @@ func (e *env) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
 	}), nil
 }
 
-// link finds a client's link. After a promotion the link from before is still
-// known by the old primary's name.
+// link finds a client's link. The one link that a client of a replicated topology
+// has goes by the name of every node: after a promotion, and while two primaries
+// serve.
 func (e *env) link(l testbed.Link) (*link, error) {
 	for _, c := range e.clients {
 		if c.Locks().ID != l.From {
 			continue
 		}
-		for _, formerly := range []bool{false, true} {
-			for _, found := range c.links {
-				if found.leadsTo(l.To, formerly) {
-					return found, nil
-				}
+		for _, found := range c.links {
+			if found.leadsTo(l.To) {
+				return found, nil
 			}
+		}
+		if _, err := e.node(l.To); err == nil && e.replicated() {
+			return c.links[0], nil
 		}
 	}
 	return nil, fmt.Errorf("no link from %s to %s", l.From, l.To)
+}
+
+// replicated says whether clients use one node, of which others are replicas.
+func (e *env) replicated() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.primary != nil
 }

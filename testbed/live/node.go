@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -31,6 +32,7 @@ type node struct {
 	turn     chan struct{}
 	executed int // commands handed to the node; guarded by turn
 	aof      aof
+	ledger   atomic.Pointer[ledger] // nil if nobody counts its writes
 
 	mu     sync.Mutex
 	server Server
@@ -129,6 +131,7 @@ func (n *node) kill() error {
 	s := n.server
 	n.mu.Unlock()
 	n.aof.end(n.clock())
+	n.closeLedger()
 	if err := s.Kill(); err != nil {
 		return fmt.Errorf("kill node %s: %w", n.name, err)
 	}

@@ -163,43 +163,67 @@ func (e ownEnv) StopReplication(context.Context) (testbed.Undo, error) {
 // lost, also what StopReplication holds. The other replicas follow it; the old
 // primary, if it still runs, is left alone with nobody.
 func (e ownEnv) Promote(ctx context.Context, node string) error {
-	n, err := e.node(node)
+	heir, old, err := e.heir(node)
+	if err == nil {
+		err = e.crown(ctx, heir, e.clients)
+	}
+	if err == nil {
+		err = e.rally(ctx, heir, old)
+	}
 	if err != nil {
-		return err
-	}
-	e.mu.Lock()
-	old := e.primary
-	e.mu.Unlock()
-	if old == nil || old == n {
-		return fmt.Errorf("promote: node %s is not a replica", node)
-	}
-	if err := n.ask(ctx, func(c *redis.Client) error { return c.ReplicaOf(ctx, "NO", "ONE").Err() }); err != nil {
 		return fmt.Errorf("promote: %w", err)
 	}
-	n.aof.begin(n.dir, n.clock())
+	return nil
+}
+
+// heir finds a replica and the primary that it is to replace.
+func (e *env) heir(node string) (heir, old *node, err error) {
+	if heir, err = e.node(node); err != nil {
+		return nil, nil, err
+	}
 	e.mu.Lock()
-	e.primary = n
+	defer e.mu.Unlock()
+	if e.primary == nil || e.primary == heir {
+		return nil, nil, fmt.Errorf("node %s is not a replica", node)
+	}
+	return heir, e.primary, nil
+}
+
+// crown makes a replica the primary and moves these clients to it. Nobody follows
+// the old one any more, or yet the new one.
+func (e *env) crown(ctx context.Context, heir *node, moved []*client) error {
+	if err := heir.ask(ctx, func(c *redis.Client) error { return c.ReplicaOf(ctx, "NO", "ONE").Err() }); err != nil {
+		return err
+	}
+	heir.aof.begin(heir.dir, heir.clock())
+	e.mu.Lock()
+	e.primary = heir
 	former := e.streams
 	e.streams = nil
 	e.mu.Unlock()
-	for _, c := range e.clients {
+	for _, c := range moved {
 		for _, l := range c.links {
-			l.retarget(n)
+			l.retarget(heir)
 		}
 	}
 	for _, s := range former {
 		s.proxy.open() // what it holds is lost
 		s.proxy.Stop()
 	}
+	return nil
+}
+
+// rally makes all nodes that run follow the new primary, but the old one.
+func (e *env) rally(ctx context.Context, heir, old *node) error {
 	for _, r := range e.nodes {
-		if r == n || r == old {
+		if r == heir || r == old {
 			continue
 		}
 		if _, err := r.running(); err != nil {
 			continue
 		}
-		if err := e.demote(ctx, r, n); err != nil {
-			return fmt.Errorf("promote: %w", err)
+		if err := e.demote(ctx, r, heir); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -149,6 +149,7 @@ func (p *pair) answers(server net.Conn) {
 		if number > 0 {
 			p.gate.Served(number, m)
 			p.node.aof.answered(p.node.clock())
+			p.node.ledger.Load().answered()
 		}
 		p.far.Write(m) // if the proxy has gone, the reply is lost
 		p.mu.Lock()

@@ -44,17 +44,17 @@ func eviction(s suite) {
 
 func replicatedEviction(s suite) {
 	s.run(replicated, func(w *world) {
-		w.mustSet(0, "k", "1")
+		const key = "sync" // the only one
 		w.inSync(testbed.Replicas)
 		stopped := w.stopReplication()
 		_, err := w.evict("n0")
 		w.must(err)
 		time.Sleep(hasty)
-		w.check("n0", "k", "")
-		w.check("n1", "k", "1")
+		w.check("n0", key, "")
+		w.check("n1", key, "1")
 		w.must(stopped.err)
 		stopped.liftAfter(1)
-		w.await("n1", "k", "")
-		w.await("n2", "k", "")
+		w.await("n1", key, "")
+		w.await("n2", key, "")
 	})
 }

@@ -1,0 +1,135 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Evict implements testbed.Memory: Redis itself evicts, because for a moment it
+// may use no memory. Nothing else runs on the node meanwhile, so that no client
+// sees more of it than that the keys have gone.
+func (e ownEnv) Evict(ctx context.Context, node string) (evicted []history.KeyState, err error) {
+	n, err := e.node(node)
+	if err != nil {
+		return nil, err
+	}
+	if !n.take(ctx.Done()) {
+		return nil, fmt.Errorf("evict the keys of node %s: %w", node, ctx.Err())
+	}
+	defer n.release()
+	err = n.ask(ctx, func(c *redis.Client) (err error) {
+		evicted, err = evict(ctx, c)
+		return err
+	})
+	n.aof.answered(n.clock())
+	if err != nil {
+		return nil, fmt.Errorf("evict the keys of node %s: %w", node, err)
+	}
+	return evicted, nil
+}
+
+// evict lets a node evict all that it has, and returns those keys of which Redis
+// says that it evicted them: others may have expired at the same time.
+func evict(ctx context.Context, c *redis.Client) ([]history.KeyState, error) {
+	there, err := keysOn(ctx, c)
+	if err != nil || len(there) == 0 {
+		return nil, err
+	}
+	before, err := evictions(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	told := c.Subscribe(ctx, "__keyevent@0__:evicted")
+	defer told.Close()
+	if _, err := told.Receive(ctx); err != nil { // that it listens
+		return nil, err
+	}
+	restore, err := starve(ctx, c)
+	if err == nil {
+		err = awaitEmpty(ctx, c)
+	}
+	if err = errors.Join(err, restore()); err != nil {
+		return nil, err
+	}
+	after, err := evictions(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for range after - before {
+		m, err := told.ReceiveTimeout(ctx, adminTimeout)
+		if err != nil {
+			return nil, fmt.Errorf("which keys were evicted: %w", err)
+		}
+		if m, ok := m.(*redis.Message); ok {
+			names[m.Payload] = true
+		}
+	}
+	return slices.DeleteFunc(there, func(k history.KeyState) bool { return !names[k.Key] }), nil
+}
+
+// evictions is how many keys the node has ever evicted.
+func evictions(ctx context.Context, c *redis.Client) (int, error) {
+	info, err := c.InfoMap(ctx, "stats").Result()
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(info["Stats"]["evicted_keys"])
+	if err != nil {
+		return 0, fmt.Errorf("number of evicted keys: %w", err)
+	}
+	return n, nil
+}
+
+// starve leaves the node no memory for keys and lets it tell which it evicts.
+// Restore sets its configuration as it was, also after an error.
+func starve(ctx context.Context, c *redis.Client) (restore func() error, err error) {
+	var former [][2]string
+	restore = func() error {
+		ctx := context.WithoutCancel(ctx) // the node must not stay like this
+		var errs []error
+		for _, f := range slices.Backward(former) {
+			errs = append(errs, c.ConfigSet(ctx, f[0], f[1]).Err())
+		}
+		return errors.Join(errs...)
+	}
+	for _, s := range [][2]string{
+		{"notify-keyspace-events", "Ee"},
+		{"replica-ignore-maxmemory", "no"},
+		{"maxmemory-policy", "allkeys-random"},
+		{"maxmemory", "1"},
+	} {
+		was, err := c.ConfigGet(ctx, s[0]).Result()
+		if err == nil {
+			err = c.ConfigSet(ctx, s[0], s[1]).Err()
+		}
+		if err != nil {
+			return restore, fmt.Errorf("set %s: %w", s[0], err)
+		}
+		former = append(former, [2]string{s[0], was[s[0]]})
+	}
+	return restore, nil
+}
+
+// awaitEmpty returns when the node has no key any more.
+func awaitEmpty(ctx context.Context, c *redis.Client) error {
+	patience := time.Now().Add(adminTimeout)
+	for {
+		left, err := c.DBSize(ctx).Result()
+		switch {
+		case err != nil || left == 0:
+			return err
+		case time.Now().After(patience):
+			return fmt.Errorf("%d keys are left after %v", left, adminTimeout)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}

@@ -1,0 +1,153 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Split implements testbed.SplitBrain. For clients it is one instant: the old
+// primary executes nothing between its last write that the new one may have
+// heard of and the first that is counted.
+func (e ownEnv) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
+	var moved []*client
+	for _, id := range clients {
+		if id < 0 || id >= len(e.clients) {
+			return nil, fmt.Errorf("split brain: no client %d", id)
+		}
+		moved = append(moved, e.clients[id])
+	}
+	heir, old, err := e.heir(node)
+	if err != nil {
+		return nil, fmt.Errorf("split brain: %w", err)
+	}
+	if err := e.part(ctx, heir, old, moved); err != nil {
+		return nil, fmt.Errorf("split brain: %w", err)
+	}
+	unite := once(func(ctx context.Context) (int, error) {
+		writes := old.closeLedger()
+		if err := e.unite(ctx, old); err != nil {
+			return writes, fmt.Errorf("end of split brain: %w", err)
+		}
+		return writes, nil
+	})
+	if err := e.rally(ctx, heir, old); err != nil {
+		_, uerr := unite(ctx)
+		return nil, fmt.Errorf("split brain: %w", errors.Join(err, uerr))
+	}
+	return unite, nil
+}
+
+// part makes a second primary for these clients.
+func (e *env) part(ctx context.Context, heir, old *node, moved []*client) error {
+	if !old.take(ctx.Done()) {
+		return ctx.Err()
+	}
+	defer old.release()
+	if _, err := old.running(); err == nil { // else it will acknowledge nothing
+		if err := old.openLedger(ctx); err != nil {
+			return err
+		}
+	}
+	if err := e.crown(ctx, heir, moved); err != nil {
+		old.closeLedger()
+		return err
+	}
+	return nil
+}
+
+// unite moves all clients to the present primary and makes the old one its
+// replica, if it runs and has not become one.
+func (e *env) unite(ctx context.Context, old *node) error {
+	e.mu.Lock()
+	primary := e.primary
+	done := old == primary
+	for _, s := range e.streams {
+		done = done || s.replica == old
+	}
+	e.mu.Unlock()
+	for _, c := range e.clients {
+		for _, l := range c.links {
+			l.retarget(primary)
+		}
+	}
+	if _, err := old.running(); err != nil || done {
+		return nil
+	}
+	return e.demote(ctx, old, primary)
+}
+
+// ledger counts the commands that changed a node's data, and whose answers went
+// out, since it was opened. After each answer it asks the node how many changes
+// there were: that a command could write, or that a key went whose time was over,
+// is no proof.
+type ledger struct {
+	client *redis.Client
+
+	mu      sync.Mutex
+	changes int // as the node counts them
+	writes  int
+}
+
+// openLedger begins to count the node's writes. Nobody else does.
+func (n *node) openLedger(ctx context.Context) error {
+	c, err := n.admin()
+	if err != nil {
+		return err
+	}
+	l := &ledger{client: c}
+	if l.changes, err = changes(ctx, c); err != nil {
+		c.Close()
+		return fmt.Errorf("node %s: %w", n.name, err)
+	}
+	n.ledger.Store(l)
+	return nil
+}
+
+// closeLedger ends the count and returns it; it stands if the node is killed.
+func (n *node) closeLedger() int { return n.ledger.Load().close() }
+
+// answered is called between an answer of the node and its delivery.
+func (l *ledger) answered() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, err := changes(context.Background(), l.client)
+	if err == nil && now > l.changes { // else the node is gone, or the count has ended
+		l.writes++
+		l.changes = now
+	}
+}
+
+// close may be called twice, and of a nil ledger.
+func (l *ledger) close() int {
+	if l == nil {
+		return 0
+	}
+	l.client.Close() // lets go of who waits for a node that does not answer
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.writes
+}
+
+// changes is how often commands have changed a node's data since it was started.
+// No trial lets Redis save its data to a file, which would set the count back.
+func changes(ctx context.Context, c *redis.Client) (int, error) {
+	info, err := c.InfoMap(ctx, "persistence").Result()
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(info["Persistence"]["rdb_changes_since_last_save"])
+	if err != nil {
+		return 0, fmt.Errorf("number of changes: %w", err)
+	}
+	return n, nil
+}
