@@ -51,6 +51,23 @@ func (c *GatedClient) Reach(o *redis.Options, dial func(context.Context) (net.Co
 	return r
 }
 
+// ReachSentinel gives the client the one node that Sentinels call the primary,
+// whichever that is: dial makes connections to them and to the nodes by the
+// addresses that they announce, through the gate, and its connections' RemoteAddr
+// is that address. Whoever dials addr, locks.Client.Addrs, reaches the primary as
+// well. The client that is returned has to be closed by the caller.
+func (c *GatedClient) ReachSentinel(o *redis.FailoverOptions, addr string,
+	dial func(ctx context.Context, addr string) (net.Conn, error)) *redis.Client {
+	o.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return dial(ctx, addr) }
+	r := redis.NewFailoverClient(o)
+	c.dials = append(c.dials, func(ctx context.Context) (net.Conn, error) {
+		return r.Options().Dialer(ctx, "tcp", addr) // asks the Sentinels
+	})
+	c.locks.Addrs = append(c.locks.Addrs, addr)
+	c.locks.Nodes, c.pools = append(c.locks.Nodes, r), append(c.pools, r)
+	return r
+}
+
 // Pools are what Reach returned, in the order of locks.Client.Nodes.
 func (c *GatedClient) Pools() []*redis.Client { return c.pools }
 

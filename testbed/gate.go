@@ -185,6 +185,19 @@ func (g *Gate) Open(client, op int) {
 // returned. A paused client's Dial waits, a crashed one's ends with ctx.
 func (g *Gate) Dial(ctx context.Context, client int, node string,
 	dial func(context.Context, *Conn) (net.Conn, error)) (*Conn, error) {
+	return g.dial(ctx, client, node, false, dial)
+}
+
+// DialAside is Dial for what a library asks on its own account of somebody who is
+// no node, a Sentinel: the connection is frozen and dies with its client, but the
+// commands on it are neither counted nor logged.
+func (g *Gate) DialAside(ctx context.Context, client int, whom string,
+	dial func(context.Context) (net.Conn, error)) (*Conn, error) {
+	return g.dial(ctx, client, whom, true, func(ctx context.Context, _ *Conn) (net.Conn, error) { return dial(ctx) })
+}
+
+func (g *Gate) dial(ctx context.Context, client int, node string, aside bool,
+	dial func(context.Context, *Conn) (net.Conn, error)) (*Conn, error) {
 	g.mu.Lock()
 	cl, err := g.client(client)
 	if err != nil {
@@ -192,6 +205,7 @@ func (g *Gate) Dial(ctx context.Context, client int, node string,
 		return nil, err
 	}
 	c := newConn(g, cl, node)
+	c.aside = aside
 	err = c.mayDial(ctx)
 	g.mu.Unlock()
 	if err != nil {

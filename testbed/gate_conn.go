@@ -21,7 +21,8 @@ type Conn struct {
 	gate   *Gate
 	client *gateClient
 	node   string
-	number int // among the client's dials of that node, from 1
+	number int  // among the client's dials of that node, from 1
+	aside  bool // nobody counts or logs its commands
 	way    *way
 	inner  net.Conn
 	ended  chan struct{} // closed by Close
@@ -211,6 +212,16 @@ func (c *Conn) send(m Message, args []history.Bytes) error {
 	defer g.unlock()
 	if err := c.mayWrite(); err != nil {
 		return err
+	}
+	if c.aside {
+		by := c.writeBy.at
+		g.mu.Unlock()
+		err := c.handOn(m, by)
+		g.mu.Lock()
+		if err != nil {
+			return err
+		}
+		return c.mayWrite()
 	}
 	cmd := c.count(args)
 	if cmd.N > 0 {

@@ -89,6 +89,18 @@ func RedisOptions(addr string, timeout time.Duration) *redis.Options {
 	}
 }
 
+// FailoverOptions are RedisOptions for a client that asks these Sentinels who the
+// primary of that name is.
+func FailoverOptions(primary string, sentinels []string, timeout time.Duration) *redis.FailoverOptions {
+	o := RedisOptions("", timeout)
+	return &redis.FailoverOptions{
+		MasterName: primary, SentinelAddrs: sentinels, Protocol: o.Protocol, DisableIdentity: o.DisableIdentity,
+		MaxRetries: o.MaxRetries, DialerRetries: o.DialerRetries, ContextTimeoutEnabled: o.ContextTimeoutEnabled,
+		DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
+		PoolSize: o.PoolSize, PipelinePoolSize: o.PipelinePoolSize,
+	}
+}
+
 // NewRandom returns a client's random source, for concurrent use: the same bytes
 // for the same trial and client.
 func NewRandom(trial uint64, client int) io.Reader {

@@ -19,6 +19,7 @@ type env struct {
 	dir     string
 	gate    *testbed.Gate
 	proxies *proxies
+	doors   *doors // between servers that choose a primary by themselves; else nil
 	network network
 	nodes   []*node
 	clients []*client

@@ -199,12 +199,14 @@ func (e *env) tearDown() error {
 	}
 	e.proxies.heal()
 	e.drain()
+	e.doors.shut()
 	e.proxies.close()
 	for _, c := range e.clients {
 		for _, l := range c.links {
 			errs = append(errs, l.close())
 		}
 	}
+	e.doors.close()
 	e.gate.Flush()
 	for _, n := range e.nodes {
 		errs = append(errs, n.close())

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,8 +25,11 @@ type node struct {
 	dir        string
 	log        string
 	durability testbed.Durability
+	sentinel   bool // it is one, not a node
 	clock      func() time.Duration
 	died       func(error) // tells that it died unasked
+	doors      *doors      // by which others know it; nil where they need not
+	args       []string    // of its own, at every start
 
 	// turn is held by the one command that the node is executing, so that the
 	// order of execution is known.
@@ -53,10 +57,14 @@ func (n *node) start(ctx context.Context, args ...string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s, err := n.place.Start(ctx, ServerOptions{
-		Name: n.name, Dir: n.dir, Log: n.log, Args: append(persistence(n.durability), args...), Before: n.server,
+		Name: n.name, Dir: n.dir, Log: n.log, Before: n.server, Sentinel: n.sentinel,
+		Args: slices.Concat(n.persistence(), n.args, args),
 	})
 	if err != nil {
 		return err
+	}
+	if p, ok := s.(Peer); ok && n.doors != nil {
+		n.doors.meet(p.Peer(), n.name)
 	}
 	n.server, n.up = s, true
 	n.aof.begin(n.dir, n.clock())
@@ -72,14 +80,12 @@ func (n *node) start(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// persistence is how a server is told its durability.
-func persistence(d testbed.Durability) []string {
-	switch d {
-	case testbed.EverySec, testbed.Always:
-		return []string{"--appendonly", "yes", "--appendfsync", string(d), "--auto-aof-rewrite-percentage", "0"}
-	default:
+// persistence is how the server is told its durability.
+func (n *node) persistence() []string {
+	if n.sentinel || n.durability == testbed.Volatile {
 		return nil
 	}
+	return []string{"--appendonly", "yes", "--appendfsync", string(n.durability), "--auto-aof-rewrite-percentage", "0"}
 }
 
 // running returns the node's server, or an error that names what is wrong.
