@@ -1,0 +1,157 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+	"github.com/testcontainers/testcontainers-go"
+
+	"github.com/lockstorm/lockstorm/internal/redisserver"
+	"github.com/lockstorm/lockstorm/testbed/live"
+)
+
+// box is a node's container, which stays when its server is killed: the server is
+// started in it again, under the address that it had.
+type box struct {
+	session *session
+	id      string
+	port    int // on which its server listens, and which is published
+	address netip.Addr
+
+	remove func() error
+}
+
+// portAttempts bounds how often somebody else may take a port between our look and
+// its use.
+const portAttempts = 20
+
+// busOffset is how far a Redis Cluster's bus is from the port for clients, and
+// clusterEnabled the option with which there is one.
+const (
+	busOffset      = 10_000
+	clusterEnabled = "--cluster-enabled"
+)
+
+// newBox makes a container for a server; nothing runs in it yet.
+func (s *session) newBox(ctx context.Context, o live.ServerOptions) (b *box, err error) {
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	b = &box{session: s}
+	if b.port, err = redisserver.FreePort(); err != nil {
+		return nil, err
+	}
+	if b.address, err = s.takeAddress(); err != nil {
+		return nil, err
+	}
+	ports := []int{b.port}
+	if slices.Contains(o.Args, clusterEnabled) {
+		ports = append(ports, b.port+busOffset)
+	}
+	made, err := s.engine.docker.CreateContainer(ctx, s.request(b, o, ports))
+	if made != nil {
+		b.id = made.GetContainerID()
+	}
+	b.remove = sync.OnceValue(func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+		defer cancel()
+		if b.id != "" {
+			if err := s.engine.removeContainer(ctx, b.id); err != nil {
+				return err
+			}
+		}
+		s.freeAddress(b.address)
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make a container: %w", err), b.remove())
+	}
+	return b, nil
+}
+
+// request says what the container is. It runs the server itself, without what an
+// image's entrypoint does before: that would change whose the files are.
+func (s *session) request(b *box, o live.ServerOptions, ports []int) testcontainers.ContainerRequest {
+	command := []string{filepath.Join(data, redisConf)}
+	if o.Sentinel {
+		command = slices.Concat([]string{filepath.Join(data, sentinelConf)}, basics(b.port), o.Args, []string{"--sentinel"})
+	}
+	published := network.PortMap{}
+	var exposed []string
+	for _, port := range ports {
+		p, _ := network.PortFrom(uint16(port), network.TCP)
+		published[p] = []network.PortBinding{{HostIP: netip.MustParseAddr(loopback), HostPort: strconv.Itoa(port)}}
+		exposed = append(exposed, p.String())
+	}
+	name := s.networkName()
+	return testcontainers.ContainerRequest{
+		Name:  strings.Join([]string{name, o.Name, strconv.Itoa(b.port)}, "-"),
+		Image: s.image.name, Entrypoint: []string{s.image.server}, Cmd: command,
+		Labels: maps.Clone(s.labels), ExposedPorts: exposed, Networks: []string{name},
+		ConfigModifier: func(c *container.Config) { c.User, c.WorkingDir = s.facts.user, data },
+		HostConfigModifier: func(h *container.HostConfig) {
+			h.PortBindings = published
+			h.LogConfig = container.LogConfig{Type: "none"} // we read it ourselves
+			h.Mounts = []mount.Mount{{Type: mount.TypeBind, Source: o.Dir, Target: data}}
+			if s.facts.userns {
+				h.UsernsMode = "host"
+			}
+			if s.facts.labels {
+				h.SecurityOpt = []string{"label=disable"}
+			}
+		},
+		EndpointSettingsModifier: func(all map[string]*network.EndpointSettings) {
+			all[name].IPAMConfig = &network.EndpointIPAMConfig{IPv4Address: b.address}
+		},
+	}
+}
+
+// loopback is where ports are published.
+const loopback = "127.0.0.1"
+
+// furnish makes the node's directory ready for a start: a restart may find it
+// removed.
+func (b *box) furnish(o live.ServerOptions) error {
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return err
+	}
+	if o.Sentinel {
+		return nil
+	}
+	conf, err := configuration(slices.Concat(basics(b.port), []string{
+		"--save", "", "--appendonly", "no", "--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0",
+	}, o.Args))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(o.Dir, redisConf), []byte(conf), 0o644)
+}
+
+// published is the address of this machine under which the running container's
+// port is.
+func (b *box) published(ctx context.Context) (string, error) {
+	look, err := b.session.engine.client.ContainerInspect(ctx, b.id, client.ContainerInspectOptions{})
+	if err != nil {
+		return "", err
+	}
+	p, _ := network.PortFrom(uint16(b.port), network.TCP)
+	for _, at := range look.Container.NetworkSettings.Ports[p] {
+		if port, err := strconv.ParseUint(at.HostPort, 10, 16); err == nil && at.HostIP.IsValid() {
+			return netip.AddrPortFrom(at.HostIP, uint16(port)).String(), nil
+		}
+	}
+	return "", fmt.Errorf("port %d of the container is not published", b.port)
+}

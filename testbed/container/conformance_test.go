@@ -1,0 +1,21 @@
+package container
+
+import (
+	"testing"
+
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/testbedtest"
+)
+
+func TestContainerKeepsWhatTestbedsPromise(t *testing.T) {
+	needEngine(t)
+	testbedtest.Run(t, func(testing.TB) testbed.Testbed { return shared })
+}
+
+// needEngine skips a test where it cannot run. TestMain has said so too.
+func needEngine(t *testing.T) {
+	t.Helper()
+	if missing != nil {
+		t.Skip(missing)
+	}
+}

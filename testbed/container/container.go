@@ -1,0 +1,133 @@
+// Package container runs trials on Docker containers of its own, made from any
+// image of Redis or Valkey.
+//
+// Each trial has its own containers, on a bridge network of the testbed's. A
+// container's port is published on 127.0.0.1, where links end; what its server
+// keeps is in a directory of this machine, mounted at /data. For its peers, a
+// server reaches this program at the gateway of the network.
+//
+// The engine must run on this machine: files, ports and clocks are shared with it.
+package container
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/lockstorm/lockstorm/testbed/live"
+)
+
+// ImageVariable is the environment variable that names the image to run, if
+// Options do not.
+const ImageVariable = "LOCKSTORM_REDIS_IMAGE"
+
+// DefaultImage is what runs if nobody names an image.
+const DefaultImage = "redis:8"
+
+// Options of the testbed. The zero value is good.
+type Options struct {
+	// Image is the image to run, as docker run takes it: Redis 6.2 or later, or
+	// Valkey; "" = $LOCKSTORM_REDIS_IMAGE, or DefaultImage.
+	Image string
+	// Temp is where the nodes' directories are made and removed again; "" =
+	// the system's directory for temporary files. The engine must be able to
+	// mount them.
+	Temp string
+	// Reaper is the command line of a process that calls Reap with one more
+	// argument, the session. It is started beside the testbed, and removes what
+	// this program leaves behind when it is killed. nil = there is none: then the
+	// next testbed on this machine does it.
+	Reaper []string
+}
+
+// Testbed runs trials on containers. Close ends it.
+type Testbed struct {
+	*live.Testbed
+	provider *provider
+}
+
+// New returns the testbed, or an error of one line if no engine on this machine
+// answers.
+func New(o Options) (*Testbed, error) {
+	e, err := connect()
+	if err != nil {
+		return nil, err
+	}
+	o.Image = cmp.Or(o.Image, os.Getenv(ImageVariable), DefaultImage)
+	p := &provider{engine: e, options: o}
+	return &Testbed{live.New(p, o.Temp), p}, nil
+}
+
+// Version pulls the image, unless it is there, and returns what its server says
+// its version is.
+func (t *Testbed) Version(ctx context.Context) (string, error) {
+	i, err := t.provider.engine.image(ctx, t.provider.options.Image)
+	if err != nil {
+		return "", err
+	}
+	return i.version, nil
+}
+
+// Close removes what trials share, and whatever else they may have left. None
+// runs any more. It may be called twice.
+func (t *Testbed) Close() error { return t.provider.close() }
+
+// provider implements live.Provider.
+type provider struct {
+	engine  *engine
+	options Options
+
+	mu      sync.Mutex
+	session *session // nil before the first trial and after close
+}
+
+func (*provider) Name() string { return "container" }
+
+// Open implements live.Provider. The first trial opens the session.
+func (p *provider) Open(ctx context.Context) (live.Place, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.session == nil {
+		s, err := p.engine.openSession(ctx, p.options)
+		if err != nil {
+			return nil, err
+		}
+		p.session = s
+	}
+	return place{p.session}, nil
+}
+
+func (p *provider) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer p.engine.idle()
+	if p.session == nil {
+		return nil
+	}
+	s := p.session
+	p.session = nil
+	return s.close()
+}
+
+// place implements live.Place: a part of the session's network.
+type place struct{ *session }
+
+// Doors implements live.Place.
+func (p place) Doors() string { return p.gateway.String() }
+
+// Start implements live.Place.
+func (p place) Start(ctx context.Context, o live.ServerOptions) (live.Server, error) {
+	s, err := p.start(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("node %s: %w", o.Name, err)
+	}
+	return s, nil
+}
+
+// Close implements live.Place.
+func (p place) Close() error {
+	p.engine.idle()
+	return nil
+}

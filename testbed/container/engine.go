@@ -1,0 +1,213 @@
+package container
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/pkg/authconfig"
+	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+	"github.com/testcontainers/testcontainers-go"
+	"github.com/testcontainers/testcontainers-go/log"
+
+	"github.com/lockstorm/lockstorm/internal/redisserver"
+)
+
+// engine is the Docker engine of this machine.
+type engine struct {
+	docker *testcontainers.DockerProvider
+	client client.APIClient
+
+	info   sync.Mutex
+	images map[string]image // that were asked for their version
+	facts  *facts           // nil = not asked for yet
+}
+
+// facts are what of an engine decides how its containers are made.
+type facts struct {
+	desktop bool   // Docker Desktop: containers run in a virtual machine
+	user    string // as whom servers run, so that their files are ours
+	userns  bool   // users of containers are others on this machine
+	labels  bool   // SELinux keeps containers from our files
+}
+
+// answerTimeout bounds how long an engine may take to say that it is there.
+const answerTimeout = 10 * time.Second
+
+// callTimeout bounds one order to the engine, on a busy machine.
+const callTimeout = 2 * time.Minute
+
+// quiet keeps testcontainers from talking, and from starting a reaper of its own:
+// that is a container too, whose image is not everywhere, and ours needs none.
+var quiet = sync.OnceFunc(func() {
+	log.SetDefault(log.NewNoopLogger())
+	os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
+})
+
+// connect finds the engine, as docker would or else as testcontainers does, and
+// sees that it answers.
+func connect() (*engine, error) {
+	quiet()
+	docker, err := testcontainers.NewDockerProvider()
+	if err != nil {
+		return nil, fmt.Errorf("no Docker engine: %w", err)
+	}
+	e := &engine{docker: docker, client: docker.Client(), images: map[string]image{}}
+	defer e.idle()
+	host := e.client.DaemonHost()
+	if asked := os.Getenv(client.EnvOverrideHost); asked != "" && asked != host {
+		return nil, fmt.Errorf("no Docker engine answers at $%s %s", client.EnvOverrideHost, asked)
+	}
+	if !strings.HasPrefix(host, "unix://") && !strings.HasPrefix(host, "npipe://") {
+		return nil, fmt.Errorf("the Docker engine at %s may be another machine's: trials need one that shares files and ports with this one", host)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+	defer cancel()
+	if _, err := e.client.Ping(ctx, client.PingOptions{}); err != nil {
+		return nil, fmt.Errorf("no Docker engine answers: %w", err)
+	}
+	return e, nil
+}
+
+// idle closes connections to the engine that nobody uses.
+func (e *engine) idle() { _ = e.docker.Close() }
+
+// learn asks the engine once for what it is.
+func (e *engine) learn(ctx context.Context) (facts, error) {
+	e.info.Lock()
+	defer e.info.Unlock()
+	if e.facts != nil {
+		return *e.facts, nil
+	}
+	info, err := e.client.Info(ctx, client.InfoOptions{})
+	if err != nil {
+		return facts{}, fmt.Errorf("ask the Docker engine what it is: %w", err)
+	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(info.Info.SecurityOptions, func(o string) bool {
+			return o == "name="+name || strings.HasPrefix(o, "name="+name+",")
+		})
+	}
+	f := facts{
+		desktop: info.Info.OperatingSystem == "Docker Desktop",
+		user:    fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()),
+		userns:  has("userns"),
+		labels:  has("selinux"),
+	}
+	if has("rootless") {
+		f.user = "0:0" // who is, outside, the user that the engine runs as
+	}
+	e.facts = &f
+	return f, nil
+}
+
+// image is one that servers are made of.
+type image struct {
+	name    string
+	server  string // its program, as "redis-server"
+	version string
+}
+
+// image finds the image, pulls it if it is not there, and asks it once for its
+// server's version. Errors are of one line.
+func (e *engine) image(ctx context.Context, name string) (image, error) {
+	e.info.Lock()
+	known, ok := e.images[name]
+	e.info.Unlock()
+	if ok {
+		return known, nil
+	}
+	found, err := e.client.ImageInspect(ctx, name)
+	if errdefs.IsNotFound(err) {
+		if err := e.pull(ctx, name); err != nil {
+			return image{}, err
+		}
+		found, err = e.client.ImageInspect(ctx, name)
+	}
+	if err != nil {
+		return image{}, fmt.Errorf("image %s: %w", name, err)
+	}
+	i := image{name: name, server: "redis-server"}
+	if found.Config != nil && len(found.Config.Cmd) > 0 && strings.HasSuffix(path.Base(found.Config.Cmd[0]), "-server") {
+		i.server = found.Config.Cmd[0] // "valkey-server"
+	}
+	if i.version, err = e.askVersion(ctx, i); err != nil {
+		return image{}, fmt.Errorf("image %s: %w", name, err)
+	}
+	e.info.Lock()
+	defer e.info.Unlock()
+	e.images[name] = i
+	return i, nil
+}
+
+// has says whether the image is there.
+func (e *engine) has(ctx context.Context, name string) bool {
+	_, err := e.client.ImageInspect(ctx, name)
+	return err == nil
+}
+
+// pullTimeout bounds the download of an image.
+const pullTimeout = 10 * time.Minute
+
+// pull downloads an image, as docker pull does.
+func (e *engine) pull(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, pullTimeout)
+	defer cancel()
+	var o client.ImagePullOptions
+	// Without a login, or with one that is not understood, the image may be had still.
+	if _, login, err := testcontainers.DockerImageAuth(ctx, name); err == nil {
+		if o.RegistryAuth, err = authconfig.Encode(login); err != nil {
+			return fmt.Errorf("image %s: %w", name, err)
+		}
+	}
+	stream, err := e.client.ImagePull(ctx, name, o)
+	if err == nil {
+		err = stream.Wait(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("there is no image %s, and it cannot be pulled: %w (make images builds one of this machine's Redis; name it with --image or $%s)",
+			name, err, ImageVariable)
+	}
+	return nil
+}
+
+// askVersion runs the image's server for as long as it takes to say its version.
+func (e *engine) askVersion(ctx context.Context, i image) (version string, err error) {
+	made, err := e.client.ContainerCreate(ctx, client.ContainerCreateOptions{
+		Config: &container.Config{
+			Image: i.name, Entrypoint: []string{i.server}, Cmd: []string{"--version"}, Labels: self().labels("version"),
+		},
+		HostConfig: &container.HostConfig{NetworkMode: "none", LogConfig: container.LogConfig{Type: "none"}},
+	})
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+		defer cancel()
+		err = errors.Join(err, e.removeContainer(ctx, made.ID))
+	}()
+	said, err := e.client.ContainerAttach(ctx, made.ID, client.ContainerAttachOptions{Stream: true, Stdout: true, Stderr: true})
+	if err != nil {
+		return "", err
+	}
+	defer said.Close()
+	if _, err := e.client.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err != nil {
+		return "", err
+	}
+	var text bytes.Buffer
+	if _, err := stdcopy.StdCopy(&text, &text, said.Reader); err != nil {
+		return "", err
+	}
+	return redisserver.CheckVersion(text.String())
+}

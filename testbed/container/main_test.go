@@ -1,0 +1,91 @@
+package container
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// localImage is what `make images` builds, for where there is no other.
+const localImage = "lockstorm/redis:local"
+
+// The test binary plays a reaper, and a harness in the middle of a trial, if its
+// first argument says so.
+const (
+	playReaper  = "play-reaper"
+	playHarness = "play-harness"
+)
+
+// shared is the testbed of all tests: a session takes time. missing says why there
+// is none.
+var (
+	shared  *Testbed
+	missing error
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case playReaper:
+			exitOn(Reap(os.Args[2], os.Stdin))
+		case playHarness:
+			exitOn(harness())
+		}
+	}
+	if shared, missing = openShared(); missing != nil {
+		fmt.Fprintf(os.Stderr, "testbed/container: NOT TESTED on containers: %v\n", missing)
+	}
+	code := m.Run()
+	if shared != nil {
+		if err := errors.Join(shared.Close(), goleak.Find()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
+	}
+	os.Exit(code)
+}
+
+func exitOn(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func options() Options {
+	return Options{
+		Image: cmp.Or(os.Getenv(ImageVariable), localImage), Temp: memory(), Reaper: []string{os.Args[0], playReaper},
+	}
+}
+
+// memory is a directory in memory where there is one: a busy disk makes Redis put
+// off its writes.
+func memory() string {
+	if _, err := os.Stat("/dev/shm"); err != nil {
+		return ""
+	}
+	return "/dev/shm"
+}
+
+// openShared does not pull: tests take what is there.
+func openShared() (*Testbed, error) {
+	o := options()
+	tb, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if !tb.provider.engine.has(ctx, o.Image) {
+		return nil, fmt.Errorf("there is no image %s: make images builds it", o.Image)
+	}
+	_, err = tb.Version(ctx)
+	return tb, err
+}

@@ -1,0 +1,154 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/client"
+	"golang.org/x/sync/errgroup"
+)
+
+// reaper is the process that outlives this one if need be. The pipe to it tells
+// when this one has ended, however it did.
+type reaper struct {
+	process *exec.Cmd
+	pipe    io.WriteCloser
+}
+
+// startReaper starts it in a session of its own, so that what ends this program
+// and everything that its terminal has started does not end it.
+func startReaper(command []string) (*reaper, error) {
+	r := &reaper{process: exec.Command(command[0], command[1:]...)}
+	r.process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	var err error
+	if r.pipe, err = r.process.StdinPipe(); err == nil {
+		err = r.process.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start the process that removes containers: %w", err)
+	}
+	return r, nil
+}
+
+// dismissal is what the reaper reads if there is nothing left for it to do.
+const dismissal = "all is removed\n"
+
+// end ends the reaper: at once if all is removed, else when it has done it.
+func (r *reaper) end(removed bool) error {
+	var err error
+	if removed {
+		_, err = io.WriteString(r.pipe, dismissal)
+	}
+	err = errors.Join(err, r.pipe.Close(), r.process.Wait())
+	if err != nil {
+		return fmt.Errorf("the process that removes containers: %w", err)
+	}
+	return nil
+}
+
+// How long Reap tries, and how long it is watchful for what the engine was still
+// making when its owner died.
+const (
+	reapTimeout = 2 * time.Minute
+	reapAgain   = time.Second
+	reapWatch   = 5 * time.Second
+)
+
+// Reap waits until alive ends, which the owner of a session keeps open as long as
+// it lives, and then removes the session's containers and networks, unless the
+// owner has. It is all that the process of Options.Reaper does.
+func Reap(session string, alive io.Reader) error {
+	said, err := io.ReadAll(alive)
+	if err != nil {
+		return fmt.Errorf("wait for the owner's end: %w", err)
+	}
+	if string(said) == dismissal {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), reapTimeout)
+	defer cancel()
+	again := time.NewTicker(reapAgain)
+	defer again.Stop()
+	for clean := time.Now(); ; {
+		if err = reapOnce(ctx, session); err != nil {
+			clean = time.Now()
+		} else if time.Since(clean) >= reapWatch {
+			return nil
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// reapOnce connects anew: the engine may have been away.
+func reapOnce(ctx context.Context, session string) error {
+	e, err := connect()
+	if err != nil {
+		return err
+	}
+	defer e.idle()
+	return e.remove(ctx, session)
+}
+
+// remove removes all containers and networks of a session.
+func (e *engine) remove(ctx context.Context, session string) error {
+	return e.removeIf(ctx, labelSession+"="+session, func(map[string]string) bool { return true })
+}
+
+// removeLeftovers removes what sessions of this machine left whose process has
+// ended. What cannot be removed is left to the next one: somebody else may be at
+// it, and it is in nobody's way.
+func (e *engine) removeLeftovers(ctx context.Context) {
+	_ = e.removeIf(ctx, labelSession, dead)
+}
+
+// removeIf removes the containers and networks with a label whose labels say so.
+// That somebody else has removed them, or is at it, is no error.
+func (e *engine) removeIf(ctx context.Context, label string, so func(map[string]string) bool) error {
+	labelled := make(client.Filters).Add("label", label)
+	containers, err := e.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: labelled})
+	if err != nil {
+		return fmt.Errorf("look for containers: %w", err)
+	}
+	var removing errgroup.Group
+	for _, c := range containers.Items {
+		if so(c.Labels) {
+			removing.Go(func() error { return e.removeContainer(ctx, c.ID) })
+		}
+	}
+	if err := removing.Wait(); err != nil {
+		return err
+	}
+	networks, err := e.client.NetworkList(ctx, client.NetworkListOptions{Filters: labelled})
+	if err != nil {
+		return fmt.Errorf("look for networks: %w", err)
+	}
+	for _, n := range networks.Items {
+		if !so(n.Labels) {
+			continue
+		}
+		if _, err := e.client.NetworkRemove(ctx, n.ID, client.NetworkRemoveOptions{}); err != nil && !errdefs.IsNotFound(err) {
+			return fmt.Errorf("remove network %s: %w", n.Name, err)
+		}
+	}
+	return nil
+}
+
+// removeContainer kills and removes a container, with what volumes its image gave
+// it.
+func (e *engine) removeContainer(ctx context.Context, id string) error {
+	_, err := e.client.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
+		return fmt.Errorf("remove container %.12s: %w", id, err)
+	}
+	return nil
+}

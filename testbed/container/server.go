@@ -1,0 +1,288 @@
+package container
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/lockstorm/lockstorm/internal/redisserver"
+	"github.com/lockstorm/lockstorm/testbed/live"
+)
+
+// server is one run of a redis-server in its box.
+type server struct {
+	*box
+	addr   string
+	log    *redisserver.Log
+	exited chan struct{}
+	state  error // how it ended; written before exited is closed
+	stop   func() bool
+	leave  context.CancelFunc // ends what watches it
+	watch  sync.WaitGroup
+}
+
+var _ live.Server = (*server)(nil)
+
+// start starts a server: in the box of the one before, or in a new one.
+func (s *session) start(ctx context.Context, o live.ServerOptions) (*server, error) {
+	if before, ok := o.Before.(*server); ok {
+		return before.box.start(ctx, o)
+	}
+	for try := 1; ; try++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		b, err := s.newBox(context.WithoutCancel(ctx), o)
+		if err != nil {
+			return nil, err
+		}
+		one, err := b.start(ctx, o)
+		if err == nil {
+			return one, nil
+		}
+		err = errors.Join(err, b.remove())
+		if !portTaken(err) || try == portAttempts {
+			return nil, err
+		}
+	}
+}
+
+// portTaken says whether a container could not be started because its port is
+// somebody else's. Engines have no code for it.
+func portTaken(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "port is already allocated") || strings.Contains(text, "address already in use")
+}
+
+// start starts the server in its box and returns when it answers.
+func (b *box) start(ctx context.Context, o live.ServerOptions) (*server, error) {
+	if err := b.furnish(o); err != nil {
+		return nil, err
+	}
+	log, err := redisserver.OpenLog(o.Log)
+	if err != nil {
+		return nil, fmt.Errorf("log: %w", err)
+	}
+	// Orders to the engine go through, lest it do half of them; ctx kills what they
+	// have started.
+	watching, leave := context.WithCancel(context.WithoutCancel(ctx))
+	s := &server{box: b, log: log, exited: make(chan struct{}), leave: leave}
+	if err := s.begin(watching); err != nil {
+		log.Close()
+		leave()
+		return nil, err
+	}
+	s.stop = context.AfterFunc(ctx, func() { _ = s.signal() }) // Kill and Close see whether it has ended
+	if err := s.await(watching); err != nil {
+		err = errors.Join(err, s.Kill())
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+// begin starts the container and watches it: its output, and its end.
+func (s *server) begin(ctx context.Context) error {
+	c := s.session.engine.client
+	output, err := c.ContainerAttach(ctx, s.id, client.ContainerAttachOptions{Stream: true, Stdout: true, Stderr: true})
+	if err != nil {
+		return fmt.Errorf("read the container's output: %w", err)
+	}
+	end := c.ContainerWait(ctx, s.id, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
+	starting, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if _, err := c.ContainerStart(starting, s.id, client.ContainerStartOptions{}); err != nil {
+		output.Close()
+		return fmt.Errorf("start the container: %w", err)
+	}
+	s.watch.Go(func() { s.follow(output.HijackedResponse, end) })
+	return nil
+}
+
+// outputPatience bounds how long the last output of a container that has ended is
+// awaited.
+const outputPatience = 5 * time.Second
+
+// follow reads the output until the container ends, and notes how it did.
+func (s *server) follow(output client.HijackedResponse, end client.ContainerWaitResult) {
+	var reading sync.WaitGroup
+	read := make(chan struct{})
+	reading.Go(func() {
+		defer close(read)
+		_, _ = stdcopy.StdCopy(s.log, s.log, output.Reader) // what cannot be read is not kept
+	})
+	how := ""
+	select {
+	case r := <-end.Result:
+		how = fmt.Sprintf("exit status %d", r.StatusCode)
+		patience := time.NewTimer(outputPatience)
+		select {
+		case <-read:
+		case <-patience.C:
+		}
+		patience.Stop()
+	case err := <-end.Error:
+		how = "lost sight of its container: " + err.Error()
+	}
+	output.Close()
+	reading.Wait()
+	s.log.Close()
+	if last := s.log.LastLine(); last != "" {
+		how += "; its last log line: " + last
+	}
+	s.state = errors.New(how)
+	close(s.exited)
+}
+
+// pollInterval is how long it takes until a server is asked again whether it
+// answers, and answerPatience how long it has to.
+const (
+	pollInterval   = 5 * time.Millisecond
+	answerPatience = time.Second
+)
+
+// await returns when the server answers at its published port, which may be
+// another after each start.
+func (s *server) await(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if s.addr, err = s.published(ctx); err != nil {
+		return s.orEnd(err)
+	}
+	again := time.NewTicker(pollInterval)
+	defer again.Stop()
+	for {
+		select {
+		case <-s.exited:
+			return s.orEnd(nil)
+		case <-ctx.Done():
+			return fmt.Errorf("the server does not answer at %s: %w", s.addr, ctx.Err())
+		case <-again.C:
+			if answers(s.addr) {
+				return nil
+			}
+		}
+	}
+}
+
+// orEnd prefers the server's end to an error that followed from it.
+func (s *server) orEnd(err error) error {
+	if end := s.Err(); end != nil {
+		return fmt.Errorf("the server did not start: %w", end)
+	}
+	return err
+}
+
+// answers says whether a server takes commands: the port of a container takes
+// connections before.
+func answers(addr string) bool {
+	c, err := net.DialTimeout("tcp4", addr, answerPatience)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(answerPatience)); err != nil {
+		return false
+	}
+	if _, err := io.WriteString(c, "PING\r\n"); err != nil {
+		return false
+	}
+	line, err := bufio.NewReader(c).ReadString('\n')
+	return err == nil && line == "+PONG\r\n"
+}
+
+// order gives the engine an order that must go through.
+func (s *server) order(what string, do func(context.Context, client.APIClient) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	if err := do(ctx, s.session.engine.client); err != nil {
+		return fmt.Errorf("%s container of port %d: %w", what, s.port, err)
+	}
+	return nil
+}
+
+// signal sends SIGKILL.
+func (s *server) signal() error {
+	return s.order("kill", func(ctx context.Context, c client.APIClient) error {
+		_, err := c.ContainerKill(ctx, s.id, client.ContainerKillOptions{Signal: "SIGKILL"})
+		return err
+	})
+}
+
+// Addr implements live.Server.
+func (s *server) Addr() string { return s.addr }
+
+// Peer is the address from which the server's peers hear from it.
+func (s *server) Peer() string { return s.address.String() }
+
+// Pause implements live.Server.
+func (s *server) Pause() error {
+	return s.order("pause", func(ctx context.Context, c client.APIClient) error {
+		_, err := c.ContainerPause(ctx, s.id, client.ContainerPauseOptions{})
+		return err
+	})
+}
+
+// Resume implements live.Server.
+func (s *server) Resume() error {
+	return s.order("resume", func(ctx context.Context, c client.APIClient) error {
+		_, err := c.ContainerUnpause(ctx, s.id, client.ContainerUnpauseOptions{})
+		return err
+	})
+}
+
+// Kill implements live.Server.
+func (s *server) Kill() error {
+	s.stop()
+	if err := s.signal(); err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // else it has ended
+		return err
+	}
+	s.end()
+	return nil
+}
+
+// endPatience bounds how long the engine may take to tell that a killed container
+// has ended.
+const endPatience = 30 * time.Second
+
+// end waits for what watches the server.
+func (s *server) end() {
+	patience := time.AfterFunc(endPatience, s.leave)
+	defer patience.Stop()
+	s.watch.Wait()
+	s.leave()
+}
+
+// Close implements live.Server.
+func (s *server) Close() error {
+	s.stop()
+	err := s.remove()
+	s.end()
+	return err
+}
+
+// Exited implements live.Server.
+func (s *server) Exited() <-chan struct{} { return s.exited }
+
+// Err implements live.Server.
+func (s *server) Err() error {
+	select {
+	case <-s.exited:
+		return s.state
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,149 @@
+package container
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"strings"
+	"sync"
+
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+)
+
+// session is what the trials of one testbed share: a bridge network, and the
+// process that removes what is left if this one dies.
+type session struct {
+	engine  *engine
+	facts   facts
+	image   image
+	name    string
+	labels  map[string]string
+	network string // its id
+	gateway netip.Addr
+	reaper  *reaper // nil = none
+
+	mu        sync.Mutex
+	addresses addresses
+}
+
+// openSession removes what dead sessions left on this machine and makes a new one.
+func (e *engine) openSession(ctx context.Context, o Options) (s *session, err error) {
+	s = &session{engine: e, name: rand.Text()}
+	s.labels = self().labels(s.name)
+	if s.facts, err = e.learn(ctx); err != nil {
+		return nil, err
+	}
+	e.removeLeftovers(ctx)
+	if s.image, err = e.image(ctx, o.Image); err != nil {
+		return nil, err
+	}
+	if len(o.Reaper) > 0 {
+		if s.reaper, err = startReaper(append(o.Reaper, s.name)); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.makeNetwork(ctx); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// networkAttempts bounds how often somebody else may take the addresses that the
+// engine proposed.
+const networkAttempts = 5
+
+// makeNetwork makes a bridge network of which we give the addresses out, so that
+// a container keeps its own. For that, the engine wants to be told the network's
+// range: it is the one that it has just chosen itself for another.
+func (s *session) makeNetwork(ctx context.Context) (err error) {
+	for range networkAttempts {
+		var proposed network.Inspect
+		if proposed, err = s.bridge(ctx, nil); err != nil {
+			return fmt.Errorf("make a network: %w", err)
+		}
+		_, err = s.engine.client.NetworkRemove(ctx, proposed.ID, client.NetworkRemoveOptions{})
+		if err != nil {
+			return fmt.Errorf("make a network: %w", err)
+		}
+		for _, c := range proposed.IPAM.Config {
+			if !c.Subnet.Addr().Is4() {
+				continue
+			}
+			var made network.Inspect
+			if made, err = s.bridge(ctx, &network.IPAM{Config: []network.IPAMConfig{{Subnet: c.Subnet, Gateway: c.Gateway}}}); err == nil {
+				s.network, s.gateway, s.addresses = made.ID, c.Gateway, newAddresses(c.Subnet, c.Gateway)
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("make a network: %w", err)
+}
+
+// networkName is that of the session's network.
+func (s *session) networkName() string { return "lockstorm-" + strings.ToLower(s.name) }
+
+// bridge makes a bridge network and looks at it.
+func (s *session) bridge(ctx context.Context, ipam *network.IPAM) (network.Inspect, error) {
+	made, err := s.engine.client.NetworkCreate(ctx, s.networkName(), client.NetworkCreateOptions{
+		Driver: "bridge", Labels: maps.Clone(s.labels), IPAM: ipam,
+	})
+	if err != nil {
+		return network.Inspect{}, err
+	}
+	look, err := s.engine.client.NetworkInspect(ctx, made.ID, client.NetworkInspectOptions{})
+	return look.Network, err
+}
+
+// close removes all that the session made.
+func (s *session) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	err := s.engine.remove(ctx, s.name)
+	if s.reaper != nil {
+		err = errors.Join(err, s.reaper.end(err == nil))
+	}
+	return err
+}
+
+// addresses gives out those of a network.
+type addresses struct {
+	subnet netip.Prefix
+	last   netip.Addr
+	used   map[netip.Addr]bool
+}
+
+// newAddresses has all addresses of the subnet but its own, the gateway's and, as
+// far as it is one, the broadcast address.
+func newAddresses(subnet netip.Prefix, gateway netip.Addr) addresses {
+	subnet = subnet.Masked()
+	return addresses{subnet: subnet, last: subnet.Addr(), used: map[netip.Addr]bool{subnet.Addr(): true, gateway: true}}
+}
+
+// take gives the next free address out: one that was free for long, so that
+// nobody takes a new container for an old one.
+func (s *session) takeAddress() (netip.Addr, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := &s.addresses
+	for range 1 << (32 - a.subnet.Bits()) {
+		a.last = a.last.Next()
+		if !a.subnet.Contains(a.last) || !a.subnet.Contains(a.last.Next()) { // the last is for broadcasts
+			a.last = a.subnet.Addr()
+		}
+		if !a.used[a.last] {
+			a.used[a.last] = true
+			return a.last, nil
+		}
+	}
+	return netip.Addr{}, fmt.Errorf("no address of network %v is free", a.subnet)
+}
+
+func (s *session) freeAddress(a netip.Addr) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.addresses.used, a)
+}
