@@ -101,6 +101,11 @@ type Setup struct {
 	Clients    int
 	Durability Durability // "" = Volatile
 	Seed       uint64     // of everything random in the testbed
+	// SharedLinks, on real Redis: one link leads from all clients to a node,
+	// instead of one from each, and one connection of each client is made
+	// beforehand instead of two. It is for hundreds of clients. A fault of one
+	// client's link is then every client's, and no client can be moved by itself.
+	SharedLinks bool
 	// CommandTimeout is the clients' read and write timeout, as go-redis's
 	// ReadTimeout; 0 = 3 s, go-redis's default.
 	CommandTimeout time.Duration

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ type env struct {
 	network network
 	nodes   []*node
 	clients []*client
+	links   []*link // of all clients
 
 	mu      sync.Mutex
 	primary *node       // of a replicated topology
@@ -76,19 +78,37 @@ type client struct {
 	links []*link // in the order of locks.Client.Nodes
 }
 
-// connect makes client id with a link to every node that clients use.
+// connect makes client id with a link to every node that clients use, its own or
+// the one that the clients share.
 func (e *env) connect(id int) error {
 	c := &client{GatedClient: testbed.NewGatedClient(e.ctx, e.gate, e.setup.Seed, id)}
 	e.clients = append(e.clients, c)
-	for _, n := range e.serving() {
-		l, err := newLink(e.proxies, e.gate, id, n)
+	for i, n := range e.serving() {
+		l, err := e.way(id, i, n)
 		if err != nil {
 			return err
 		}
 		c.links = append(c.links, l)
-		c.Reach(testbed.RedisOptions(l.proxy.Listen, e.setup.CommandTimeout), l.dial)
+		c.Reach(testbed.RedisOptions(l.proxy.Listen, e.setup.CommandTimeout), func(ctx context.Context) (net.Conn, error) {
+			return l.dial(ctx, id)
+		})
 	}
 	return nil
+}
+
+// way is the link of client id to node n, the one of that number that clients use.
+func (e *env) way(id, number int, n *node) (*link, error) {
+	if e.setup.SharedLinks {
+		if id > 0 {
+			return e.clients[0].links[number], nil
+		}
+		id = everyone
+	}
+	l, err := newLink(e.proxies, e.gate, id, n)
+	if err == nil {
+		e.links = append(e.links, l)
+	}
+	return l, err
 }
 
 // Client implements testbed.Env.
@@ -138,13 +158,11 @@ const drainPatience = 2 * time.Second
 func (e *env) drain() {
 	patience := time.NewTimer(drainPatience)
 	defer patience.Stop()
-	for _, c := range e.clients {
-		for _, l := range c.links {
-			select {
-			case <-l.drained():
-			case <-patience.C:
-				return
-			}
+	for _, l := range e.links {
+		select {
+		case <-l.drained():
+		case <-patience.C:
+			return
 		}
 	}
 }

@@ -14,10 +14,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// link is what lies between one client and one node: a proxy, and behind it a
-// tap that leads to the node that the link's clients are meant to use now.
+// link is what lies between one client, or all that share it, and one node: a
+// proxy, and behind it a tap that leads to the node that the link's clients are
+// meant to use now.
 type link struct {
-	client int
+	client int // or everyone
 	gate   *testbed.Gate
 	proxy  *proxy
 	tap    net.Listener
@@ -42,24 +43,32 @@ type link struct {
 // loopback is where clients and taps are.
 const loopback = "127.0.0.1"
 
+// everyone stands for the client of a link that all clients share.
+const everyone = -1
+
 // known is how commands know a connection.
 type known struct {
-	node string
-	conn int
+	client int
+	node   string
+	conn   int
 }
 
-// newLink opens the way from a client to a node.
+// newLink opens the way from a client, or everyone, to a node.
 func newLink(p *proxies, gate *testbed.Gate, client int, target *node) (*link, error) {
+	from := fmt.Sprintf("c%d", client)
+	if client == everyone {
+		from = "clients"
+	}
 	tap, err := net.Listen("tcp4", net.JoinHostPort(loopback, "0"))
 	if err != nil {
-		return nil, fmt.Errorf("link from c%d to %s: %w", client, target.name, err)
+		return nil, fmt.Errorf("link from %s to %s: %w", from, target.name, err)
 	}
 	l := &link{
 		client: client, gate: gate, tap: tap, target: target, names: []string{target.name},
 		places:   map[known]int{},
 		dialling: make(chan struct{}, 1), accepted: make(chan net.Conn), closed: make(chan struct{}),
 	}
-	if l.proxy, err = p.open(fmt.Sprintf("c%d-%s", client, target.name), loopback, tap.Addr().String()); err != nil {
+	if l.proxy, err = p.open(from+"-"+target.name, loopback, tap.Addr().String()); err != nil {
 		tap.Close()
 		return nil, err
 	}
@@ -86,13 +95,13 @@ func (l *link) accept() {
 // tries again at once must not eat the machine.
 const refusal = time.Millisecond
 
-// dial makes one connection through the gate.
-func (l *link) dial(ctx context.Context) (net.Conn, error) {
+// dial makes one connection of a client through the gate.
+func (l *link) dial(ctx context.Context, client int) (net.Conn, error) {
 	l.mu.Lock()
 	name := l.target.name
 	l.mu.Unlock()
-	c, err := l.gate.Dial(ctx, l.client, name, func(ctx context.Context, gc *testbed.Conn) (net.Conn, error) {
-		return l.connect(ctx, gc, name)
+	c, err := l.gate.Dial(ctx, client, name, func(ctx context.Context, gc *testbed.Conn) (net.Conn, error) {
+		return l.connect(ctx, gc, known{client, name, gc.Number()})
 	})
 	if err != nil {
 		return nil, err // not a nil *Conn
@@ -100,9 +109,9 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 	return c, nil
 }
 
-// connect makes both halves of a connection below the gate, where the node has
-// that name: client to proxy, and tap to node.
-func (l *link) connect(ctx context.Context, gc *testbed.Conn, name string) (net.Conn, error) {
+// connect makes both halves of a connection below the gate, where it is known by
+// that: client to proxy, and tap to node.
+func (l *link) connect(ctx context.Context, gc *testbed.Conn, by known) (net.Conn, error) {
 	select {
 	case l.dialling <- struct{}{}:
 		defer func() { <-l.dialling }()
@@ -125,7 +134,7 @@ func (l *link) connect(ctx context.Context, gc *testbed.Conn, name string) (net.
 	}
 	select {
 	case far := <-l.accepted:
-		return l.pair(gc, name, near.(*net.TCPConn), far, target), nil
+		return l.pair(gc, by, near.(*net.TCPConn), far, target), nil
 	case <-l.closed:
 		near.Close()
 		return nil, net.ErrClosed
@@ -144,7 +153,7 @@ func refuse(ctx context.Context) error {
 }
 
 // pair starts serving a new connection. l.dialling is held.
-func (l *link) pair(gc *testbed.Conn, name string, near *net.TCPConn, far net.Conn, target *node) net.Conn {
+func (l *link) pair(gc *testbed.Conn, by known, near *net.TCPConn, far net.Conn, target *node) net.Conn {
 	p := &pair{gate: gc, far: far.(*net.TCPConn), node: target, broken: make(chan struct{})}
 	p.near = &nearEnd{TCPConn: near, gone: l.draining.done}
 	l.draining.add()
@@ -152,7 +161,7 @@ func (l *link) pair(gc *testbed.Conn, name string, near *net.TCPConn, far net.Co
 	l.mu.Lock()
 	l.pairs = append(l.pairs, p)
 	l.made++
-	l.places[known{name, gc.Number()}] = l.made
+	l.places[by] = l.made
 	p.near.resets = l.resets
 	l.mu.Unlock()
 	l.serving.Go(func() {
@@ -183,12 +192,12 @@ func (l *link) retarget(to *node) {
 	}
 }
 
-// number is the place, among all connections ever made, of the one that
-// commands to that node know by conn; 0 if there is none.
-func (l *link) number(node string, conn int) int {
+// number is the place, among all connections ever made, of the one that commands
+// know by that; 0 if there is none.
+func (l *link) number(by known) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.places[known{node, conn}]
+	return l.places[by]
 }
 
 // leadsTo says whether the link is now the way to the node of that name.
@@ -202,7 +211,7 @@ func (l *link) leadsTo(name string) bool {
 func (l *link) carries(client int, node string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.client == client && slices.Contains(l.names, node)
+	return (l.client == client || l.client == everyone) && slices.Contains(l.names, node)
 }
 
 // drained is closed when the proxy has closed all connections that the gate has.

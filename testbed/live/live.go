@@ -133,7 +133,7 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 	warm, ctx := errgroup.WithContext(ctx)
 	for _, c := range e.clients {
 		for _, r := range c.Pools() {
-			warm.Go(func() error { return warmUp(ctx, r) })
+			warm.Go(func() error { return warmUp(ctx, r, e.warmth()) })
 		}
 	}
 	return warm.Wait()
@@ -165,13 +165,19 @@ func (e *env) startNodes(ctx context.Context) error {
 	return nil
 }
 
-// warmConnections are made per client and node before the body starts, so that
-// a fault does not hit a handshake where it is meant to hit a command.
-const warmConnections = 2
+// warmth is how many connections are made per client and node before the body
+// starts, so that a fault does not hit a handshake where it is meant to hit a
+// command.
+func (e *env) warmth() int {
+	if e.setup.SharedLinks {
+		return 1
+	}
+	return 2
+}
 
-func warmUp(ctx context.Context, r *redis.Client) error {
+func warmUp(ctx context.Context, r *redis.Client, connections int) error {
 	patient := r.WithTimeout(adminTimeout) // on a busy machine; the pool is the same
-	for range warmConnections {
+	for range connections {
 		c := patient.Conn()
 		defer c.Close()
 		if err := c.Ping(ctx).Err(); err != nil {
@@ -201,10 +207,8 @@ func (e *env) tearDown() error {
 	e.drain()
 	e.doors.shut()
 	e.proxies.close()
-	for _, c := range e.clients {
-		for _, l := range c.links {
-			errs = append(errs, l.close())
-		}
+	for _, l := range e.links {
+		errs = append(errs, l.close())
 	}
 	e.doors.close()
 	e.gate.Flush()

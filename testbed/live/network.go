@@ -98,11 +98,11 @@ func (e *env) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (test
 	if l.Conn == 0 {
 		return e.shut(l, d, (*valve).hold)
 	}
-	of, err := e.link(l)
+	c, of, err := e.link(l)
 	if err != nil {
 		return nil, err
 	}
-	one := of.number(l.To, l.Conn)
+	one := of.number(known{c, l.To, l.Conn})
 	return e.shut(l, d, func(v *valve) func() { return v.holdOne(one) })
 }
 
@@ -114,12 +114,12 @@ func (e *env) shut(on testbed.Link, d testbed.Direction, how func(*valve) func()
 	if s := e.syncLink(on); s != nil {
 		return s.shut(d, how), nil
 	}
-	l, err := e.link(on)
+	id, l, err := e.link(on)
 	if err != nil {
 		return nil, err
 	}
 	w := e.watch(func(c history.Command) bool {
-		return l.carries(c.Client, c.Node) && (on.Conn == 0 || on.Conn == c.Conn) && stopped(c, d)
+		return l.carries(c.Client, c.Node) && (on.Conn == 0 || on.Conn == c.Conn && id == c.Client) && stopped(c, d)
 	})
 	undo := l.proxy.shut(d, how)
 	return once(func(context.Context) (int, error) {
@@ -145,7 +145,7 @@ func stopped(c history.Command, d testbed.Direction) bool {
 // Reset implements testbed.Network. The connections that exist are reset as
 // their client sees it; toxiproxy alone would end them as if they were closed.
 func (e *env) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
-	l, err := e.link(on)
+	_, l, err := e.link(on)
 	if err != nil {
 		return nil, err
 	}
@@ -176,24 +176,24 @@ func (e *env) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
 	}), nil
 }
 
-// link finds a client's link. The one link that a client of a replicated topology
+// link finds a client and its link. The one link that a client of a replicated topology
 // has goes by the name of every node: after a promotion, and while two primaries
 // serve.
-func (e *env) link(l testbed.Link) (*link, error) {
-	for _, c := range e.clients {
+func (e *env) link(l testbed.Link) (client int, of *link, err error) {
+	for id, c := range e.clients {
 		if c.Locks().ID != l.From {
 			continue
 		}
 		for _, found := range c.links {
 			if found.leadsTo(l.To) {
-				return found, nil
+				return id, found, nil
 			}
 		}
 		if _, err := e.node(l.To); err == nil && e.replicated() {
-			return c.links[0], nil
+			return id, c.links[0], nil
 		}
 	}
-	return nil, fmt.Errorf("no link from %s to %s", l.From, l.To)
+	return 0, nil, fmt.Errorf("no link from %s to %s", l.From, l.To)
 }
 
 // replicated says whether clients use one node, of which others are replicas.

@@ -16,6 +16,9 @@ import (
 // primary executes nothing between its last write that the new one may have
 // heard of and the first that is counted.
 func (e ownEnv) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
+	if e.setup.SharedLinks {
+		return nil, errors.New("split brain: the clients share their links, and cannot be moved one by one")
+	}
 	var moved []*client
 	for _, id := range clients {
 		if id < 0 || id >= len(e.clients) {

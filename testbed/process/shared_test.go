@@ -1,0 +1,97 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// ping asks n0 in the client's name. Where no answer is expected it soon gives up.
+func ping(ctx context.Context, e testbed.Env, client int, inVain bool) error {
+	patience := time.Minute
+	if inVain {
+		patience = 200 * time.Millisecond
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return e.Client(client).Locks().Nodes[0].Ping(ctx).Err()
+}
+
+// TestAFaultOfASharedLinkIsEverybodys: where clients share a link, what cuts one
+// off cuts all off, and its hits are all of theirs; where they do not, it is one.
+func TestAFaultOfASharedLinkIsEverybodys(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		err := run(t, testbed.Setup{Topology: testbed.Single, Clients: 3, SharedLinks: shared}, func(ctx context.Context, e testbed.Env) error {
+			undo, err := e.(testbed.Network).Cut(ctx, testbed.Link{From: "c0", To: "n0"}, testbed.Both)
+			if err != nil {
+				return err
+			}
+			for id, cut := range []bool{true, shared, shared} {
+				if err := ping(ctx, e, id, cut); (err != nil) != cut {
+					t.Errorf("shared %t: c%d asked n0: got %v, want an error: %t", shared, id, err, cut)
+				}
+			}
+			hits, err := undo(ctx)
+			if want := map[bool]int{false: 1, true: 3}[shared]; hits != want {
+				t.Errorf("shared %t: the cut hit %d commands, want %d", shared, hits, want)
+			}
+			return err
+		})
+		if err != nil {
+			t.Errorf("shared %t: %v", shared, err)
+		}
+	}
+}
+
+// TestAHeldConnectionOfASharedLinkIsItsClients: connections are numbered for each
+// client anew, and still the right one is found among all on the link.
+func TestAHeldConnectionOfASharedLinkIsItsClients(t *testing.T) {
+	err := run(t, testbed.Setup{Topology: testbed.Single, Clients: 3, SharedLinks: true}, func(ctx context.Context, e testbed.Env) error {
+		undo, err := e.(testbed.Network).Hold(ctx, testbed.Link{From: "c1", To: "n0", Conn: 1}, testbed.Downstream)
+		if err != nil {
+			return err
+		}
+		for id, held := range []bool{false, true, false} {
+			if err := ping(ctx, e, id, held); (err != nil) != held {
+				t.Errorf("c%d asked n0: got %v, want an error: %t", id, err, held)
+			}
+		}
+		hits, err := undo(ctx)
+		if hits != 1 {
+			t.Errorf("the hold hit %d commands, want 1", hits)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestClientsOfSharedLinksMoveTogether: a promotion moves them all, and a split of
+// some is refused.
+func TestClientsOfSharedLinksMoveTogether(t *testing.T) {
+	err := run(t, testbed.Setup{Topology: testbed.Replicated, Clients: 3, SharedLinks: true}, func(ctx context.Context, e testbed.Env) error {
+		if _, err := e.(testbed.SplitBrain).Split(ctx, "n1", []int{0}); err == nil {
+			t.Error("a split of one client was not refused")
+		}
+		if err := e.(testbed.Nodes).Promote(ctx, "n1"); err != nil {
+			return err
+		}
+		var all []error
+		for id := range 3 {
+			set := func() error { return e.Client(id).Locks().Nodes[0].Set(ctx, "k", id, 0).Err() }
+			err := set()
+			if err != nil {
+				err = set() // the first found a connection that the promotion had ended
+			}
+			all = append(all, err)
+		}
+		return errors.Join(all...)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
