@@ -22,8 +22,18 @@ type promise struct {
 
 // Run tests the testbed, each promise of what it is capable of in a subtest.
 func Run(t *testing.T, open Open) {
+	run(t, open, worlds, networks, nodes, clients, storms, clocks, memories, splits)
+}
+
+// RunNodes tests of a testbed what has to do with its nodes: for one that has its
+// clients, and the way from them, from a testbed that Run tests.
+func RunNodes(t *testing.T, open Open) {
+	run(t, open, topologyPromises, nodes, memories, splits)
+}
+
+func run(t *testing.T, open Open, promises ...[]promise) {
 	able := open(t).Capabilities()
-	for _, p := range slices.Concat(worlds, networks, nodes, clients, storms, clocks, memories, splits) {
+	for _, p := range slices.Concat(promises...) {
 		if p.needs == "" || slices.Contains(able, p.needs) {
 			t.Run(p.name, func(t *testing.T) { p.test(suite{t, open}) })
 		}

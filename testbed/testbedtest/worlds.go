@@ -13,16 +13,19 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-var worlds = []promise{
+var topologyPromises = []promise{
 	{name: "worlds can do what the testbed says", test: capabilities},
 	{name: "worlds have the nodes of their topology", test: topologies},
+}
+
+var worlds = slices.Concat(topologyPromises, []promise{
 	{name: "Exec tells the order on the node", test: executionOrder},
 	{name: "a subscriber lets others run", test: subscriptions},
 	{name: "tokens come from the seed", test: tokens},
 	{name: "other libraries reach the nodes by address", test: addresses},
 	{name: "the body's error is returned as it is", test: bodyErrors},
 	{name: "a bad setup is one line", test: badSetups},
-}
+})
 
 // implements says which capability an Env has, by assertion.
 var implements = map[testbed.Capability]func(testbed.Env) bool{
