@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -19,7 +20,7 @@ func lockstorm(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	a := app{args: args, stdout: &out, stderr: &errs, testbeds: append(testbeds, testbedChoice{
 		Name: "absent", Doc: "a testbed that this machine lacks",
-		New: func() (testbed.Testbed, error) { return nil, errors.New("no redis-server on PATH") },
+		New: func(context.Context, testbedFlags) (testbed.Testbed, error) { return nil, errors.New("no redis-server on PATH") },
 	})}
 	code = a.run(t.Context())
 	return code, out.String(), errs.String()

@@ -25,6 +25,7 @@ import (
 // replayFlags are those of lockstorm replay.
 type replayFlags struct {
 	campaign.Config
+	testbed               testbedFlags
 	lock, fault, workload string
 	trial                 int
 	schedule              string
@@ -72,6 +73,7 @@ history differs on a testbed with virtual time, or the harness failed.`,
 	flags.StringVar(&f.schedule, "schedule", "", "the named schedule to run instead, whatever the seed")
 	flags.StringVar(&f.Testbed, "testbed", f.Testbed, "where Redis comes from (lockstorm list testbeds; with DIR default the one that the trial ran on)")
 	trialFlags(flags, &f.Config)
+	f.testbed.register(flags)
 	flags.StringVar(&f.hash, "hash", "", fmt.Sprintf("the hash to compare with, or its first digits, at least %d", fewestDigits))
 	flags.StringVar(&f.out, "out", "", "directory to write the trial to: history, commands, verdict, timeline, story")
 	flags.BoolVar(&f.verbose, "verbose", false, "print every command when it is known how it ended, then what the fault did")
@@ -103,7 +105,7 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	}
 	var surplus error
 	flags.Visit(func(flag *pflag.Flag) {
-		if surplus == nil && !slices.Contains(besideFolder, flag.Name) {
+		if surplus == nil && !slices.Contains(besideFolder, flag.Name) && !ofTestbed(flag) {
 			surplus = campaign.Inputf("--%s: %s says what the trial is; expected only --testbed, --hash, --out, --verbose and --json beside a folder", flag.Name, args[0])
 		}
 	})
@@ -179,11 +181,18 @@ func (a *app) replay(cmd *cobra.Command, f replayFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	tb, done, err := choice.open()
+	if err := checkTestbedFlags(cmd.Flags(), choice.Name); err != nil {
+		return err
+	}
+	f.testbed.intend(f.Config, campaign.Defaults{})
+	tb, done, err := choice.open(ctx, f.testbed)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = done() }() // what a replay tells does not depend on it
+	if f.Nodes, err = nodesOf(tb, f.Nodes); err != nil {
+		return err
+	}
 	r := campaign.Replay{Testbed: tb, Spec: before.spec, Dir: f.out}
 	comparable := choice.Virtual && (len(args) == 0 || before.spec.Testbed == choice.Name)
 	if len(args) == 0 {

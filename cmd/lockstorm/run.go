@@ -20,6 +20,7 @@ import (
 // runFlags are those of lockstorm run.
 type runFlags struct {
 	campaign.Config
+	testbed                  testbedFlags
 	locks, faults, workloads string
 	config                   string
 	json                     bool
@@ -66,6 +67,9 @@ something else. Without --expect, finding violations is the job done: 0.`,
 					return err
 				}
 			}
+			if err := checkTestbedFlags(cmd.Flags(), f.Testbed); err != nil {
+				return err
+			}
 			f.namedChosen, f.shrinkChosen = cmd.Flags().Changed("named"), cmd.Flags().Changed("shrink")
 			return a.campaign(cmd.Context(), f)
 		},
@@ -102,6 +106,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	flags.BoolVar(&f.Clean, "clean", f.Clean, "only the cells for which the recipe declares no flaw, to look for false alarms")
 	flags.BoolVar(&f.Expect, "expect", f.Expect, "exit 1 if a declared flaw was missed, another was found, or a fault hit nothing")
 	flags.BoolVar(&f.json, "json", false, "print matrix.json instead of the matrix")
+	f.testbed.register(flags)
 	flags.StringVar(&f.config, "config", "", "JSON file with the same names; flags win")
 }
 
@@ -122,11 +127,15 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 	if c.Shrink, err = a.shrinks(c.Shrink, f.shrinkChosen, choice); err != nil {
 		return err
 	}
-	tb, done, err := choice.open()
+	f.testbed.intend(c, choice.Defaults)
+	tb, done, err := choice.open(ctx, f.testbed)
 	if err != nil {
 		return err
 	}
-	v, err := choice.versions()
+	if c.Nodes, err = nodesOf(tb, c.Nodes); err != nil {
+		return err
+	}
+	v, err := choice.versions(tb)
 	if err != nil {
 		return err
 	}
@@ -195,6 +204,9 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, expect, asJSON boo
 func (a *app) surprises(w io.Writer, s campaign.Stored) {
 	for _, u := range s.Matrix.Unexpected {
 		fmt.Fprintf(w, "not declared: %s under %s: %s violated (%s)%s\n", u.Lock, u.Fault, u.Oracle, u.Cause, at(s.Dir, u.Dir))
+	}
+	if n, of := s.Confirmed(); of > 0 {
+		fmt.Fprintf(w, "confirmed: %d of %d flaws, counted by recipe, fault, oracle and cause, showed here too\n", n, of)
 	}
 	if s.Info.Config.Expect {
 		for _, m := range s.Matrix.Missed {

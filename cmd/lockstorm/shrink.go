@@ -76,7 +76,7 @@ func (a *app) shrink(ctx context.Context, dir, out string, budget time.Duration)
 	if err != nil {
 		return err
 	}
-	tb, done, err := choice.open()
+	tb, done, err := choice.open(ctx, testbedFlags{})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/redisserver"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/external"
 	"github.com/lockstorm/lockstorm/testbed/process"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
@@ -19,12 +21,16 @@ import (
 type testbedChoice struct {
 	Name string
 	Doc  string
-	// New makes it. An error says what is missing on this machine.
-	New func() (testbed.Testbed, error)
+	// New makes it. An error says what is missing on this machine, or was not told.
+	New func(context.Context, testbedFlags) (testbed.Testbed, error)
+	// Sketch is asked, where New fails, what worlds the testbed would have; it is
+	// never run. Nil = nothing is said of it then.
+	Sketch func() testbed.Testbed
 	// Virtual: time is simulated, so that a trial with the same seed has the
 	// same history; trials run in worker processes.
 	Virtual bool
-	// Redis is the version of the redis-server that it runs; nil = it runs none.
+	// Redis is the version of the redis-server that it runs; nil = it runs none, or
+	// the testbed's Version tells.
 	Redis    func() (string, error)
 	Defaults campaign.Defaults
 }
@@ -34,16 +40,23 @@ var testbeds = []testbedChoice{
 	{
 		Name:     "sim",
 		Doc:      "a deterministic simulation in this program: virtual time, no Redis needed",
-		New:      func() (testbed.Testbed, error) { return sim.New(), nil },
+		New:      func(context.Context, testbedFlags) (testbed.Testbed, error) { return sim.New(), nil },
 		Virtual:  true,
 		Defaults: campaign.Defaults{Trials: 12, Parallel: runtime.NumCPU(), Named: true},
 	},
 	{
 		Name:     "process",
 		Doc:      "redis-server processes on this machine, toxiproxy on every link",
-		New:      func() (testbed.Testbed, error) { return process.New(process.Options{}) },
+		New:      func(context.Context, testbedFlags) (testbed.Testbed, error) { return process.New(process.Options{}) },
 		Redis:    redisVersion,
 		Defaults: campaign.Defaults{Trials: 4, Parallel: 24}, // all of it within 8 minutes on 2 cores
+	},
+	{
+		Name:     external.Name,
+		Doc:      "any Redis that is named by --addr; only clients and the way to it are disturbed",
+		New:      newExternal,
+		Sketch:   external.Sketch,
+		Defaults: campaign.Defaults{Trials: 4, Parallel: 4},
 	},
 }
 
@@ -66,8 +79,8 @@ func (a *app) choice(name string) (testbedChoice, error) {
 }
 
 // open makes the testbed; done takes it down.
-func (c testbedChoice) open() (tb testbed.Testbed, done func() error, err error) {
-	if tb, err = c.New(); err != nil {
+func (c testbedChoice) open(ctx context.Context, f testbedFlags) (tb testbed.Testbed, done func() error, err error) {
+	if tb, err = c.New(ctx, f); err != nil {
 		return nil, nil, campaign.Inputf("--testbed %s: %w", c.Name, err)
 	}
 	done = func() error { return nil }
@@ -77,14 +90,26 @@ func (c testbedChoice) open() (tb testbed.Testbed, done func() error, err error)
 	return tb, done, nil
 }
 
-// row is what list testbeds says of it; where it is not available, why.
-func (c testbedChoice) row() []string {
-	tb, done, err := c.open()
+// worlds are those that the testbed has, or would have; missing says why it is not
+// available.
+func (c testbedChoice) worlds() (topologies []testbed.Topology, able []testbed.Capability, missing string) {
+	tb, done, err := c.open(context.Background(), testbedFlags{})
 	if err == nil {
 		defer func() { _ = done() }() // nothing was run
-		return []string{c.Name, c.Doc, join(tb.Topologies()), join(tb.Capabilities()), ""}
+		return tb.Topologies(), tb.Capabilities(), ""
 	}
-	return []string{c.Name, c.Doc, "", "", strings.TrimPrefix(oneLine(err), "--testbed "+c.Name+": ")}
+	missing = strings.TrimPrefix(oneLine(err), "--testbed "+c.Name+": ")
+	if c.Sketch == nil {
+		return nil, nil, missing
+	}
+	tb = c.Sketch()
+	return tb.Topologies(), tb.Capabilities(), missing
+}
+
+// row is what list testbeds says of it; where it is not available, why.
+func (c testbedChoice) row() []string {
+	topologies, able, missing := c.worlds()
+	return []string{c.Name, c.Doc, join(topologies), join(able), missing}
 }
 
 func join[T ~string](values []T) string {
@@ -109,8 +134,11 @@ func (c testbedChoice) worker() ([]string, error) {
 }
 
 // versions are those of what takes part in a trial on the testbed.
-func (c testbedChoice) versions() (campaign.Versions, error) {
+func (c testbedChoice) versions(tb testbed.Testbed) (campaign.Versions, error) {
 	v := versions()
+	if told, ok := tb.(interface{ Version() string }); ok {
+		v.Redis = told.Version()
+	}
 	if c.Redis == nil {
 		return v, nil
 	}

@@ -23,7 +23,7 @@ func (a *app) workerCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			tb, done, err := choice.open()
+			tb, done, err := choice.open(cmd.Context(), testbedFlags{})
 			if err != nil {
 				return err
 			}

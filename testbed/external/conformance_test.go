@@ -1,0 +1,19 @@
+package external
+
+import (
+	"testing"
+
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/testbedtest"
+)
+
+func TestExternalKeepsWhatTestbedsPromise(t *testing.T) {
+	one := startRedis(t)
+	testbedtest.Run(t, func(t testing.TB) testbed.Testbed {
+		tb, err := New(t.Context(), Options{Addrs: []string{one.Addr()}, Temp: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tb
+	})
+}

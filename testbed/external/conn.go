@@ -1,0 +1,141 @@
+package external
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// conn is one connection to a server that has logged in. What is written to it
+// passes the guard, what is read from it has passed it.
+type conn struct {
+	net.Conn
+	server *server
+	in     *bufio.Reader
+	whole  *bufio.Reader // cuts commands off part
+	part   []byte        // the beginning of a command; whoever writes has it
+
+	reading sync.Mutex
+	out     []byte // of a reply, not read yet; guarded by reading
+
+	mu     sync.Mutex
+	closed bool
+	asked  bool // QUIT was sent
+}
+
+// linger bounds how long a connection that is closed waits for the server to close
+// it, too: then nothing that was sent over it is still to come.
+const linger = 2 * time.Second
+
+// Write implements net.Conn. A command that is refused ends the trial, and nothing
+// of it is sent.
+func (c *conn) Write(p []byte) (int, error) {
+	c.part = append(c.part, p...)
+	var out []byte
+	for len(c.part) > 0 {
+		c.whole.Reset(bytes.NewReader(c.part))
+		m, err := testbed.ReadMessage(c.whole)
+		if errors.Is(err, io.EOF) {
+			break // the rest is to come
+		}
+		var args []history.Bytes
+		if err == nil {
+			args, err = m.Args()
+		}
+		if err != nil {
+			c.server.lose(fmt.Errorf("a client sent no command: %w", err))
+			return 0, err
+		}
+		confined, err := c.server.guard.confine(args)
+		if err != nil {
+			c.server.lose(err)
+			return 0, err
+		}
+		if strings.EqualFold(confined[0], "QUIT") {
+			c.mu.Lock()
+			c.asked = true
+			c.mu.Unlock()
+		}
+		out = append(out, encode(confined...)...)
+		c.part = c.part[len(m):]
+	}
+	if _, err := c.Conn.Write(out); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Read implements net.Conn. That the server closes the connection unasked ends the
+// trial: nobody could tell what it did to the clients.
+func (c *conn) Read(p []byte) (int, error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	if len(c.out) == 0 {
+		m, err := testbed.ReadMessage(c.in)
+		if err != nil {
+			return 0, c.broken(err)
+		}
+		c.out = c.server.guard.strip(m)
+	}
+	n := copy(p, c.out)
+	c.out = c.out[n:]
+	return n, nil
+}
+
+func (c *conn) broken(err error) error {
+	c.mu.Lock()
+	closed, asked := c.closed, c.asked
+	c.mu.Unlock()
+	switch {
+	case closed:
+		return net.ErrClosed
+	case asked || errors.Is(err, os.ErrDeadlineExceeded):
+		return err
+	}
+	c.server.lose(fmt.Errorf("%s ended a connection: %w", c.server.addr, bare(err)))
+	return err
+}
+
+// bare strips the addresses off a network error.
+func bare(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
+// Close implements net.Conn. It returns at once; server.conns counts it until
+// the server has closed its end, too.
+func (c *conn) Close() error {
+	c.mu.Lock()
+	again := c.closed
+	c.closed = true
+	c.mu.Unlock()
+	if again {
+		return net.ErrClosed
+	}
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+	_ = c.SetReadDeadline(time.Unix(0, 1)) // wakes the reader
+	go func() {
+		defer c.server.conns.Done()
+		c.reading.Lock()
+		defer c.reading.Unlock()
+		_ = c.SetReadDeadline(time.Now().Add(linger))
+		_, _ = io.Copy(io.Discard, c.Conn)
+		_ = c.Conn.Close()
+	}()
+	return nil
+}

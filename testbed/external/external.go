@@ -1,0 +1,144 @@
+// Package external runs trials on any Redis that the user names, which others may
+// use at the same time. Clients, gate, links and faults are those of package live;
+// between its taps and the server stands a guard that confines every command to
+// keys and channels with a random prefix, one per trial.
+//
+// What can be disturbed is on our side: clients, their clocks, and the links, by
+// proxies on this machine. Nothing disturbs the server itself, and no command is
+// sent that could touch what is not the trial's.
+package external
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/live"
+)
+
+// Name of the testbed.
+const Name = "external"
+
+// Options of the testbed.
+type Options struct {
+	// Addrs of the servers: host:port, redis://user@host:port/db or rediss://…,
+	// without a password. Several are independent of each other.
+	Addrs []string
+	// TLS is spoken if it is asked for, if one of the files below is named, or if
+	// the address begins with rediss:.
+	TLS bool
+	// CA is a file with certificates of authorities to believe; "" = the system's.
+	CA string
+	// Cert and Key are files with our own certificate and its key, if the server
+	// asks for one.
+	Cert, Key string
+	// User of Redis's access control; "" = the default one.
+	User string
+	// Password, "" = none is given.
+	Password Secret
+	// DB is the database's number, unless an address names one.
+	DB int
+	// Clients of a trial and trials at a time that are intended: what the servers
+	// are asked to bear.
+	Clients, Parallel int
+	// Really goes on where a server might be hurt that others use.
+	Really bool
+	// Temp is as in live.New.
+	Temp string
+}
+
+// Testbed runs trials on the servers.
+type Testbed struct {
+	*live.Testbed
+	version string
+	nodes   int
+}
+
+// New looks whether the servers are there, let us in and can be used, and returns
+// the testbed. The error says in one line what is missing, or why Options.Really
+// is asked for.
+func New(ctx context.Context, o Options) (*Testbed, error) {
+	targets, err := o.targets()
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]string{} // addresses, by the server's identity
+	var version string
+	for _, t := range targets {
+		found, err := inspect(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if other, again := seen[found.id]; again && found.id != "" {
+			return nil, fmt.Errorf("%s and %s are one server: expected servers that know nothing of each other", other, t.addr)
+		}
+		seen[found.id] = t.addr
+		version = found.version
+		if harm := found.harm(o); len(harm) > 0 && !o.Really {
+			return nil, fmt.Errorf("%s: %s; --yes-really goes on all the same", t.addr, strings.Join(harm, "; "))
+		}
+	}
+	return &Testbed{Testbed: live.New(provider{targets}, o.Temp), version: version, nodes: len(targets)}, nil
+}
+
+// Sketch is a testbed that can be asked what worlds there are of several servers,
+// and not be run.
+func Sketch() testbed.Testbed { return live.New(provider{make([]target, 2)}, "") }
+
+// Nodes is how many servers there are.
+func (t *Testbed) Nodes() int { return t.nodes }
+
+// Version of the servers: the last one's.
+func (t *Testbed) Version() string { return t.version }
+
+// provider implements live.Guest.
+type provider struct{ targets []target }
+
+var _ live.Guest = provider{}
+
+// Name implements live.Provider.
+func (provider) Name() string { return Name }
+
+// Topologies implements live.Guest.
+func (p provider) Topologies() []testbed.Topology {
+	if len(p.targets) == 1 {
+		return []testbed.Topology{testbed.Single}
+	}
+	return []testbed.Topology{testbed.Single, testbed.Independent}
+}
+
+// Open implements live.Provider: it draws the prefix of one trial.
+func (p provider) Open(context.Context) (live.Place, error) {
+	return &place{targets: p.targets, prefix: newPrefix()}, nil
+}
+
+// place is one trial's share of the servers.
+type place struct {
+	targets []target
+	prefix  string
+}
+
+// Doors implements live.Place. No server has to reach us.
+func (*place) Doors() string { return "127.0.0.1" }
+
+// Close implements live.Place.
+func (*place) Close() error { return nil }
+
+// Start implements live.Place. It starts nothing: the servers run.
+func (p *place) Start(_ context.Context, o live.ServerOptions) (live.Server, error) {
+	i, err := strconv.Atoi(strings.TrimPrefix(o.Name, "n"))
+	if err != nil || i >= len(p.targets) {
+		return nil, fmt.Errorf("node %s: there are addresses of %d servers", o.Name, len(p.targets))
+	}
+	s := newServer(p.targets[i], p.prefix)
+	if o.Log != "" {
+		text := fmt.Sprintf("%s: the trial's keys and channels on %s began with %s\n", o.Name, s.addr, p.prefix)
+		if err := os.WriteFile(o.Log, []byte(text), 0o644); err != nil {
+			return nil, fmt.Errorf("node %s: %w", o.Name, err)
+		}
+	}
+	return s, nil
+}

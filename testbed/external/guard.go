@@ -1,0 +1,164 @@
+package external
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// family is how the prefixes of all trials begin: what an ACL user for trials has
+// to be allowed, as ~lockstorm:* and &lockstorm:*.
+const family = "lockstorm:"
+
+// newPrefix draws the prefix of one trial. It does not come from the trial's seed:
+// two runs of one trial must not meet.
+func newPrefix() string {
+	var random [8]byte
+	rand.Read(random[:]) // never fails
+	return family + hex.EncodeToString(random[:]) + ":"
+}
+
+// guard confines one trial's commands on one server to names with the trial's
+// prefix: it puts the prefix before every key and channel, takes it off again in
+// replies, and lets through nothing of which it does not know where these are. A
+// client sees "lock-0" where the server has "lockstorm:4fc1…:lock-0".
+type guard struct {
+	prefix string
+
+	mu    sync.Mutex
+	names map[string]bool // keys that were named, without the prefix
+}
+
+func newGuard(prefix string) *guard { return &guard{prefix: prefix, names: map[string]bool{}} }
+
+// errRefused is in the error for a command that is not sent.
+var errRefused = errors.New("it is not sent to a server that others may use")
+
+// confine returns the command as it may be sent.
+func (g *guard) confine(args []history.Bytes) ([]string, error) {
+	all := make([]string, len(args))
+	for i, a := range args {
+		all[i] = string(a)
+	}
+	name := strings.ToUpper(all[0])
+	r, known := rules[name]
+	if !known {
+		return nil, fmt.Errorf("%.40q: %w: it may touch other keys than the trial's", all[0], errRefused)
+	}
+	if r.confine != nil {
+		confined, err := r.confine(g, all)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w: %w", name, errRefused, err)
+		}
+		return confined, nil
+	}
+	for _, i := range r.places(len(all)) {
+		all[i] = g.own(all[i], !r.channels)
+	}
+	return all, nil
+}
+
+// own is the name with the prefix; those of keys are remembered.
+func (g *guard) own(name string, key bool) string {
+	if key {
+		g.mu.Lock()
+		g.names[name] = true
+		g.mu.Unlock()
+	}
+	return g.prefix + name
+}
+
+// named returns the keys that were named, without the prefix, sorted.
+func (g *guard) named() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var all []string
+	for name := range g.names {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// eval confines EVAL and its kin.
+func eval(g *guard, args []string) ([]string, error) {
+	if len(args) < 3 {
+		return args, nil // the server says what is missing
+	}
+	n, err := strconv.Atoi(args[2])
+	switch {
+	case err != nil || n > len(args)-3:
+		return args[:1], nil // the same; nothing of it runs
+	case n < 1:
+		return nil, errors.New("a script that names no keys in KEYS may touch any")
+	}
+	if name := strings.ToUpper(args[0]); name == "EVAL" || name == "EVAL_RO" {
+		if err := checkScript(args[1]); err != nil {
+			return nil, err
+		}
+	}
+	for i := range n {
+		args[3+i] = g.own(args[3+i], true)
+	}
+	return args, nil
+}
+
+// script confines SCRIPT to LOAD and EXISTS.
+func script(_ *guard, args []string) ([]string, error) {
+	switch sub := subcommand(args); sub {
+	case "LOAD":
+		if len(args) > 2 {
+			return args, checkScript(args[2])
+		}
+	case "EXISTS":
+	default:
+		return nil, fmt.Errorf("SCRIPT %s concerns everybody's scripts", sub)
+	}
+	return args, nil
+}
+
+// scan confines SCAN to the trial's own keys.
+func scan(g *guard, args []string) ([]string, error) {
+	for i := 2; i+1 < len(args); i += 2 {
+		if strings.EqualFold(args[i], "MATCH") {
+			args[i+1] = g.prefix + args[i+1]
+			return args, nil
+		}
+	}
+	return append(args, "MATCH", g.prefix+"*"), nil
+}
+
+// ownConnection are the subcommands of CLIENT that concern nothing else.
+var ownConnection = []string{"CACHING", "GETNAME", "ID", "INFO", "MAINT_NOTIFICATIONS", "NO-TOUCH", "SETINFO", "SETNAME", "TRACKINGINFO"}
+
+// client confines CLIENT to the connection that it comes on.
+func client(_ *guard, args []string) ([]string, error) {
+	sub := subcommand(args)
+	if sub == "TRACKING" && !slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "BCAST") }) ||
+		slices.Contains(ownConnection, sub) {
+		return args, nil
+	}
+	return nil, fmt.Errorf("CLIENT %s may concern other clients", sub)
+}
+
+// hello keeps who logs in out of the client's hands.
+func hello(_ *guard, args []string) ([]string, error) {
+	if slices.ContainsFunc(args[1:], func(a string) bool { return strings.EqualFold(a, "AUTH") }) {
+		return nil, errors.New("the testbed has logged in already")
+	}
+	return args, nil
+}
+
+func subcommand(args []string) string {
+	if len(args) < 2 {
+		return ""
+	}
+	return strings.ToUpper(args[1])
+}

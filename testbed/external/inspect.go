@@ -1,0 +1,127 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// findings are what can be seen of a server before anything is done to it.
+type findings struct {
+	id      string            // of the running server; "" if it does not say
+	version string            // "7.2.4"
+	info    map[string]string // fields of INFO
+	blind   error             // why there are none
+}
+
+// probeKey is what the testbed tries whether it may write.
+const probeKey, probeLife = "probe", time.Second
+
+// inspect looks at a server, and writes one key that goes by itself.
+func inspect(ctx context.Context, t target) (findings, error) {
+	f := findings{info: map[string]string{}}
+	s := newServer(t, newPrefix())
+	err := s.ask(ctx, func(ctx context.Context, c *redis.Client) error {
+		if err := c.Ping(ctx).Err(); err != nil {
+			return err
+		}
+		sections, err := c.InfoMap(ctx).Result()
+		if err != nil {
+			f.blind = err
+		}
+		for _, fields := range sections {
+			for name, value := range fields {
+				f.info[name] = value
+			}
+		}
+		if err := f.usable(); err != nil {
+			return err
+		}
+		if err := c.Set(ctx, probeKey, 1, probeLife).Err(); err != nil {
+			return fmt.Errorf("it does not let us write keys that begin with %s: %w", family, err)
+		}
+		return nil
+	})
+	err = errors.Join(err, s.Close())
+	if err != nil {
+		return f, fmt.Errorf("%s: %s", t.addr, t.password.hide(err.Error()))
+	}
+	return f, nil
+}
+
+// Least version of Redis.
+const leastMajor, leastMinor = 6, 2
+
+// usable says why no trial can be run on the server, and reads its name.
+func (f *findings) usable() error {
+	if f.blind != nil {
+		return nil // nobody knows
+	}
+	f.id, f.version = f.info["run_id"], f.info["redis_version"]
+	major, minor, _ := strings.Cut(f.version, ".")
+	minor, _, _ = strings.Cut(minor, ".")
+	a, _ := strconv.Atoi(major)
+	b, _ := strconv.Atoi(minor)
+	if a < leastMajor || a == leastMajor && b < leastMinor {
+		return fmt.Errorf("it is Redis %s: expected at least %d.%d", f.version, leastMajor, leastMinor)
+	}
+	if v := f.info["valkey_version"]; v != "" {
+		f.version = "Valkey " + v
+	}
+	switch {
+	case f.info["redis_mode"] == "sentinel":
+		return errors.New("it is a Sentinel: expected the address of a primary")
+	case f.info["redis_mode"] == "cluster" || f.info["cluster_enabled"] == "1":
+		return errors.New("it is a node of a cluster, which this testbed cannot use")
+	case f.info["role"] == "slave":
+		return fmt.Errorf("it is a replica: expected its primary, %s:%s", f.info["master_host"], f.info["master_port"])
+	case f.info["loading"] == "1":
+		return errors.New("it is loading its data")
+	}
+	return nil
+}
+
+// What a server that others use is asked to bear without asking the user.
+const (
+	modestClients  = 16 // of a trial
+	modestParallel = 8  // trials at a time
+	connsPerClient = 4  // and server, rather more than less
+	fullMemory     = 0.9
+	fullClients    = 0.75
+)
+
+// harm lists what might hurt others who use the server.
+func (f *findings) harm(o Options) []string {
+	var why []string
+	if o.Clients > modestClients {
+		why = append(why, fmt.Sprintf("%d clients are a load that others may feel (more than %d)", o.Clients, modestClients))
+	}
+	if o.Parallel > modestParallel {
+		why = append(why, fmt.Sprintf("%d trials at a time are a load that others may feel (more than %d)", o.Parallel, modestParallel))
+	}
+	if f.blind != nil {
+		return append(why, fmt.Sprintf("it does not tell who else uses it, and whether it is nearly full (%v)", f.blind))
+	}
+	if n := f.number("connected_slaves"); n > 0 {
+		why = append(why, fmt.Sprintf("it has %.0f replicas, to which every write goes", n))
+	}
+	if most := f.number("maxmemory"); most > 0 && f.number("used_memory") > fullMemory*most {
+		why = append(why, fmt.Sprintf("its memory is nearly full (%s of %s, %s): keys of ours may push out others, or make their writes fail",
+			f.info["used_memory_human"], f.info["maxmemory_human"], f.info["maxmemory_policy"]))
+	}
+	needed := float64(max(1, o.Parallel) * max(1, o.Clients) * connsPerClient)
+	if most := f.number("maxclients"); most > 0 && f.number("connected_clients")+needed > fullClients*most {
+		why = append(why, fmt.Sprintf("its connections are nearly used up (%s of %s)", f.info["connected_clients"], f.info["maxclients"]))
+	}
+	return why
+}
+
+func (f *findings) number(field string) float64 {
+	n, _ := strconv.ParseFloat(f.info[field], 64)
+	return n
+}

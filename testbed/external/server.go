@@ -1,0 +1,182 @@
+package external
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/live"
+)
+
+// server is somebody's Redis as one trial may use it. It implements live.Remote.
+type server struct {
+	target
+	guard *guard
+	conns sync.WaitGroup // that are not closed at both ends
+
+	losing sync.Once
+	cause  error
+	exited chan struct{}
+
+	closing sync.Once
+	left    error // what could not be cleaned
+}
+
+var _ live.Remote = (*server)(nil)
+
+func newServer(t target, prefix string) *server {
+	return &server{target: t, guard: newGuard(prefix), exited: make(chan struct{})}
+}
+
+// patience bounds how long the server may take to answer the testbed itself.
+const patience = 10 * time.Second
+
+// Dial implements live.Remote: it connects and logs in.
+func (s *server) Dial(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	raw, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.addr)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", s.addr, bare(err))
+	}
+	if s.tls != nil {
+		secure := tls.Client(raw, s.tls)
+		if err := secure.HandshakeContext(ctx); err != nil {
+			raw.Close()
+			return nil, fmt.Errorf("TLS with %s: %w", s.addr, bare(err))
+		}
+		raw = secure
+	}
+	c := &conn{Conn: raw, server: s, in: testbed.NewReader(raw), whole: testbed.NewReader(nil)}
+	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(0, 1)) })
+	err = s.logIn(raw, c.in)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		raw.Close()
+		return nil, err
+	}
+	s.conns.Add(1)
+	return c, nil
+}
+
+// logIn says who we are and which database we want.
+func (s *server) logIn(raw net.Conn, in *bufio.Reader) error {
+	if s.user != "" || s.password != "" {
+		args := []string{"AUTH", string(s.password)}
+		if s.user != "" {
+			args = []string{"AUTH", s.user, string(s.password)}
+		}
+		if err := s.say(raw, in, args...); err != nil {
+			return fmt.Errorf("log in to %s: %w", s.addr, err)
+		}
+	}
+	if s.db != 0 {
+		if err := s.say(raw, in, "SELECT", strconv.Itoa(s.db)); err != nil {
+			return fmt.Errorf("database %d of %s: %w", s.db, s.addr, err)
+		}
+	}
+	return nil
+}
+
+// say sends a command past the guard and expects OK.
+func (s *server) say(raw net.Conn, in *bufio.Reader, args ...string) error {
+	if _, err := raw.Write(encode(args...)); err != nil {
+		return bare(err)
+	}
+	m, err := testbed.ReadMessage(in)
+	if err != nil {
+		return bare(err)
+	}
+	if reply := string(m.Compact()); reply != "OK" {
+		return errors.New(s.password.hide(reply))
+	}
+	return nil
+}
+
+// ask runs one exchange of the testbed's own with the server, as confined as any.
+func (s *server) ask(ctx context.Context, exchange func(context.Context, *redis.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	// Before go-redis dials: its errors tell less.
+	first, err := s.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	o := testbed.RedisOptions(s.addr, patience)
+	o.PoolSize = 1
+	o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		if c := first; c != nil {
+			first = nil
+			return c, nil
+		}
+		return s.Dial(ctx)
+	}
+	c := redis.NewClient(o)
+	err = exchange(ctx, c)
+	if first != nil {
+		first.Close()
+	}
+	return errors.Join(err, c.Close())
+}
+
+// Addr implements live.Server.
+func (s *server) Addr() string { return s.addr }
+
+// Names implements live.Remote.
+func (s *server) Names() []string { return s.guard.named() }
+
+// lose ends the trial: what the server does can no longer be told, or must not
+// be asked for.
+func (s *server) lose(why error) {
+	s.losing.Do(func() {
+		s.cause = why
+		close(s.exited)
+	})
+}
+
+// Exited implements live.Server.
+func (s *server) Exited() <-chan struct{} { return s.exited }
+
+// Err implements live.Server.
+func (s *server) Err() error {
+	select {
+	case <-s.exited:
+		return s.cause
+	default:
+		return nil
+	}
+}
+
+var errNotOurs = errors.New("the server is not ours to disturb")
+
+// Pause implements live.Server.
+func (*server) Pause() error { return errNotOurs }
+
+// Resume implements live.Server.
+func (*server) Resume() error { return errNotOurs }
+
+// Kill implements live.Server.
+func (*server) Kill() error { return errNotOurs }
+
+// Close implements live.Server: it takes the trial's keys away. The error names
+// what could not be.
+func (s *server) Close() error {
+	s.closing.Do(func() {
+		s.conns.Wait()
+		s.left = s.clean()
+		s.conns.Wait()
+		s.lose(nil)
+	})
+	return s.left
+}
