@@ -101,15 +101,15 @@ func (s *session) request(b *box, o live.ServerOptions, ports []int) testcontain
 		Name:  strings.Join([]string{name, o.Name, strconv.Itoa(b.port)}, "-"),
 		Image: s.image.name, Entrypoint: []string{s.image.server}, Cmd: command,
 		Labels: maps.Clone(s.labels), ExposedPorts: exposed, Networks: []string{name},
-		ConfigModifier: func(c *container.Config) { c.User, c.WorkingDir = s.facts.user, data },
+		ConfigModifier: func(c *container.Config) { c.User, c.WorkingDir = s.engine.facts.user, data },
 		HostConfigModifier: func(h *container.HostConfig) {
 			h.PortBindings = published
 			h.LogConfig = container.LogConfig{Type: "none"} // we read it ourselves
 			h.Mounts = []mount.Mount{{Type: mount.TypeBind, Source: o.Dir, Target: data}}
-			if s.facts.userns {
+			if s.engine.facts.userns {
 				h.UsernsMode = "host"
 			}
-			if s.facts.labels {
+			if s.engine.facts.labels {
 				h.SecurityOpt = []string{"label=disable"}
 			}
 		},

@@ -7,9 +7,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/testbedtest"
 )
 
+// The way from clients to the nodes' ports is the same code as for processes,
+// where it is tested.
 func TestContainerKeepsWhatTestbedsPromise(t *testing.T) {
 	needEngine(t)
-	testbedtest.Run(t, func(testing.TB) testbed.Testbed { return shared })
+	testbedtest.RunNodes(t, func(testing.TB) testbed.Testbed { return shared })
 }
 
 // needEngine skips a test where it cannot run. TestMain has said so too.

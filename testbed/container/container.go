@@ -16,6 +16,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
 
@@ -35,10 +36,13 @@ type Options struct {
 	// the system's directory for temporary files. The engine must be able to
 	// mount them.
 	Temp string
-	// Reaper is the command line of a process that calls Reap with one more
-	// argument, the session. It is started beside the testbed, and removes what
-	// this program leaves behind when it is killed. nil = there is none: then the
-	// next testbed on this machine does it.
+	// Prepare pulls the image if it is not there, and asks it for its version.
+	// Without that it is an error, of New, that it is not there.
+	Prepare bool
+	// Reaper is the command line of a process that calls Reap with its last
+	// argument, which is added: the session. It is started beside the testbed, and
+	// removes what this program leaves behind when it is killed. nil = there is
+	// none: then the next testbed on this machine does it.
 	Reaper []string
 }
 
@@ -46,29 +50,36 @@ type Options struct {
 type Testbed struct {
 	*live.Testbed
 	provider *provider
+	version  string
 }
 
-// New returns the testbed, or an error of one line if no engine on this machine
-// answers.
-func New(o Options) (*Testbed, error) {
-	e, err := connect()
+// New returns the testbed. If no engine on this machine answers, or there is no
+// such image, that is an error of one line.
+func New(ctx context.Context, o Options) (*Testbed, error) {
+	e, err := connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	o.Image = cmp.Or(o.Image, os.Getenv(ImageVariable), DefaultImage)
+	defer e.idle()
 	p := &provider{engine: e, options: o}
-	return &Testbed{live.New(p, o.Temp), p}, nil
+	if p.image, err = e.image(ctx, cmp.Or(o.Image, os.Getenv(ImageVariable), DefaultImage), o.Prepare); err != nil {
+		return nil, err
+	}
+	version := ""
+	if o.Prepare {
+		if version, err = e.askVersion(ctx, p.image); err != nil {
+			return nil, err
+		}
+	}
+	return &Testbed{live.New(p, o.Temp), p, version}, nil
 }
 
-// Version pulls the image, unless it is there, and returns what its server says
-// its version is.
-func (t *Testbed) Version(ctx context.Context) (string, error) {
-	i, err := t.provider.engine.image(ctx, t.provider.options.Image)
-	if err != nil {
-		return "", err
-	}
-	return i.version, nil
-}
+// Sketch returns a testbed that says what worlds it would have, where New does not
+// return one. It cannot be run.
+func Sketch() testbed.Testbed { return live.New(&provider{}, "") }
+
+// Version is that of the image's server, "" if Options.Prepare did not ask for it.
+func (t *Testbed) Version() string { return t.version }
 
 // Close removes what trials share, and whatever else they may have left. None
 // runs any more. It may be called twice.
@@ -78,6 +89,7 @@ func (t *Testbed) Close() error { return t.provider.close() }
 type provider struct {
 	engine  *engine
 	options Options
+	image   image
 
 	mu      sync.Mutex
 	session *session // nil before the first trial and after close
@@ -85,12 +97,16 @@ type provider struct {
 
 func (*provider) Name() string { return "container" }
 
+// Elects implements live.Electing: in Docker Desktop's virtual machine, all
+// containers come from one address.
+func (p *provider) Elects() bool { return p.engine == nil || !p.engine.facts.desktop }
+
 // Open implements live.Provider. The first trial opens the session.
 func (p *provider) Open(ctx context.Context) (live.Place, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.session == nil {
-		s, err := p.engine.openSession(ctx, p.options)
+		s, err := p.engine.openSession(ctx, p.image, p.options.Reaper)
 		if err != nil {
 			return nil, err
 		}

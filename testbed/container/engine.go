@@ -16,6 +16,7 @@ import (
 	"github.com/moby/moby/api/pkg/authconfig"
 	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
 	"github.com/testcontainers/testcontainers-go/log"
@@ -27,10 +28,7 @@ import (
 type engine struct {
 	docker *testcontainers.DockerProvider
 	client client.APIClient
-
-	info   sync.Mutex
-	images map[string]image // that were asked for their version
-	facts  *facts           // nil = not asked for yet
+	facts  facts
 }
 
 // facts are what of an engine decides how its containers are made.
@@ -55,14 +53,14 @@ var quiet = sync.OnceFunc(func() {
 })
 
 // connect finds the engine, as docker would or else as testcontainers does, and
-// sees that it answers.
-func connect() (*engine, error) {
+// sees that it answers. Errors are of one line.
+func connect(ctx context.Context) (*engine, error) {
 	quiet()
 	docker, err := testcontainers.NewDockerProvider()
 	if err != nil {
 		return nil, fmt.Errorf("no Docker engine: %w", err)
 	}
-	e := &engine{docker: docker, client: docker.Client(), images: map[string]image{}}
+	e := &engine{docker: docker, client: docker.Client()}
 	defer e.idle()
 	host := e.client.DaemonHost()
 	if asked := os.Getenv(client.EnvOverrideHost); asked != "" && asked != host {
@@ -71,64 +69,53 @@ func connect() (*engine, error) {
 	if !strings.HasPrefix(host, "unix://") && !strings.HasPrefix(host, "npipe://") {
 		return nil, fmt.Errorf("the Docker engine at %s may be another machine's: trials need one that shares files and ports with this one", host)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	if _, err := e.client.Ping(ctx, client.PingOptions{}); err != nil {
+	info, err := e.client.Info(ctx, client.InfoOptions{})
+	if err != nil {
 		return nil, fmt.Errorf("no Docker engine answers: %w", err)
 	}
+	e.facts = factsOf(info.Info, os.Getuid(), os.Getgid())
 	return e, nil
 }
 
-// idle closes connections to the engine that nobody uses.
-func (e *engine) idle() { _ = e.docker.Close() }
-
-// learn asks the engine once for what it is.
-func (e *engine) learn(ctx context.Context) (facts, error) {
-	e.info.Lock()
-	defer e.info.Unlock()
-	if e.facts != nil {
-		return *e.facts, nil
-	}
-	info, err := e.client.Info(ctx, client.InfoOptions{})
-	if err != nil {
-		return facts{}, fmt.Errorf("ask the Docker engine what it is: %w", err)
-	}
+// factsOf is what an engine that says this of itself means for containers of that
+// user.
+func factsOf(info system.Info, uid, gid int) facts {
 	has := func(name string) bool {
-		return slices.ContainsFunc(info.Info.SecurityOptions, func(o string) bool {
+		return slices.ContainsFunc(info.SecurityOptions, func(o string) bool {
 			return o == "name="+name || strings.HasPrefix(o, "name="+name+",")
 		})
 	}
 	f := facts{
-		desktop: info.Info.OperatingSystem == "Docker Desktop",
-		user:    fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()),
+		desktop: info.OperatingSystem == "Docker Desktop",
+		user:    fmt.Sprintf("%d:%d", uid, gid),
 		userns:  has("userns"),
 		labels:  has("selinux"),
 	}
 	if has("rootless") {
 		f.user = "0:0" // who is, outside, the user that the engine runs as
 	}
-	e.facts = &f
-	return f, nil
+	return f
 }
+
+// idle closes connections to the engine that nobody uses.
+func (e *engine) idle() { _ = e.docker.Close() }
 
 // image is one that servers are made of.
 type image struct {
-	name    string
-	server  string // its program, as "redis-server"
-	version string
+	name   string
+	server string // its program, as "redis-server"
 }
 
-// image finds the image, pulls it if it is not there, and asks it once for its
-// server's version. Errors are of one line.
-func (e *engine) image(ctx context.Context, name string) (image, error) {
-	e.info.Lock()
-	known, ok := e.images[name]
-	e.info.Unlock()
-	if ok {
-		return known, nil
-	}
+// image finds the image and sees which server is in it; if it is not there, it is
+// pulled if that is wanted. Errors are of one line.
+func (e *engine) image(ctx context.Context, name string, pull bool) (image, error) {
 	found, err := e.client.ImageInspect(ctx, name)
 	if errdefs.IsNotFound(err) {
+		if !pull {
+			return image{}, fmt.Errorf("image %s is not there yet; run pulls it, or make images builds %s", name, localImage)
+		}
 		if err := e.pull(ctx, name); err != nil {
 			return image{}, err
 		}
@@ -141,20 +128,11 @@ func (e *engine) image(ctx context.Context, name string) (image, error) {
 	if found.Config != nil && len(found.Config.Cmd) > 0 && strings.HasSuffix(path.Base(found.Config.Cmd[0]), "-server") {
 		i.server = found.Config.Cmd[0] // "valkey-server"
 	}
-	if i.version, err = e.askVersion(ctx, i); err != nil {
-		return image{}, fmt.Errorf("image %s: %w", name, err)
-	}
-	e.info.Lock()
-	defer e.info.Unlock()
-	e.images[name] = i
 	return i, nil
 }
 
-// has says whether the image is there.
-func (e *engine) has(ctx context.Context, name string) bool {
-	_, err := e.client.ImageInspect(ctx, name)
-	return err == nil
-}
+// localImage is what make images builds, for where no image can be pulled.
+const localImage = "lockstorm/redis:local"
 
 // pullTimeout bounds the download of an image.
 const pullTimeout = 10 * time.Minute
@@ -175,8 +153,8 @@ func (e *engine) pull(ctx context.Context, name string) error {
 		err = stream.Wait(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("there is no image %s, and it cannot be pulled: %w (make images builds one of this machine's Redis; name it with --image or $%s)",
-			name, err, ImageVariable)
+		return fmt.Errorf("image %s is not there and cannot be pulled: %w (make images builds %s: name it with --image or $%s)",
+			name, err, localImage, ImageVariable)
 	}
 	return nil
 }
@@ -209,5 +187,9 @@ func (e *engine) askVersion(ctx context.Context, i image) (version string, err e
 	if _, err := stdcopy.StdCopy(&text, &text, said.Reader); err != nil {
 		return "", err
 	}
-	return redisserver.CheckVersion(text.String())
+	version, err = redisserver.CheckVersion(text.String())
+	if err != nil {
+		return "", fmt.Errorf("image %s: %w", i.name, err)
+	}
+	return version, nil
 }

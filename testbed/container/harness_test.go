@@ -18,7 +18,7 @@ import (
 // harness runs a trial that never ends, and says the name of its session in the
 // middle of it.
 func harness() error {
-	tb, err := New(options())
+	tb, err := New(context.Background(), options())
 	if err != nil {
 		return err
 	}

@@ -7,13 +7,9 @@ import (
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 )
-
-// localImage is what `make images` builds, for where there is no other.
-const localImage = "lockstorm/redis:local"
 
 // The test binary plays a reaper, and a harness in the middle of a trial, if its
 // first argument says so.
@@ -75,17 +71,4 @@ func memory() string {
 }
 
 // openShared does not pull: tests take what is there.
-func openShared() (*Testbed, error) {
-	o := options()
-	tb, err := New(o)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if !tb.provider.engine.has(ctx, o.Image) {
-		return nil, fmt.Errorf("there is no image %s: make images builds it", o.Image)
-	}
-	_, err = tb.Version(ctx)
-	return tb, err
-}
+func openShared() (*Testbed, error) { return New(context.Background(), options()) }

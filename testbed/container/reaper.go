@@ -91,7 +91,7 @@ func Reap(session string, alive io.Reader) error {
 
 // reapOnce connects anew: the engine may have been away.
 func reapOnce(ctx context.Context, session string) error {
-	e, err := connect()
+	e, err := connect(ctx)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 
@@ -18,7 +19,6 @@ import (
 // process that removes what is left if this one dies.
 type session struct {
 	engine  *engine
-	facts   facts
 	image   image
 	name    string
 	labels  map[string]string
@@ -30,19 +30,14 @@ type session struct {
 	addresses addresses
 }
 
-// openSession removes what dead sessions left on this machine and makes a new one.
-func (e *engine) openSession(ctx context.Context, o Options) (s *session, err error) {
-	s = &session{engine: e, name: rand.Text()}
+// openSession removes what dead sessions left on this machine and makes a new one,
+// for servers of that image.
+func (e *engine) openSession(ctx context.Context, i image, reaper []string) (s *session, err error) {
+	s = &session{engine: e, image: i, name: rand.Text()}
 	s.labels = self().labels(s.name)
-	if s.facts, err = e.learn(ctx); err != nil {
-		return nil, err
-	}
 	e.removeLeftovers(ctx)
-	if s.image, err = e.image(ctx, o.Image); err != nil {
-		return nil, err
-	}
-	if len(o.Reaper) > 0 {
-		if s.reaper, err = startReaper(append(o.Reaper, s.name)); err != nil {
+	if len(reaper) > 0 {
+		if s.reaper, err = startReaper(slices.Concat(reaper, []string{s.name})); err != nil {
 			return nil, err
 		}
 	}

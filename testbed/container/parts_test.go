@@ -1,0 +1,106 @@
+package container
+
+import (
+	"net/netip"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/moby/moby/api/types/system"
+)
+
+func TestConfigurationSaysWhatTheCommandLineSaid(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"nothing":       {nil, "\n"},
+		"a value":       {[]string{"--port", "6379"}, "port \"6379\"\n"},
+		"several":       {[]string{"--replicaof", "10.0.0.1", "7", "--dir", "/data"}, "replicaof \"10.0.0.1\" \"7\"\ndir \"/data\"\n"},
+		"empty":         {[]string{"--save", ""}, "save \"\"\n"},
+		"none":          {[]string{"--daemonize"}, "daemonize\n"},
+		"what it means": {[]string{"--a", "x\"y\\z\n\xff $"}, `a "x\"y\\z\x0a\xff $"` + "\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, err := configuration(c.args); got != c.want || err != nil {
+				t.Errorf("got %q, %v, want %q", got, err, c.want)
+			}
+		})
+	}
+	if _, err := configuration([]string{"6379"}); err == nil {
+		t.Error("a value without an option: got no error")
+	}
+}
+
+func TestAddressesAreGivenOutOnce(t *testing.T) {
+	s := &session{addresses: newAddresses(netip.MustParsePrefix("10.1.2.0/29"), netip.MustParseAddr("10.1.2.1"))}
+	var got []string
+	take := func() {
+		a, err := s.takeAddress()
+		if err != nil {
+			got = append(got, "none")
+			return
+		}
+		got = append(got, a.String())
+	}
+	for range 6 {
+		take()
+	}
+	s.freeAddress(netip.MustParseAddr("10.1.2.4"))
+	take()
+	want := "10.1.2.2 10.1.2.3 10.1.2.4 10.1.2.5 10.1.2.6 none 10.1.2.4"
+	if got := strings.Join(got, " "); got != want {
+		t.Errorf("got %s, want %s: neither the network's, nor the gateway's, nor the broadcast address", got, want)
+	}
+}
+
+func TestOnlyWhatTheDeadLeftIsRemoved(t *testing.T) {
+	gone := exec.Command(os.Args[0], "-test.run=^$")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	pid := strconv.Itoa(gone.Process.Pid)
+	for name, c := range map[string]struct {
+		change map[string]string
+		want   bool
+	}{
+		"ours":                               {nil, false},
+		"a process that has ended":           {map[string]string{labelPID: pid}, true},
+		"another process with our id":        {map[string]string{labelStarted: "1"}, startOf(os.Getpid()) != ""},
+		"another machine's":                  {map[string]string{labelPID: pid, labelHost: "elsewhere"}, false},
+		"somebody's without a process":       {map[string]string{labelPID: ""}, false},
+		"a container that is of no session":  {map[string]string{labelPID: pid, labelSession: ""}, false},
+		"a process of which nothing is told": {map[string]string{labelStarted: ""}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			labels := self().labels("a session")
+			for label, value := range c.change {
+				labels[label] = value
+			}
+			if got := dead(labels); got != c.want {
+				t.Errorf("dead: got %t, want %t", got, c.want)
+			}
+		})
+	}
+}
+
+func TestServersRunAsWhoeverOwnsTheirFiles(t *testing.T) {
+	for name, c := range map[string]struct {
+		info system.Info
+		want facts
+	}{
+		"an engine":       {system.Info{SecurityOptions: []string{"name=seccomp,profile=default"}}, facts{user: "7:8"}},
+		"rootless":        {system.Info{SecurityOptions: []string{"name=rootless"}}, facts{user: "0:0"}},
+		"user namespaces": {system.Info{SecurityOptions: []string{"name=userns"}}, facts{user: "7:8", userns: true}},
+		"SELinux":         {system.Info{SecurityOptions: []string{"name=selinux"}}, facts{user: "7:8", labels: true}},
+		"Docker Desktop":  {system.Info{OperatingSystem: "Docker Desktop"}, facts{user: "7:8", desktop: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := factsOf(c.info, 7, 8); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
