@@ -270,6 +270,8 @@ func (c *Conn) count(args []history.Bytes) history.Command {
 	if Counts(args) {
 		c.way.commands++
 		cmd.N = c.way.commands
+	} else {
+		cmd.Args = withoutPassword(args)
 	}
 	return cmd
 }
