@@ -3,6 +3,7 @@ package campaign
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -145,15 +146,58 @@ func (p *planner) here(c plannedCell, s Spec) Spec {
 }
 
 // unconfirmed are the flaws that were sought and did not show, in cells that were
-// run to their end.
+// run to their end: cell by cell where trials do the same again, elsewhere if they
+// showed under none of the faults that they were sought under.
 func (h hunt) unconfirmed() []Surprise {
+	type flaw struct{ lock, oracle, cause string }
 	var all []Surprise
+	under, shown := map[flaw][]string{}, map[flaw]bool{}
 	for _, s := range h.info.Sought {
-		i := slices.IndexFunc(h.info.Plan, func(p PlannedCell) bool { return p.Lock == s.Lock && p.Fault == s.Fault })
-		if i < 0 || h.flaws[place{s.Lock, s.Fault, s.Oracle, s.Cause}] || !h.looked(h.info.Plan[i], s.Oracle) {
-			continue
+		f := flaw{s.Lock, s.Oracle, s.Cause}
+		switch {
+		case h.shows(s):
+			shown[f] = true
+		case !h.finishes(s):
+		case h.info.Deterministic:
+			all = append(all, s.missed(s.Fault))
+		default:
+			under[f] = append(under[f], s.Fault)
 		}
-		all = append(all, Surprise{Lock: s.Lock, Fault: s.Fault, Oracle: s.Oracle, Cause: s.Cause})
+	}
+	for _, s := range h.info.Sought {
+		f := flaw{s.Lock, s.Oracle, s.Cause}
+		if faults := under[f]; len(faults) > 0 && !shown[f] {
+			all = append(all, s.missed(strings.Join(faults, ",")))
+			delete(under, f)
+		}
 	}
 	return all
+}
+
+// shows says whether the campaign showed what is sought.
+func (h hunt) shows(s Sought) bool { return h.flaws[place{s.Lock, s.Fault, s.Oracle, s.Cause}] }
+
+// finishes says whether the cell of what is sought was run to its end.
+func (h hunt) finishes(s Sought) bool {
+	i := slices.IndexFunc(h.info.Plan, func(p PlannedCell) bool { return p.Lock == s.Lock && p.Fault == s.Fault })
+	return i >= 0 && h.looked(h.info.Plan[i], s.Oracle)
+}
+
+func (s Sought) missed(under string) Surprise {
+	return Surprise{Lock: s.Lock, Fault: under, Oracle: s.Oracle, Cause: s.Cause}
+}
+
+// Confirmed counts the flaws, cell by cell, that the campaign was to confirm where
+// it could, and those of them that it did.
+func (s Stored) Confirmed() (n, of int) {
+	h := huntOf(s.Info, s.Trials)
+	for _, f := range s.Info.Sought {
+		if h.shows(f) {
+			n++
+		} else if !h.finishes(f) {
+			continue
+		}
+		of++
+	}
+	return n, of
 }

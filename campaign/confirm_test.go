@@ -42,6 +42,18 @@ func TestConfirmRunsWhatShowedFlaws(t *testing.T) {
 	if len(missed) != 1 || missed[0].Cause != "foreign-delete" {
 		t.Errorf("got %v, want the flaw that nobody showed", missed)
 	}
+	n, of := second.Confirmed()
+	if want := len(second.Info.Sought); n != want-1 || of != want {
+		t.Errorf("confirmed %d of %d, want %d of %d", n, of, want-1, want)
+	}
+
+	// Where trials do not do the same again, it is enough that it shows under one
+	// of its faults.
+	second.Info.Deterministic = false
+	second.Info.Sought = append(second.Info.Sought, Sought{"set-nx-px", "none", "exclusion", "lease-outlived"})
+	if missed := fold(second.Info, second.Dir, second.Trials).Missed; len(missed) != 1 || missed[0].Cause != "foreign-delete" {
+		t.Errorf("on real time: got %v, want the flaw that nobody showed", missed)
+	}
 }
 
 func TestConfirmRefuses(t *testing.T) {
