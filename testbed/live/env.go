@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/tempdir"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -17,7 +18,7 @@ type env struct {
 	ctx     context.Context // servers live as long
 	cancel  context.CancelCauseFunc
 	place   Place
-	dir     string
+	temp    *tempdir.Dir
 	gate    *testbed.Gate
 	proxies *proxies
 	doors   *doors // between servers that choose a primary by themselves; else nil

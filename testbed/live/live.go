@@ -12,11 +12,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/lockstorm/lockstorm/internal/tempdir"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -24,13 +26,15 @@ import (
 type Testbed struct {
 	provider Provider
 	temp     string
+	sweep    sync.Once
 }
 
 var _ testbed.Testbed = (*Testbed)(nil)
 
 // New returns the testbed. Temp is where directories for the nodes are made and
-// removed again; "" = the system's directory for temporary files.
-func New(p Provider, temp string) *Testbed { return &Testbed{p, temp} }
+// removed again; "" = the system's directory for temporary files. What killed
+// programs left there is removed before the first trial.
+func New(p Provider, temp string) *Testbed { return &Testbed{provider: p, temp: temp} }
 
 // Name implements testbed.Testbed.
 func (t *Testbed) Name() string { return t.provider.Name() }
@@ -66,6 +70,7 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 	if s, err = s.Complete(); err != nil {
 		return fmt.Errorf("%s testbed: %w", t.Name(), err)
 	}
+	t.sweep.Do(func() { tempdir.Sweep(t.temp) })
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	e := newEnv(ctx, s, cancel)
@@ -111,7 +116,7 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 	if e.place, err = p.Open(ctx); err != nil {
 		return err
 	}
-	if e.dir, err = os.MkdirTemp(temp, "lockstorm-"); err != nil {
+	if e.temp, err = tempdir.Make(temp); err != nil {
 		return fmt.Errorf("directory for the nodes: %w", pathError(err))
 	}
 	if e.setup.Logs != "" {
@@ -144,7 +149,7 @@ func (e *env) startNodes(ctx context.Context) error {
 	starting, sctx := errgroup.WithContext(ctx)
 	for i := range e.setup.Nodes {
 		name := fmt.Sprintf("n%d", i)
-		n := newNode(name, e.place, filepath.Join(e.dir, name), logFile(e.setup.Logs, name), e.setup, func(err error) {
+		n := newNode(name, e.place, filepath.Join(e.temp.Path(), name), logFile(e.setup.Logs, name), e.setup, func(err error) {
 			e.cancel(deadNode{err})
 		})
 		e.nodes = append(e.nodes, n)
@@ -218,8 +223,8 @@ func (e *env) tearDown() error {
 	if e.place != nil {
 		errs = append(errs, e.place.Close())
 	}
-	if e.dir != "" {
-		errs = append(errs, os.RemoveAll(e.dir))
+	if e.temp != nil {
+		errs = append(errs, e.temp.Remove())
 	}
 	return errors.Join(errs...)
 }

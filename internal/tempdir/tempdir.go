@@ -1,0 +1,110 @@
+// Package tempdir makes temporary directories that do not stay behind for ever
+// when the program that made them is killed: the next one removes them.
+package tempdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// prefix of the names of all directories.
+const prefix = "lockstorm-"
+
+// ownerFile is in each directory and locked by its owner for as long as that
+// lives: the kernel lets go of the lock however a program ends.
+const ownerFile = ".owner"
+
+// Dir is a temporary directory of this program's.
+type Dir struct {
+	path  string
+	owner *os.File // locked
+}
+
+// Make makes a directory below parent; "" = the system's directory for temporary
+// files. Remove removes it.
+func Make(parent string) (*Dir, error) {
+	path, err := os.MkdirTemp(parent, prefix)
+	if err != nil {
+		return nil, fmt.Errorf("make a temporary directory: %w", err)
+	}
+	owner, err := own(path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make a temporary directory: %w", err), os.RemoveAll(path))
+	}
+	return &Dir{path, owner}, nil
+}
+
+// own makes the file of the owner in a directory. It has its name only when it is
+// locked, so that a directory is never taken for abandoned while it is made.
+func own(path string) (*os.File, error) {
+	name := filepath.Join(path, ownerFile)
+	f, err := os.OpenFile(name+".new", os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err = lock(f); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// lock locks a file for this program, or fails at once.
+func lock(f *os.File) error {
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return &fs.PathError{Op: "lock", Path: f.Name(), Err: err}
+	}
+	return nil
+}
+
+// Path is where the directory is.
+func (d *Dir) Path() string { return d.path }
+
+// Remove removes the directory with all that is in it.
+func (d *Dir) Remove() error {
+	// Only then unlocked, lest somebody else remove it at the same time.
+	return errors.Join(os.RemoveAll(d.path), d.owner.Close())
+}
+
+// Sweep removes the directories below parent, "" as for Make, that programs of
+// this user's made with Make and left behind when they were killed. It leaves
+// alone what it cannot tell, and what it cannot remove.
+func Sweep(parent string) {
+	if parent == "" {
+		parent = os.TempDir()
+	}
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && e.IsDir() && strings.HasPrefix(e.Name(), prefix) && mine(info) {
+			sweep(filepath.Join(parent, e.Name()))
+		}
+	}
+}
+
+// mine says whether a file is this user's.
+func mine(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Geteuid()
+}
+
+// sweep removes a directory whose owner is dead.
+func sweep(path string) {
+	f, err := os.OpenFile(filepath.Join(path, ownerFile), os.O_RDWR|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if lock(f) == nil {
+		_ = os.RemoveAll(path) // the next one will try again
+	}
+}
