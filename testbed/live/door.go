@@ -52,7 +52,7 @@ type door struct {
 	doors    *doors
 	name     string // of the server behind it
 	upstream func() (addr string, err error)
-	hear     func(peer string, args []history.Bytes)
+	hear     hearing
 	listener net.Listener
 	closed   chan struct{}
 	serving  sync.WaitGroup
@@ -62,11 +62,14 @@ type door struct {
 	conns map[net.Conn]struct{} // that close has to end
 }
 
+// hearing is told what a peer says.
+type hearing func(peer string, args []history.Bytes)
+
 // open opens a door in front of the server of that name. Upstream is asked for
 // each connection: the address that this program reaches, or an error while the
 // server is down. Hear, unless it is nil, gets the commands that peers send
 // before they reach the server; such a door is for Redis's own protocol only.
-func (d *doors) open(name string, upstream func() (string, error), hear func(peer string, args []history.Bytes)) (*door, error) {
+func (d *doors) open(name string, upstream func() (string, error), hear hearing) (*door, error) {
 	l, err := net.Listen("tcp4", net.JoinHostPort(d.host, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("door of %s: %w", name, err)

@@ -27,6 +27,8 @@ type env struct {
 	clients []*client
 	links   []*link // of all clients
 
+	watchers *watchers // of Sentinel's topology; else nil
+
 	mu      sync.Mutex
 	primary *node       // of a replicated topology
 	streams []*syncLink // to the present primary
@@ -39,6 +41,9 @@ type ownEnv struct{ *env }
 func (e *env) world(p Provider) testbed.Env {
 	if _, guest := p.(Guest); guest {
 		return e
+	}
+	if e.watchers != nil {
+		return watchedEnv{ownEnv{e}, e.watchers.counts}
 	}
 	return ownEnv{e}
 }
@@ -84,6 +89,9 @@ type client struct {
 func (e *env) connect(id int) error {
 	c := &client{GatedClient: testbed.NewGatedClient(e.ctx, e.gate, e.setup.Seed, id)}
 	e.clients = append(e.clients, c)
+	if e.watchers != nil {
+		return e.reachWatched(c, id)
+	}
 	for i, n := range e.serving() {
 		l, err := e.way(id, i, n)
 		if err != nil {
@@ -135,7 +143,7 @@ func (e *env) Skew(client int, offset time.Duration) { e.clients[client].Skew(of
 func (e *env) serving() []*node {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.setup.Topology == testbed.Replicated {
+	if e.primary != nil {
 		return []*node{e.primary}
 	}
 	return e.nodes
@@ -159,9 +167,18 @@ const drainPatience = 2 * time.Second
 func (e *env) drain() {
 	patience := time.NewTimer(drainPatience)
 	defer patience.Stop()
+	ways := make([]<-chan struct{}, 0, len(e.links))
 	for _, l := range e.links {
+		ways = append(ways, l.drained())
+	}
+	if e.watchers != nil {
+		for _, a := range e.watchers.asides {
+			ways = append(ways, a.draining.none())
+		}
+	}
+	for _, drained := range ways {
 		select {
-		case <-l.drained():
+		case <-drained:
 		case <-patience.C:
 			return
 		}

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,7 +45,11 @@ func (t *Testbed) Topologies() []testbed.Topology {
 	if g, ok := t.provider.(Guest); ok {
 		return g.Topologies()
 	}
-	return []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent}
+	all := []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent}
+	if p, ok := t.provider.(Electing); ok && p.Elects() {
+		all = append(all, testbed.Sentinel)
+	}
+	return all
 }
 
 // Capabilities implements testbed.Testbed.
@@ -148,11 +153,14 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 func (e *env) startNodes(ctx context.Context) error {
 	starting, sctx := errgroup.WithContext(ctx)
 	for i := range e.setup.Nodes {
-		name := fmt.Sprintf("n%d", i)
-		n := newNode(name, e.place, filepath.Join(e.temp.Path(), name), logFile(e.setup.Logs, name), e.setup, func(err error) {
-			e.cancel(deadNode{err})
-		})
-		e.nodes = append(e.nodes, n)
+		e.nodes = append(e.nodes, e.newServer(fmt.Sprintf("n%d", i)))
+	}
+	if e.setup.Topology == testbed.Sentinel {
+		if err := e.announce(); err != nil {
+			return err
+		}
+	}
+	for _, n := range e.nodes {
 		// The server outlives the group's context.
 		starting.Go(func() error {
 			if err := sctx.Err(); err != nil {
@@ -164,10 +172,23 @@ func (e *env) startNodes(ctx context.Context) error {
 	if err := starting.Wait(); err != nil {
 		return err
 	}
-	if e.setup.Topology == testbed.Replicated {
+	switch e.setup.Topology {
+	case testbed.Replicated:
 		return e.replicate(ctx)
+	case testbed.Sentinel:
+		if err := e.replicate(ctx); err != nil {
+			return err
+		}
+		return e.surveil(ctx)
 	}
 	return nil
+}
+
+// newServer is a server of that name, to be started.
+func (e *env) newServer(name string) *node {
+	return newNode(name, e.place, filepath.Join(e.temp.Path(), name), logFile(e.setup.Logs, name), e.setup, func(err error) {
+		e.cancel(deadNode{err})
+	})
 }
 
 // warmth is how many connections are made per client and node before the body
@@ -217,7 +238,7 @@ func (e *env) tearDown() error {
 	}
 	e.doors.close()
 	e.gate.Flush()
-	for _, n := range e.nodes {
+	for _, n := range slices.Concat(e.nodes, e.watchers.servers()) {
 		errs = append(errs, n.close())
 	}
 	if e.place != nil {

@@ -112,7 +112,7 @@ func (e *env) shut(on testbed.Link, d testbed.Direction, how func(*valve) func()
 		return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
 	}
 	if s := e.syncLink(on); s != nil {
-		return s.shut(d, how), nil
+		return s.proxy.disturb(d, how), nil
 	}
 	id, l, err := e.link(on)
 	if err != nil {

@@ -73,13 +73,27 @@ func replicated(ctx context.Context, c *redis.Conn) error {
 	return nil
 }
 
+// wayTo is the address at which a replica finds its primary: the primary's door,
+// or else a link that is opened for it.
+func (e *env) wayTo(replica, primary *node) (host, port string, err error) {
+	if e.watchers != nil {
+		host, port = e.watchers.doors[primary].addr()
+		return host, port, nil
+	}
+	s, err := e.follow(replica, primary)
+	if err != nil {
+		return "", "", err
+	}
+	host, port = s.address()
+	return host, port, nil
+}
+
 // demote tells a running node to follow another.
 func (e *env) demote(ctx context.Context, replica, primary *node) error {
-	s, err := e.follow(replica, primary)
+	host, port, err := e.wayTo(replica, primary)
 	if err != nil {
 		return err
 	}
-	host, port := s.address()
 	err = replica.ask(ctx, func(c *redis.Client) error { return c.ReplicaOf(ctx, host, port).Err() })
 	if err != nil {
 		return fmt.Errorf("make %s a replica of %s: %w", replica.name, primary.name, err)
@@ -121,14 +135,14 @@ func (e *env) syncLink(l testbed.Link) *syncLink {
 	return nil
 }
 
-// shut cuts or holds a replication link. Hits counts the commands that were
+// disturb cuts or holds a link between servers. Hits counts the commands that were
 // stopped, without those of an idle link. A replica that lost some connects
 // again and asks for them.
-func (s *syncLink) shut(d testbed.Direction, how func(*valve) func()) testbed.Undo {
-	before := s.proxy.caught(d)
-	undo := s.proxy.shut(d, how)
+func (p *proxy) disturb(d testbed.Direction, how func(*valve) func()) testbed.Undo {
+	before := p.caught(d)
+	undo := p.shut(d, how)
 	return once(func(context.Context) (int, error) {
-		hits := s.proxy.caught(d) - before
+		hits := p.caught(d) - before
 		undo()
 		return hits, nil
 	})
@@ -147,7 +161,7 @@ func (e ownEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	}
 	var undos []testbed.Undo
 	for _, s := range streams {
-		undos = append(undos, s.shut(testbed.Downstream, (*valve).hold))
+		undos = append(undos, s.proxy.disturb(testbed.Downstream, (*valve).hold))
 	}
 	return once(func(ctx context.Context) (int, error) {
 		most := 0

@@ -1,0 +1,241 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// What Sentinels are told. With less patience a busy machine is taken for a dead
+// primary.
+const (
+	watched         = "lockstorm" // the name of what they watch
+	quorum          = 2
+	downAfter       = time.Second
+	failoverTimeout = 3 * time.Second
+	// untilReady is downAfter before the trial begins: nothing is to fail over while
+	// servers start.
+	untilReady = 10 * time.Minute
+)
+
+// watchers are the Sentinels of a trial.
+type watchers struct {
+	all    []*node
+	doors  map[*node]*door // of Sentinels and nodes
+	asides []*aside        // of clients to Sentinels
+	counts *elections
+}
+
+// servers are the Sentinels; a nil *watchers has none.
+func (w *watchers) servers() []*node {
+	if w == nil {
+		return nil
+	}
+	return w.all
+}
+
+// announce opens a door for each server and tells it to make itself known by that.
+// It comes before the servers are started.
+func (e *env) announce() error {
+	e.doors = newDoors(e.proxies, e.place.Doors())
+	e.watchers = &watchers{doors: map[*node]*door{}}
+	e.watchers.counts = newElections(e)
+	for i := range testbed.Sentinels {
+		n := e.newServer(fmt.Sprintf("s%d", i))
+		n.sentinel = true
+		e.watchers.all = append(e.watchers.all, n)
+	}
+	for _, n := range slices.Concat(e.nodes, e.watchers.all) {
+		n.doors = e.doors
+		var hear hearing
+		if !n.sentinel {
+			hear = e.watchers.counts.hearing(n)
+		}
+		d, err := e.doors.open(n.name, n.reach, hear)
+		if err != nil {
+			return err
+		}
+		e.watchers.doors[n] = d
+	}
+	for i, n := range e.nodes {
+		host, port := e.watchers.doors[n].addr()
+		n.args = []string{
+			"--replica-announce-ip", host, "--replica-announce-port", port, "--replica-priority", strconv.Itoa(priorities[i]),
+		}
+	}
+	return nil
+}
+
+// priorities make n1 the one that Sentinels prefer, and n2 one that they never
+// take: who the heir is, is no matter of chance.
+var priorities = []int{100, 10, 0}
+
+// reach is where the node listens, or why it does not.
+func (n *node) reach() (string, error) {
+	if _, err := n.running(); err != nil {
+		return "", err
+	}
+	return n.addr(), nil
+}
+
+// surveil starts the Sentinels of nodes that follow n0, and returns when they
+// could fail over.
+func (e *env) surveil(ctx context.Context) error {
+	starting, sctx := errgroup.WithContext(ctx)
+	for _, s := range e.watchers.all {
+		starting.Go(func() error {
+			if err := e.instruct(s); err != nil {
+				return fmt.Errorf("configuration of %s: %w", s.name, err)
+			}
+			if err := s.start(ctx); err != nil {
+				return err
+			}
+			return e.watchful(sctx, s)
+		})
+	}
+	if err := starting.Wait(); err != nil {
+		return err
+	}
+	for _, s := range e.watchers.all {
+		err := s.ask(ctx, func(c *redis.Client) error {
+			return c.Do(ctx, "SENTINEL", "SET", watched, "down-after-milliseconds", downAfter.Milliseconds()).Err()
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// instruct writes a Sentinel's configuration. It knows all others from the
+// beginning: to find each other would take them seconds.
+func (e *env) instruct(s *node) error {
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return err
+	}
+	host, port := e.watchers.doors[s].addr()
+	primary, at := e.watchers.doors[e.nodes[0]].addr()
+	lines := []string{
+		"sentinel myid " + sentinelID(s),
+		"sentinel announce-ip " + host,
+		"sentinel announce-port " + port,
+		fmt.Sprintf("sentinel monitor %s %s %s %d", watched, primary, at, quorum),
+		fmt.Sprintf("sentinel down-after-milliseconds %s %d", watched, untilReady.Milliseconds()),
+		fmt.Sprintf("sentinel failover-timeout %s %d", watched, failoverTimeout.Milliseconds()),
+		fmt.Sprintf("sentinel parallel-syncs %s %d", watched, testbed.Replicas),
+	}
+	for _, n := range e.nodes[1:] {
+		host, port := e.watchers.doors[n].addr()
+		lines = append(lines, fmt.Sprintf("sentinel known-replica %s %s %s", watched, host, port))
+	}
+	for _, other := range e.watchers.all {
+		if other != s {
+			host, port := e.watchers.doors[other].addr()
+			lines = append(lines, fmt.Sprintf("sentinel known-sentinel %s %s %s %s", watched, host, port, sentinelID(other)))
+		}
+	}
+	text := strings.Join(lines, "\n") + "\n"
+	return os.WriteFile(filepath.Join(s.dir, sentinelConfig), []byte(text), 0o644)
+}
+
+// sentinelConfig is the file of ServerOptions.Sentinel.
+const sentinelConfig = "sentinel.conf"
+
+// sentinelID is 40 hexadecimal digits.
+func sentinelID(s *node) string { return fmt.Sprintf("%040x", s.name) }
+
+// watchful waits until a Sentinel reaches a majority of others and knows the
+// replicas as they are.
+func (e *env) watchful(ctx context.Context, s *node) error {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	return s.ask(ctx, func(c *redis.Client) error {
+		for {
+			why, err := unready(ctx, c)
+			if why == "" && err == nil {
+				return nil
+			}
+			select {
+			case <-time.After(pollEvery):
+			case <-ctx.Done():
+				return fmt.Errorf("%s is not ready: %s %w", s.name, why, ctx.Err())
+			}
+		}
+	})
+}
+
+// pollEvery is how often a Sentinel is asked for something that will come.
+const pollEvery = 20 * time.Millisecond
+
+// unready says what a Sentinel still lacks, "" if nothing.
+func unready(ctx context.Context, c *redis.Client) (string, error) {
+	s := asSentinel(c)
+	if err := s.quorum(ctx); err != nil {
+		return err.Error(), nil
+	}
+	replicas, err := s.replicas(ctx)
+	if err != nil {
+		return "", err
+	}
+	known := 0
+	for _, r := range replicas {
+		if r["flags"] == "slave" && r["role-reported"] == "slave" && r["master-link-status"] == "ok" && r["slave-priority"] != "100" {
+			known++
+		}
+	}
+	if known < testbed.Replicas {
+		return fmt.Sprintf("it knows %d replicas", known), nil
+	}
+	return "", nil
+}
+
+// sentinelClient asks a Sentinel.
+type sentinelClient struct{ *redis.Client }
+
+func asSentinel(c *redis.Client) sentinelClient { return sentinelClient{c} }
+
+// quorum is an error if it could not have a failover authorised.
+func (s sentinelClient) quorum(ctx context.Context) error {
+	return s.Do(ctx, "SENTINEL", "CKQUORUM", watched).Err()
+}
+
+// replicas are what it knows of each.
+func (s sentinelClient) replicas(ctx context.Context) ([]map[string]string, error) {
+	cmd := redis.NewMapStringStringSliceCmd(ctx, "SENTINEL", "REPLICAS", watched)
+	err := s.Process(ctx, cmd)
+	return cmd.Val(), err
+}
+
+// primary is the address of what it calls the primary.
+func (s sentinelClient) primary(ctx context.Context) (string, error) {
+	addr, err := s.Do(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", watched).StringSlice()
+	if err != nil || len(addr) != 2 {
+		return "", fmt.Errorf("address of the primary: got %v, %w", addr, err)
+	}
+	return net.JoinHostPort(addr[0], addr[1]), nil
+}
+
+// state is what it says of the primary, for a person.
+func (s sentinelClient) state(ctx context.Context) string {
+	cmd := redis.NewMapStringStringCmd(ctx, "SENTINEL", "MASTER", watched)
+	if err := s.Process(ctx, cmd); err != nil {
+		return err.Error()
+	}
+	m := cmd.Val()
+	text := fmt.Sprintf("the primary is %s, %s Sentinels reached", m["flags"], m["num-other-sentinels"])
+	if stage := m["failover-state"]; stage != "" {
+		text += ", failover: " + stage
+	}
+	return text
+}

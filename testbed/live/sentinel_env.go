@@ -1,0 +1,228 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// watchedEnv is a world whose primary is what Sentinels say.
+type watchedEnv struct {
+	ownEnv
+	*elections
+}
+
+var (
+	_ testbed.Nodes      = watchedEnv{}
+	_ testbed.SplitBrain = watchedEnv{}
+	_ testbed.Elections  = watchedEnv{}
+)
+
+// Promote implements testbed.Nodes: it waits until every Sentinel says that this
+// node is the primary. Why they should, is the caller's doing.
+func (e watchedEnv) Promote(ctx context.Context, node string) error {
+	n, err := e.node(node)
+	if err != nil {
+		return fmt.Errorf("promote: %w", err)
+	}
+	if e.present() == n {
+		if old, _ := e.rivals(); old == nil && e.chosen(ctx, e.watchers.all[0], n) == nil {
+			return fmt.Errorf("promote: node %s is the primary", node)
+		}
+	}
+	if err := e.await(ctx, n); err != nil {
+		return fmt.Errorf("promote: %w", err)
+	}
+	return nil
+}
+
+// await returns when every Sentinel calls the node the primary; the error says
+// what the one says that does not.
+func (e *env) await(ctx context.Context, n *node) error {
+	for _, s := range e.watchers.all {
+		for {
+			why := e.chosen(ctx, s, n)
+			if why == nil {
+				break
+			}
+			select {
+			case <-time.After(pollEvery):
+			case <-ctx.Done():
+				return fmt.Errorf("%s did not make %s the primary: %w, %w", s.name, n.name, why, ctx.Err())
+			}
+		}
+	}
+	return nil
+}
+
+// chosen is nil if the Sentinel calls the node the primary; else it says how
+// things stand.
+func (e *env) chosen(ctx context.Context, s, n *node) error {
+	return s.ask(context.WithoutCancel(ctx), func(c *redis.Client) error {
+		addr, err := asSentinel(c).primary(ctx)
+		if err == nil && addr != e.watchers.doors[n].announced() {
+			err = errors.New(asSentinel(c).state(ctx))
+		}
+		return err
+	})
+}
+
+// present is the node that was promoted last.
+func (e *env) present() *node {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.primary
+}
+
+// StopReplication implements testbed.Nodes: of what the primary tells others, only
+// what goes to its replicas waits.
+func (e watchedEnv) StopReplication(context.Context) (testbed.Undo, error) {
+	primary := e.present()
+	var undos []testbed.Undo
+	for _, r := range e.nodes {
+		if r == primary {
+			continue
+		}
+		pair, err := e.watchers.doors[primary].pair(r.name)
+		if err != nil {
+			return nil, fmt.Errorf("stop replication: %w", err)
+		}
+		undos = append(undos, pair.disturb(testbed.Downstream, (*valve).hold))
+	}
+	return once(func(ctx context.Context) (int, error) {
+		most := 0
+		for _, undo := range undos {
+			hits, _ := undo(ctx)
+			most = max(most, hits)
+		}
+		return most, nil
+	}), nil
+}
+
+// Kill implements testbed.Nodes.
+func (e watchedEnv) Kill(ctx context.Context, node string) error {
+	e.provoke()
+	err := e.ownEnv.Kill(ctx, node)
+	if err == nil {
+		n, _ := e.node(node)
+		e.deposed(n)
+	}
+	return err
+}
+
+// Restart implements testbed.Nodes. An old primary comes back as a replica, as if
+// its configuration said so: Sentinels would take ten seconds to tell it.
+func (e watchedEnv) Restart(ctx context.Context, node string) (lost string, err error) {
+	n, err := e.node(node)
+	if err != nil {
+		return "", err
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	e.provoke()
+	var args []string
+	if primary := e.present(); primary != n {
+		host, port := e.watchers.doors[primary].addr()
+		args = []string{"--replicaof", host, port}
+	}
+	return n.restart(e.ctx, args...)
+}
+
+// Pause implements testbed.Nodes. A primary that another has replaced meanwhile
+// executes what waited, and is then made a replica: Sentinels do that ten seconds
+// later.
+func (e watchedEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
+	e.provoke()
+	resume, err := e.ownEnv.Pause(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	return once(func(ctx context.Context) (int, error) {
+		hits, err := resume(ctx)
+		return hits, errors.Join(err, e.retire(ctx))
+	}), nil
+}
+
+// retire makes the old primary, if it lives beside a new one, its replica and ends
+// its connections, as Sentinels do once they have seen it for some time.
+func (e watchedEnv) retire(ctx context.Context) error {
+	old, heir := e.rivals()
+	if old == nil {
+		return nil
+	}
+	if _, err := old.running(); err != nil {
+		return nil
+	}
+	if !old.take(ctx.Done()) {
+		return fmt.Errorf("make %s a replica: %w", old.name, ctx.Err())
+	}
+	defer old.release()
+	e.deposed(old)
+	host, port := e.watchers.doors[heir].addr()
+	err := old.ask(ctx, func(c *redis.Client) error {
+		_, err := c.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			p.ReplicaOf(ctx, host, port)
+			p.Do(ctx, "CLIENT", "KILL", "TYPE", "normal")
+			p.Do(ctx, "CLIENT", "KILL", "TYPE", "pubsub")
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("make %s a replica: %w", old.name, err)
+	}
+	return nil
+}
+
+// Cut implements testbed.Network, also for the links among nodes and Sentinels.
+func (e watchedEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*valve).cut)
+}
+
+// Hold implements testbed.Network, also for the links among nodes and Sentinels.
+func (e watchedEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*valve).hold)
+}
+
+type disturbance func(context.Context, testbed.Link, testbed.Direction) (testbed.Undo, error)
+
+func (e watchedEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*valve) func()) (testbed.Undo, error) {
+	pair, err := e.pair(l)
+	switch {
+	case err != nil:
+		return nil, err
+	case pair == nil:
+		return otherwise(ctx, l, d)
+	case !slices.Contains(directionsKnown, d):
+		return otherwise(ctx, l, d) // which refuses it
+	}
+	return pair.disturb(d, how), nil
+}
+
+var directionsKnown = []testbed.Direction{testbed.Upstream, testbed.Downstream, testbed.Both}
+
+// pair finds the proxy of a link between two servers, or between a client and a
+// Sentinel; nil if it is neither.
+func (e watchedEnv) pair(l testbed.Link) (*proxy, error) {
+	for n, d := range e.watchers.doors {
+		if n.name != l.To {
+			continue
+		}
+		if i := slices.IndexFunc(e.watchers.asides, func(a *aside) bool { return a.leads(l) }); i >= 0 {
+			return e.watchers.asides[i].proxy, nil
+		}
+		if !slices.ContainsFunc(slices.Concat(e.nodes, e.watchers.all), func(p *node) bool { return p.name == l.From && p != n }) {
+			return nil, nil
+		}
+		e.provoke()
+		return d.pair(l.From)
+	}
+	return nil, nil
+}
