@@ -11,11 +11,13 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/container"
 	"github.com/lockstorm/lockstorm/testbed/external"
 )
 
 // testbedFlags are those of single testbeds. The zero value tells them nothing.
 type testbedFlags struct {
+	container    container.Options
 	external     external.Options
 	passwordFile string
 }
@@ -26,6 +28,8 @@ const passwordVariable = "LOCKSTORM_REDIS_PASSWORD"
 
 // register declares the flags.
 func (f *testbedFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.container.Image, "image", "", "--testbed container: image of Redis or Valkey to run (default $"+container.ImageVariable+", or "+container.DefaultImage+"); pulled if it is not there")
+	_ = flags.SetAnnotation("image", testbedAnnotation, []string{container.Name})
 	e := &f.external
 	of := func(name string) { _ = flags.SetAnnotation(name, testbedAnnotation, []string{external.Name}) }
 	flags.StringSliceVar(&e.Addrs, "addr", nil, "--testbed external: where Redis is: host:port, redis://user@host:port/db or rediss://…; several are independent nodes")
@@ -64,9 +68,24 @@ func checkTestbedFlags(flags *pflag.FlagSet, testbed string) (err error) {
 	return err
 }
 
-// intend tells how much the trials will ask of the servers.
+// intend tells that trials will be run, and how much they will ask of the servers.
 func (f *testbedFlags) intend(c campaign.Config, d campaign.Defaults) {
+	f.container.Prepare = true
 	f.external.Clients, f.external.Parallel = c.Clients, cmp.Or(c.Parallel, d.Parallel)
+}
+
+// newContainer finds the engine and the image, with this program itself for a reaper.
+func newContainer(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the program that removes containers: %w", err)
+	}
+	f.container.Reaper = []string{self, reaperName}
+	tb, err := container.New(ctx, f.container)
+	if err != nil {
+		return nil, err // not a nil *Testbed
+	}
+	return tb, nil
 }
 
 // newExternal opens the servers that the flags name.

@@ -12,6 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/redisserver"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/container"
 	"github.com/lockstorm/lockstorm/testbed/external"
 	"github.com/lockstorm/lockstorm/testbed/process"
 	"github.com/lockstorm/lockstorm/testbed/sim"
@@ -50,6 +51,13 @@ var testbeds = []testbedChoice{
 		New:      func(context.Context, testbedFlags) (testbed.Testbed, error) { return process.New(process.Options{}) },
 		Redis:    redisVersion,
 		Defaults: campaign.Defaults{Trials: 4, Parallel: 24}, // all of it within 8 minutes on 2 cores
+	},
+	{
+		Name:     container.Name,
+		Doc:      "Docker containers of any image of Redis or Valkey (--image), toxiproxy on every link",
+		New:      newContainer,
+		Sketch:   container.Sketch,
+		Defaults: campaign.Defaults{Trials: 2, Parallel: 6}, // more containers at a time start no sooner on 2 cores
 	},
 	{
 		Name:     external.Name,

@@ -20,6 +20,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
 
+// Name is the testbed's.
+const Name = "container"
+
 // ImageVariable is the environment variable that names the image to run, if
 // Options do not.
 const ImageVariable = "LOCKSTORM_REDIS_IMAGE"
@@ -95,7 +98,7 @@ type provider struct {
 	session *session // nil before the first trial and after close
 }
 
-func (*provider) Name() string { return "container" }
+func (*provider) Name() string { return Name }
 
 // Elects implements live.Electing: in Docker Desktop's virtual machine, all
 // containers come from one address.
