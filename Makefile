@@ -29,7 +29,7 @@ test: setup ## all tests, with the race detector; those on real Redis too
 	$(GO) test -race -timeout 15m $(PACKAGES)
 
 test-chaos: setup build ## what the simulation finds has to show on real Redis too, and nothing else (some 4 minutes)
-	@STORE=$(STORE) ./scripts/test-chaos
+	@STORE=$(STORE) LOCKS=$(LOCKS) FAULTS=$(FAULTS) TRIALS=$(TRIALS) ./scripts/test-chaos
 
 bench: ## speed of the parts, and of the simulation
 	$(GO) test -run '^$$' -bench . -benchtime 200ms $(PACKAGES)
