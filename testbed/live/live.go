@@ -141,6 +141,7 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 		return nil // the clients' connections are made there
 	}
 	warm, ctx := errgroup.WithContext(ctx)
+	warm.SetLimit(warmedAtOnce)
 	for _, c := range e.clients {
 		for _, r := range c.Pools() {
 			warm.Go(func() error { return warmUp(ctx, r, e.warmth()) })
@@ -190,6 +191,10 @@ func (e *env) newServer(name string) *node {
 		e.cancel(deadNode{err})
 	})
 }
+
+// warmedAtOnce bounds how many clients connect at a time: a dial has only as long
+// as go-redis gives it, however many come before it.
+const warmedAtOnce = 16
 
 // warmth is how many connections are made per client and node before the body
 // starts, so that a fault does not hit a handshake where it is meant to hit a
