@@ -44,8 +44,10 @@ type Config struct {
 	// all together; 0 = none is.
 	Shrink  time.Duration `json:"shrink,omitempty"`
 	Timeout time.Duration `json:"timeout,omitempty"` // of one trial; 0 = chosen from the other durations
-	Store   string        `json:"store"`
-	Keep    bool          `json:"keep,omitempty"` // keep the folders of trials without a violation
+	// ShareLinks: clients share their links to nodes (testbed.Setup.SharedLinks).
+	ShareLinks bool   `json:"shareLinks,omitempty"`
+	Store      string `json:"store"`
+	Keep       bool   `json:"keep,omitempty"` // keep the folders of trials without a violation
 	// Clean: only cells for which the recipe declares no flaw, to look for false
 	// alarms.
 	Clean bool `json:"clean,omitempty"`
@@ -88,6 +90,17 @@ func (c Config) filled(d Defaults) Config {
 	c.Trials = cmp.Or(c.Trials, d.Trials, modest.Trials)
 	c.Parallel = cmp.Or(c.Parallel, d.Parallel, modest.Parallel)
 	return c
+}
+
+// crowdRetry is what each client adds to the time for which a busy lock is left
+// alone: however many there are, they make 2,000 attempts a second at most. A
+// redis-server behind gate, proxy and tap serves 3,000 to 7,000 a second on two
+// cores; were it asked for more, clients would time out for the harness's sake.
+const crowdRetry = 500 * time.Microsecond
+
+// retry is the mean interval at which a client tries a busy lock again.
+func (c Config) retry() time.Duration {
+	return max(c.TTL/20, time.Duration(c.Clients)*crowdRetry)
 }
 
 // trimmed takes the blanks off names.

@@ -176,6 +176,7 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 		// A service waits for Redis a good deal shorter than a lease lasts.
 		CommandTimeout: conf.TTL / 2,
 		Timeout:        conf.Timeout,
+		ShareLinks:     conf.ShareLinks,
 	}
 	if c.topology == testbed.Independent {
 		s.Nodes = cmp.Or(conf.Nodes, defaultNodes)
@@ -186,7 +187,7 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 		TTL:      conf.TTL,
 		Hold:     cmp.Or(conf.Hold, conf.TTL/10),
 		Rest:     cmp.Or(conf.Rest, conf.TTL/20),
-		Retry:    conf.TTL / 20,
+		Retry:    conf.retry(),
 		Duration: conf.Duration,
 		Margin:   conf.TTL / 2,
 		Trusting: conf.Trusting,

@@ -27,6 +27,8 @@ type Spec struct {
 	Durability testbed.Durability `json:"durability,omitempty"`
 	Options    workloads.Options  `json:"options"`
 	Plan       nemesis.Plan       `json:"plan,omitempty"`
+	// ShareLinks: clients share their links to nodes (testbed.Setup.SharedLinks).
+	ShareLinks bool `json:"shareLinks,omitempty"`
 	// Seed of everything random in the trial, at most MaxSeed.
 	Seed uint64 `json:"seed"`
 	// Schedule names the trial among those that are enumerated, not drawn: a

@@ -64,6 +64,7 @@ func runTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Reco
 		Durability:     s.Durability,
 		Seed:           s.Seed,
 		CommandTimeout: s.CommandTimeout,
+		SharedLinks:    s.ShareLinks,
 		Clock:          rec.Now,
 		Logs:           s.Logs,
 	}

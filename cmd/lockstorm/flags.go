@@ -114,5 +114,6 @@ func trialFlags(flags *pflag.FlagSet, c *campaign.Config) {
 	flags.Float64Var(&c.Overrun, "overrun", c.Overrun, "share of critical sections that last 1.5 ttl; below 0: 0.25 for recipes that renew, else none")
 	flags.DurationVar(&c.Duration, "duration", c.Duration, "how long a trial is disturbed")
 	flags.DurationVar(&c.Timeout, "timeout", c.Timeout, "time limit of one trial (default chosen from the other durations)")
+	flags.BoolVar(&c.ShareLinks, "share-links", c.ShareLinks, "on real Redis, one link to a node for all clients, for hundreds of them: what cuts one off cuts all off")
 	flags.BoolVar(&c.Trusting, "clients-trust", c.Trusting, "clients ignore deadlines and lost leases")
 }
