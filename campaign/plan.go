@@ -53,17 +53,22 @@ type planner struct {
 	config       Config
 	topologies   []testbed.Topology
 	capabilities []testbed.Capability
-	seen         map[pair]sight // in probes that finished
-	confirm      *confirmation  // of another campaign; nil = the trials are this one's own
+	lacks        map[testbed.Capability]string // why, of some of the others
+	seen         map[pair]sight                // in probes that finished
+	confirm      *confirmation                 // of another campaign; nil = the trials are this one's own
 	// schedule enumerates a fault's named schedules in a world.
 	schedule func(fault string, w nemesis.World) ([]nemesis.Schedule, error)
 }
 
 func newPlanner(c Config, tb testbed.Testbed) *planner {
-	return &planner{
+	p := &planner{
 		config: c, topologies: tb.Topologies(), capabilities: tb.Capabilities(),
 		seen: map[pair]sight{}, schedule: nemesis.Named,
 	}
+	if l, ok := tb.(testbed.Lacking); ok {
+		p.lacks = l.Lacks()
+	}
+	return p
 }
 
 // cells resolves the names of the configuration: every chosen recipe under
@@ -119,7 +124,7 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 	c := plannedCell{recipe: r, fault: f}
 	topology, err := nemesis.Supported(f, r.Topology, p.topologies, p.capabilities)
 	if err != nil {
-		c.why = err.Error()
+		c.why = p.unsupported(f, err)
 		return c
 	}
 	c.topology = topology
@@ -143,6 +148,17 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 		c.why = "none of the chosen workloads suits the recipe"
 	}
 	return c
+}
+
+// unsupported says why the testbed does not support the fault, and how it could if
+// it knows.
+func (p *planner) unsupported(f nemesis.Fault, err error) string {
+	for _, need := range f.Needs {
+		if why := p.lacks[need]; why != "" {
+			return fmt.Sprintf("%v: %s", err, why)
+		}
+	}
+	return err.Error()
 }
 
 // covers says whether a topology has all that another one has.

@@ -37,6 +37,13 @@ type Testbed interface {
 	Run(ctx context.Context, s Setup, body func(context.Context, Env) error) error
 }
 
+// Lacking is a Testbed that lacks capabilities on this machine which it has
+// elsewhere.
+type Lacking interface {
+	// Lacks says of each in one line why, and how to get it.
+	Lacks() map[Capability]string
+}
+
 // Breakdown is the error of a trial that the code under test ended by its own
 // conduct: a finding about that code, not about the harness.
 type Breakdown struct {

@@ -20,7 +20,9 @@ func lockstorm(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	a := app{args: args, stdout: &out, stderr: &errs, testbeds: append(testbeds, testbedChoice{
 		Name: "absent", Doc: "a testbed that this machine lacks",
-		New: func(context.Context, testbedFlags) (testbed.Testbed, error) { return nil, errors.New("no redis-server on PATH") },
+		New: func(context.Context, testbedFlags) (testbed.Testbed, error) {
+			return nil, errors.New("no redis-server on PATH")
+		},
 	})}
 	code = a.run(t.Context())
 	return code, out.String(), errs.String()
@@ -142,7 +144,7 @@ func TestListSaysWhichTestbedIsNotHere(t *testing.T) {
 			t.Errorf("got %q", row)
 		}
 	}
-	here, absent := []string{"sim", "a simulation", "single", "partition", ""}, []string{"absent", "a testbed", "", "", "no redis-server"}
+	here, absent := []string{"sim", "a simulation", "single", "partition", "", ""}, []string{"absent", "a testbed", "", "", "", "no redis-server"}
 	for want, rows := range map[bool][][]string{false: {here}, true: {here, absent}} {
 		if table := listings[len(listings)-1].table(rows, 80); strings.Contains(table, "error") != want || strings.Contains(table, "no redis-server") != want {
 			t.Errorf("the table has a column of errors: %t, want %t:\n%s", !want, want, table)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -98,26 +99,33 @@ func (c testbedChoice) open(ctx context.Context, f testbedFlags) (tb testbed.Tes
 	return tb, done, nil
 }
 
-// worlds are those that the testbed has, or would have; missing says why it is not
-// available.
-func (c testbedChoice) worlds() (topologies []testbed.Topology, able []testbed.Capability, missing string) {
+// worlds are those that the testbed has, or would have: what can be disturbed in
+// them, and of what cannot on this machine, why. Missing says why it is not available.
+func (c testbedChoice) worlds() (topologies []testbed.Topology, able []testbed.Capability, lacks map[testbed.Capability]string, missing string) {
 	tb, done, err := c.open(context.Background(), testbedFlags{})
 	if err == nil {
 		defer func() { _ = done() }() // nothing was run
-		return tb.Topologies(), tb.Capabilities(), ""
+		if l, ok := tb.(testbed.Lacking); ok {
+			lacks = l.Lacks()
+		}
+		return tb.Topologies(), tb.Capabilities(), lacks, ""
 	}
 	missing = strings.TrimPrefix(oneLine(err), "--testbed "+c.Name+": ")
 	if c.Sketch == nil {
-		return nil, nil, missing
+		return nil, nil, nil, missing
 	}
 	tb = c.Sketch()
-	return tb.Topologies(), tb.Capabilities(), missing
+	return tb.Topologies(), tb.Capabilities(), nil, missing
 }
 
 // row is what list testbeds says of it; where it is not available, why.
 func (c testbedChoice) row() []string {
-	topologies, able, missing := c.worlds()
-	return []string{c.Name, c.Doc, join(topologies), join(able), missing}
+	topologies, able, lacks, missing := c.worlds()
+	var why []string
+	for _, l := range slices.Sorted(maps.Keys(lacks)) {
+		why = append(why, string(l)+": "+lacks[l])
+	}
+	return []string{c.Name, c.Doc, join(topologies), join(able), strings.Join(why, "\n"), missing}
 }
 
 func join[T ~string](values []T) string {

@@ -32,6 +32,8 @@ type Options struct {
 	Args []string
 	// Port on the loopback interface; 0 = a free one.
 	Port int
+	// Env are more variables of its environment, as "name=value".
+	Env []string
 	// Source is the IPv4 address from which the server connects to others; "" = the
 	// system's choice.
 	Source string
@@ -138,6 +140,9 @@ func start(ctx context.Context, path, dir string, port int, o Options) (*Server,
 	}
 	cmd := exec.Command(path, args...)
 	cmd.Dir = dir
+	if len(o.Env) > 0 {
+		cmd.Env = append(cmd.Environ(), o.Env...)
+	}
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.WaitDelay = time.Second // a forked child of Redis may hold our pipe open
 	if err := child.Start(cmd); err != nil {

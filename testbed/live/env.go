@@ -19,6 +19,7 @@ type env struct {
 	cancel  context.CancelCauseFunc
 	place   Place
 	temp    *tempdir.Dir
+	clocks  bool // servers have wall clocks of their own
 	gate    *testbed.Gate
 	proxies *proxies
 	doors   *doors // between servers that choose a primary by themselves; else nil
@@ -42,10 +43,18 @@ func (e *env) world(p Provider) testbed.Env {
 	if _, guest := p.(Guest); guest {
 		return e
 	}
-	if e.watchers != nil {
-		return watchedEnv{ownEnv{e}, e.watchers.counts}
+	own := ownEnv{e}
+	switch {
+	case e.watchers == nil && e.clocks:
+		return clockEnv{own, nodeClocks{e}}
+	case e.watchers == nil:
+		return own
 	}
-	return ownEnv{e}
+	watched := watchedEnv{own, e.watchers.counts}
+	if e.clocks {
+		return watchedClockEnv{watched, nodeClocks{e}}
+	}
+	return watched
 }
 
 var (

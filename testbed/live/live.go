@@ -30,7 +30,10 @@ type Testbed struct {
 	sweep    sync.Once
 }
 
-var _ testbed.Testbed = (*Testbed)(nil)
+var (
+	_ testbed.Testbed = (*Testbed)(nil)
+	_ testbed.Lacking = (*Testbed)(nil)
+)
 
 // New returns the testbed. Temp is where directories for the nodes are made and
 // removed again; "" = the system's directory for temporary files. What killed
@@ -57,10 +60,24 @@ func (t *Testbed) Capabilities() []testbed.Capability {
 	if _, guest := t.provider.(Guest); guest {
 		return []testbed.Capability{testbed.CanNetwork, testbed.CanClocks, testbed.CanClients}
 	}
-	return []testbed.Capability{
+	able := []testbed.Capability{
 		testbed.CanNetwork, testbed.CanNodes, testbed.CanClocks, testbed.CanClients,
 		testbed.CanMemory, testbed.CanSplitBrain,
 	}
+	if clocks(t.provider) == nil {
+		able = append(able, testbed.CanNodeClocks)
+	}
+	return able
+}
+
+// Lacks implements testbed.Lacking.
+func (t *Testbed) Lacks() map[testbed.Capability]string {
+	if _, ok := t.provider.(Clockmaker); ok {
+		if err := clocks(t.provider); err != nil {
+			return map[testbed.Capability]string{testbed.CanNodeClocks: err.Error()}
+		}
+	}
+	return nil
 }
 
 // Clock implements testbed.Testbed: the machine's monotonic clock.
@@ -121,6 +138,7 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 	if e.place, err = p.Open(ctx); err != nil {
 		return err
 	}
+	e.clocks = clocks(p) == nil
 	if e.temp, err = tempdir.Make(temp); err != nil {
 		return fmt.Errorf("directory for the nodes: %w", pathError(err))
 	}
@@ -166,6 +184,11 @@ func (e *env) startNodes(ctx context.Context) error {
 		starting.Go(func() error {
 			if err := sctx.Err(); err != nil {
 				return err
+			}
+			if e.clocks {
+				if err := n.giveClock(); err != nil {
+					return err
+				}
 			}
 			return n.start(ctx)
 		})

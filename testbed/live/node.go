@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockstorm/lockstorm/internal/clockshim"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -37,6 +38,7 @@ type node struct {
 	executed int // commands handed to the node; guarded by turn
 	aof      aof
 	ledger   atomic.Pointer[ledger] // nil if nobody counts its writes
+	wall     *clockshim.Clock       // nil if the machine's
 
 	mu     sync.Mutex
 	server Server
@@ -58,7 +60,7 @@ func (n *node) start(ctx context.Context, args ...string) error {
 	defer n.mu.Unlock()
 	s, err := n.place.Start(ctx, ServerOptions{
 		Name: n.name, Dir: n.dir, Log: n.log, Before: n.server, Sentinel: n.sentinel,
-		Args: slices.Concat(n.persistence(), n.args, args),
+		Args: slices.Concat(n.persistence(), n.args, args), Clock: n.clockFile(),
 	})
 	if err != nil {
 		return err
@@ -182,11 +184,14 @@ func (n *node) close() error {
 	n.up = false
 	s := n.server
 	n.mu.Unlock()
-	if s == nil {
-		return nil
+	var err error
+	if s != nil {
+		err = s.Close()
+		n.watch.Wait()
 	}
-	err := s.Close()
-	n.watch.Wait()
+	if n.wall != nil {
+		err = errors.Join(err, n.wall.Close())
+	}
 	return err
 }
 

@@ -24,6 +24,15 @@ type Guest interface {
 	Topologies() []testbed.Topology
 }
 
+// Clockmaker is a provider that can start servers with wall clocks of their own:
+// it obeys ServerOptions.Clock.
+type Clockmaker interface {
+	Provider
+	// Clocks says in one line why it cannot on this machine, and how it could; nil
+	// if it can.
+	Clocks() error
+}
+
 // Place is where the servers of one trial run. Its methods may be called
 // concurrently.
 type Place interface {
@@ -51,6 +60,9 @@ type ServerOptions struct {
 	// Sentinel: it is a Sentinel, not a Redis server. Its configuration file, which
 	// it rewrites, is sentinel.conf in Dir, written by the caller.
 	Sentinel bool
+	// Clock is a file of this machine, a clockshim.Clock's, by which the server's
+	// wall clock goes; "" = by the machine's. Only Clockmakers are given one.
+	Clock string
 	// Before is the server that ran here before and was killed; nil = none. The
 	// new one keeps its address for other servers.
 	Before Server

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	"github.com/lockstorm/lockstorm/internal/clockshim"
 	"github.com/lockstorm/lockstorm/internal/redisserver"
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
@@ -31,7 +32,15 @@ func New(o Options) (*live.Testbed, error) {
 // provider implements live.Provider.
 type provider struct{}
 
+var _ live.Clockmaker = provider{}
+
 func (provider) Name() string { return "process" }
+
+// Clocks implements live.Clockmaker.
+func (provider) Clocks() error {
+	_, err := clockshim.Find()
+	return err
+}
 
 func (provider) Open(context.Context) (live.Place, error) { return place{}, nil }
 
@@ -51,8 +60,16 @@ func (place) Start(ctx context.Context, o live.ServerOptions) (live.Server, erro
 	if before, ok := o.Before.(*redisserver.Server); ok {
 		port, source = before.Port(), before.Peer()
 	}
+	var env []string
+	if o.Clock != "" {
+		shim, err := clockshim.Find()
+		if err != nil {
+			return nil, fmt.Errorf("node %s: %w", o.Name, err)
+		}
+		env = clockshim.Environment(shim, o.Clock)
+	}
 	s, err := redisserver.Start(ctx, redisserver.Options{
-		Dir: o.Dir, Log: o.Log, Port: port, Source: source, Sentinel: o.Sentinel, Args: o.Args,
+		Dir: o.Dir, Log: o.Log, Port: port, Source: source, Sentinel: o.Sentinel, Args: o.Args, Env: env,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", o.Name, err)

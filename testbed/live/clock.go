@@ -1,0 +1,128 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/internal/clockshim"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Worlds whose nodes have wall clocks of their own.
+type (
+	clockEnv struct {
+		ownEnv
+		nodeClocks
+	}
+	watchedClockEnv struct {
+		watchedEnv
+		nodeClocks
+	}
+)
+
+// nodeClocks implements testbed.NodeClocks.
+type nodeClocks struct{ of *env }
+
+var (
+	_ testbed.NodeClocks = nodeClocks{}
+	_ testbed.NodeClocks = clockEnv{}
+	_ testbed.NodeClocks = watchedClockEnv{}
+	_ testbed.Elections  = watchedClockEnv{}
+)
+
+// clocks says why servers of the provider have no wall clocks of their own; nil if
+// they have.
+func clocks(p Provider) error {
+	m, ok := p.(Clockmaker)
+	if !ok {
+		return errors.New("its servers go by the machine's clock")
+	}
+	return m.Clocks()
+}
+
+// giveClock makes the node's clock. It is kept beside the node's directory, which
+// a restart may empty.
+func (n *node) giveClock() (err error) {
+	n.wall, err = clockshim.New(filepath.Clean(n.dir) + ".clock")
+	return err
+}
+
+// clockFile is what the node's server is told of its clock, "" if it has none.
+func (n *node) clockFile() string {
+	if n.wall == nil {
+		return ""
+	}
+	return n.wall.Path()
+}
+
+// SkewNode implements testbed.NodeClocks. When it returns, the node's next command
+// goes by the new time. A node that is down comes back with it.
+//
+// Redis does by its wall clock not only what keys' lives need: after a jump
+// forward by more than repl-timeout a primary drops its replicas, which come back
+// at once; after a jump back it does not sync its append-only file before it is
+// where it was.
+func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Duration) (keys int, err error) {
+	n, err := w.of.node(node)
+	if err != nil {
+		return 0, err
+	}
+	if !n.take(ctx.Done()) {
+		return 0, fmt.Errorf("set the clock of node %s: %w", node, ctx.Err())
+	}
+	defer n.release()
+	if n.wall.Offset() == offset {
+		return 0, nil
+	}
+	if _, err := n.running(); err != nil {
+		n.wall.Set(offset)
+		return 0, nil
+	}
+	err = n.ask(ctx, func(c *redis.Client) error {
+		there, err := keysOn(ctx, c)
+		if err != nil {
+			return err
+		}
+		n.wall.Set(offset)
+		for _, k := range there {
+			if k.TTL >= 0 {
+				keys++
+			}
+		}
+		return awaitClock(ctx, c, offset)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("set the clock of node %s: %w", node, err)
+	}
+	return keys, nil
+}
+
+const (
+	// clockSlack is how far the node's clock may be from what it is meant to show.
+	clockSlack = 10 * time.Millisecond
+	// clockPatience bounds how often a node is asked that shows something else.
+	clockPatience = time.Second
+)
+
+// awaitClock returns when the node's clock is ahead of this machine's by offset.
+func awaitClock(ctx context.Context, c *redis.Client, offset time.Duration) error {
+	for end := time.Now().Add(clockPatience); ; time.Sleep(time.Millisecond) {
+		before := time.Now().Round(0).Add(offset)
+		shown, err := c.Time(ctx).Result()
+		after := time.Now().Round(0).Add(offset)
+		if err != nil {
+			return err
+		}
+		if shown.After(before.Add(-clockSlack)) && shown.Before(after.Add(clockSlack)) {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("it shows %v, not %v: the clock shim has no effect", shown.UTC(), after.UTC())
+		}
+	}
+}
