@@ -266,15 +266,25 @@ func (e *env) tearDown() error {
 	}
 	e.doors.close()
 	e.gate.Flush()
-	for _, n := range slices.Concat(e.nodes, e.watchers.servers()) {
-		errs = append(errs, n.close())
-	}
+	errs = append(errs, e.closeServers())
 	if e.place != nil {
 		errs = append(errs, e.place.Close())
 	}
 	if e.temp != nil {
 		errs = append(errs, e.temp.Remove())
 	}
+	return errors.Join(errs...)
+}
+
+// closeServers ends all servers at once: the end of a container takes a while.
+func (e *env) closeServers() error {
+	servers := slices.Concat(e.nodes, e.watchers.servers())
+	errs := make([]error, len(servers))
+	var closing sync.WaitGroup
+	for i, n := range servers {
+		closing.Go(func() { errs[i] = n.close() })
+	}
+	closing.Wait()
 	return errors.Join(errs...)
 }
 
