@@ -46,7 +46,7 @@ func (w World) suits(f Fault) []testbed.Topology {
 	}
 	suits := f.Topologies(locks.Single)
 	if slices.Contains(suits, testbed.Single) {
-		suits = append(suits, testbed.Replicated)
+		suits = append(suits, testbed.Replicated, testbed.Sentinel)
 	}
 	return suits
 }

@@ -30,6 +30,9 @@ var failover = Fault{
 	named:      namedFailovers,
 	target:     nodeTarget,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
+		if s.action.Loss == Outvoted {
+			return s.outvote(ctx)
+		}
 		resume, err := s.env.(testbed.Nodes).StopReplication(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("stop replication: %w", err)
@@ -37,7 +40,11 @@ var failover = Fault{
 		return func(ctx context.Context) (result, error) {
 			r := result{evidence: "replication lagged, the primary lived on"}
 			var err error
-			if s.ended != nil {
+			switch _, elects := s.env.(testbed.Elections); {
+			case s.ended == nil:
+			case elects:
+				r, err = s.provoke(ctx)
+			default:
 				r, err = s.failOver(ctx)
 			}
 			_, uerr := resume(ctx)
@@ -49,12 +56,11 @@ var failover = Fault{
 // failOver kills the primary and promotes the action's node.
 func (s *strike) failOver(ctx context.Context) (result, error) {
 	nodes, heir := s.env.(testbed.Nodes), s.action.Nodes[0]
-	list := nodes.List()
-	if len(list) != 1 || list[0] == heir {
-		return result{}, fmt.Errorf("promote %s: clients use %v, expected one other node", heir, list)
+	primary, err := s.primary()
+	if err != nil {
+		return result{}, err
 	}
-	primary := list[0]
-	before, err := keysOf(ctx, nodes, list)
+	before, err := keysOf(ctx, nodes, []string{primary})
 	if err != nil {
 		return result{}, err
 	}
@@ -75,26 +81,43 @@ func (s *strike) failOver(ctx context.Context) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
+	hits, words := differences(before[primary], after[heir])
+	return result{hits, fmt.Sprintf("replication stopped %s; %s killed, %s promoted by %s: it %s",
+		s.lasted(), primary, heir, instant(s.env.Now()), words)}, nil
+}
+
+// primary is the node that the action's heir is to replace.
+func (s *strike) primary() (string, error) {
+	list := s.env.(testbed.Nodes).List()
+	if len(list) != 1 || list[0] == s.action.Nodes[0] {
+		return "", fmt.Errorf("promote %s: clients use %v, expected one other node", s.action.Nodes[0], list)
+	}
+	return list[0], nil
+}
+
+// differences are what a new primary has otherwise than the old one had it.
+func differences(old, heir []history.KeyState) (n int, inWords string) {
 	var words []string
-	for _, k := range before[primary] {
-		if !holds(after[heir], k) {
+	for _, k := range old {
+		if !holds(heir, k) {
 			words = append(words, "lacks "+k.Key+" as it was")
 		}
 	}
-	for _, k := range after[heir] {
-		if !slices.ContainsFunc(before[primary], func(o history.KeyState) bool { return o.Key == k.Key }) {
+	for _, k := range heir {
+		if !slices.ContainsFunc(old, func(o history.KeyState) bool { return o.Key == k.Key }) {
 			words = append(words, "still has "+k.Key)
 		}
 	}
-	hits := len(words)
-	if hits == 0 {
-		words = []string{"has all that the old primary had"}
+	if len(words) == 0 {
+		return 0, "has all that the old primary had"
 	}
-	return result{hits, fmt.Sprintf("replication stopped %s; %s killed, %s promoted by %s: it %s",
-		s.lasted(), primary, heir, instant(s.env.Now()), strings.Join(words, " and "))}, nil
+	return len(words), strings.Join(words, " and ")
 }
 
 func failoverPlans(w World, r *rand.Rand) []Plan {
+	if w.elects() {
+		return w.pack(w.elections(), 1, r)
+	}
 	var moves []move
 	add := func(idea string, stop *Trigger, lag time.Duration, strike *Trigger) {
 		moves = append(moves, move{Action: Action{

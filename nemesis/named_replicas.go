@@ -12,6 +12,9 @@ import (
 // is free, or as long before that what the replica knows has expired, and the
 // replica that takes over has not heard of what came since.
 func namedFailovers(w World) []Schedule {
+	if w.elects() {
+		return nil // the moment of an election is not ours to choose
+	}
 	e := w.enumerate("failover")
 	add := func(l lineup, s spot, variant, idea string, stop *Trigger, lag time.Duration) {
 		strike := e.at(s, "", clientsTo(l.clients), l).Point
@@ -75,6 +78,9 @@ func (e *enumeration) behind(free *Trigger) {
 // namedSplits leave two primaries at each place: the struck client stays at the
 // old one, or is moved to the new one.
 func namedSplits(w World) []Schedule {
+	if w.elects() {
+		return nil // the moment of an election is not ours to choose
+	}
 	e := w.enumerate("split-brain")
 	one := w.one()
 	// What the new primary heard of keeps out those that it serves for a lease.

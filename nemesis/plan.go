@@ -95,6 +95,8 @@ type Action struct {
 	// Away is how long nodes at least stay away when they were killed, whatever For
 	// says: the operator's word (history.Claims.Away), not the fault's.
 	Away time.Duration `json:"away,omitempty"`
+	// Loss is how a failover loses the primary where nodes elect the next one.
+	Loss Loss `json:"loss,omitempty"`
 	// Quorum is how many nodes must carry a key for it to be somebody's lock.
 	Quorum int `json:"quorum,omitempty"`
 

@@ -14,8 +14,9 @@ import (
 // lastMoment keeps giving up apart from a start at the last instant.
 const lastMoment = 500 * time.Nanosecond
 
-// healing is how long taking one fault back may last, on any clock.
-const healing = 10 * time.Second
+// healing is how long taking one fault back may last, on any clock: longer than a
+// second attempt of Sentinels at a failover.
+const healing = 20 * time.Second
 
 // Run carries the plan out and returns when every action has ended. Each action
 // is a window in the history: its invoke entry is written when it strikes, its
@@ -30,6 +31,10 @@ func Run(ctx context.Context, p Plan, env testbed.Env, rec *history.Recorder) er
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if e, ok := env.(testbed.Elections); ok {
+		// What is not written because the history has ended is no loss.
+		e.OnElection(func(op history.Op) { _, _ = rec.Event(op) })
+	}
 	x := &execution{env: env, rec: rec, ended: map[int]chan struct{}{}}
 	for _, a := range p {
 		x.ended[a.ID] = make(chan struct{})
@@ -91,6 +96,7 @@ type strike struct {
 	ended  *testbed.Hit   // the Until that ended it, nil if time did
 	struck []testbed.Link // as links found them
 	heal   heal
+	letGo  func() // lets the client at Until go on before all is healed
 }
 
 // perform waits for an action's start, strikes, waits for its end, and heals.
@@ -104,8 +110,8 @@ func (x *execution) perform(ctx context.Context, a Action) error {
 	case !started:
 		return errors.Join(x.open(s), x.close(s, result{evidence: "its trigger did not come"}, nil))
 	}
-	release := x.end(ctx, s)
-	defer release()
+	s.letGo = sync.OnceFunc(x.end(ctx, s))
+	defer s.letGo()
 	return x.takeBack(ctx, s)
 }
 

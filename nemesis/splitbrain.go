@@ -39,7 +39,11 @@ var splitBrain = Fault{
 	},
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		heir, moved := s.action.Nodes[0], s.clients()
+		_, elects := s.env.(testbed.Elections) // which records by itself who serves whom
 		for _, c := range moved {
+			if elects {
+				break
+			}
 			if err := s.event(history.Op{Client: c, F: history.FSplit, Node: heir}); err != nil {
 				return nil, err
 			}
@@ -50,20 +54,29 @@ var splitBrain = Fault{
 		}
 		return func(ctx context.Context) (result, error) {
 			lasted := s.lasted()
+			if elects {
+				hits, err := unite(ctx)
+				return s.parted(moved, heir, lasted, hits), err
+			}
 			if err := s.event(history.Op{Client: history.NoClient, F: history.FPromote, Node: heir}); err != nil {
 				_, uerr := unite(ctx)
 				return result{}, fmt.Errorf("%w (%v)", err, uerr)
 			}
 			hits, err := unite(ctx)
-			return result{hits, fmt.Sprintf("%s: %s served by %s, the others by the old primary, %s; of the old primary %s lost",
-				s.place(), strings.Join(clientNames(moved), " "), heir, lasted, plural(hits, "acknowledged write"))}, err
+			return s.parted(moved, heir, lasted, hits), err
 		}, nil
 	},
 }
 
+// parted says what a split brain hit.
+func (s *strike) parted(moved []int, heir, lasted string, hits int) result {
+	return result{hits, fmt.Sprintf("%s: %s served by %s, the others by the old primary, %s; of the old primary %s lost",
+		s.place(), strings.Join(clientNames(moved), " "), heir, lasted, plural(hits, "acknowledged write"))}
+}
+
 // unreplicated says why a fault that needs a replica cannot strike, "" if it can.
 func unreplicated(w World) string {
-	if w.Topology != testbed.Replicated {
+	if w.Topology != testbed.Replicated && !w.elects() {
 		return fmt.Sprintf("a %s topology has no replica", w.Topology)
 	}
 	return ""
@@ -74,6 +87,9 @@ func splitBrainPlans(w World, r *rand.Rand) []Plan {
 	add := func(a Action, moved []int, atLeast time.Duration, until *Trigger) {
 		a.Nodes, a.Others = []string{heirNode}, moved
 		a.For, a.Until, a.Limit = atLeast, until, atLeast+3*w.TTL/2
+		if w.elects() { // there are two primaries only after that, and leases of before are over
+			a.For, a.Limit = electing, electing+w.TTL
+		}
 		moves = append(moves, move{Action: a})
 	}
 	// What the new primary heard of keeps out those that it serves: for a lease,

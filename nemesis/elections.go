@@ -1,0 +1,236 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Loss is how a primary is lost where nodes elect the next one themselves.
+type Loss string
+
+// Losses.
+const (
+	Killed Loss = ""        // it dies
+	Frozen Loss = "frozen"  // it goes on when another has taken its place
+	CutOff Loss = "cut-off" // nobody reaches it until another has taken its place
+	// Outvoted: other servers reach it no more, clients do until another has taken
+	// its place, of which they hear late; then it dies. What it was told meanwhile
+	// is lost, however long the election took.
+	Outvoted Loss = "outvoted"
+)
+
+// electing is how long an election usually takes at most: a second until a node is
+// taken for dead, and as long again until another is agreed upon and promoted.
+const electing = 3 * time.Second
+
+// elects says whether the world's nodes elect their primary.
+func (w World) elects() bool { return w.Topology == testbed.Sentinel }
+
+// elections are what there is of failovers where nodes elect the primary. Who
+// holds the lock when it is lost has often left before another is there; what
+// clients were told between the vote and their hearing of it is lost all the same.
+func (w World) elections() []move {
+	var moves []move
+	outvoted := func(idea, step string) {
+		moves = append(moves, move{Action: Action{
+			Fault: "failover", Idea: idea, Client: history.NoClient, Nodes: []string{heirNode}, Others: w.everyone(), Loss: Outvoted,
+			For: electing, Until: w.step(step), Limit: electing + w.TTL,
+		}})
+	}
+	lost := func(l Loss, idea string) {
+		moves = append(moves, move{Action: Action{
+			Fault: "failover", Idea: idea, Client: history.NoClient, Nodes: []string{heirNode}, Others: w.everyone(), Loss: l,
+			Point: w.step(testbed.StepRest), Until: w.step(testbed.StepHold), Limit: w.TTL,
+		}})
+	}
+	outvoted("another primary was elected, clients hear of it while the lock is held", testbed.StepHold)
+	lost(Killed, "the primary dies while the lock is held, the replica knows of no grant")
+	outvoted("another primary was elected, clients hear of it between look and touch", testbed.StepTouch)
+	lost(Frozen, "the primary freezes while the lock is held, and comes back as a replica")
+	lost(CutOff, "the primary is cut off while the lock is held, and comes back as a replica")
+	return moves
+}
+
+// outvote cuts the primary off from all other servers and keeps the clients from
+// hearing what these decide. The heal lets them hear it, and kills the old primary.
+func (s *strike) outvote(ctx context.Context) (heal, error) {
+	primary, err := s.primary()
+	if err != nil {
+		return nil, err
+	}
+	heir := s.action.Nodes[0]
+	cuts, err := disturb(ctx, s.env, serversOf(primary), testbed.Network.Cut)
+	if err != nil {
+		return nil, fmt.Errorf("outvote %s: %w", primary, err)
+	}
+	news, err := disturb(ctx, s.env, s.news(), testbed.Network.Hold)
+	if err != nil {
+		_, uerr := undoAll(ctx, cuts)
+		return nil, fmt.Errorf("outvote %s: %w", primary, errors.Join(err, uerr))
+	}
+	return func(ctx context.Context) (result, error) {
+		lasted := s.lasted()
+		release, err := s.electionHeld(ctx)
+		defer release()
+		r := result{}
+		if err == nil {
+			r, err = s.overthrow(ctx, primary)
+		}
+		_, uerr := undoAll(ctx, append(news, cuts...))
+		r.evidence = fmt.Sprintf("%s reached by clients only, %s; %s elected, clients told by %s: it %s",
+			primary, lasted, heir, instant(s.env.Now()), r.evidence)
+		return r, errors.Join(err, uerr)
+	}, nil
+}
+
+// soon is how long a client is held for an election that should be over.
+const soon = 200 * time.Millisecond
+
+// electionHeld waits for the election. If that is late, the client at Until is let
+// go, to be held for long would outlast its lease, and the next one is held there
+// until release is called, which must happen.
+func (s *strike) electionHeld(ctx context.Context) (release func(), err error) {
+	nodes, heir, a := s.env.(testbed.Nodes), s.action.Nodes[0], s.action
+	hasty, cancel := context.WithTimeout(ctx, soon)
+	defer cancel()
+	if nodes.Promote(hasty, heir) == nil {
+		return func() {}, nil
+	}
+	s.letGo()
+	if err := nodes.Promote(ctx, heir); err != nil {
+		return func() {}, err
+	}
+	reached, healed := make(chan struct{}), make(chan struct{})
+	w := await(s.env, *a.Until, s.client, a.ID, func(testbed.Hit) {
+		close(reached)
+		<-healed
+	})
+	patience := time.NewTimer(a.Limit - a.For)
+	defer patience.Stop()
+	select {
+	case <-reached:
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	return func() {
+		close(healed)
+		w.stop()
+	}, nil
+}
+
+// overthrow kills the old primary.
+func (s *strike) overthrow(ctx context.Context, primary string) (result, error) {
+	nodes, heir := s.env.(testbed.Nodes), s.action.Nodes[0]
+	before, err := keysOf(ctx, nodes, []string{primary})
+	if err != nil {
+		return result{}, err
+	}
+	if err := s.dies(ctx, primary); err != nil {
+		return result{}, err
+	}
+	after, err := keysOf(ctx, nodes, []string{heir})
+	hits, words := differences(before[primary], after[heir])
+	return result{hits, words}, err
+}
+
+// dies kills a node.
+func (s *strike) dies(ctx context.Context, node string) error {
+	if err := s.event(history.Op{Client: history.NoClient, F: history.FNodeDown, Node: node}); err != nil {
+		return err
+	}
+	if err := s.env.(testbed.Nodes).Kill(ctx, node); err != nil {
+		return fmt.Errorf("kill %s: %w", node, err)
+	}
+	return nil
+}
+
+// provoke loses the primary and waits until another is elected. Clients go on
+// meanwhile.
+func (s *strike) provoke(ctx context.Context) (result, error) {
+	nodes, heir := s.env.(testbed.Nodes), s.action.Nodes[0]
+	primary, err := s.primary()
+	if err != nil {
+		return result{}, err
+	}
+	before, err := keysOf(ctx, nodes, []string{primary})
+	if err != nil {
+		return result{}, err
+	}
+	lasted := s.lasted()
+	restore, how, err := s.lose(ctx, primary)
+	if err != nil {
+		return result{}, err
+	}
+	s.letGo()
+	var after map[string][]history.KeyState
+	if err = nodes.Promote(ctx, heir); err == nil {
+		after, err = keysOf(ctx, nodes, []string{heir})
+	}
+	elected := s.env.Now()
+	_, uerr := undoAll(ctx, restore)
+	hits, words := differences(before[primary], after[heir])
+	return result{hits, fmt.Sprintf("replication stopped %s; %s %s, %s elected by %s: it %s",
+		lasted, primary, how, heir, instant(elected), words)}, errors.Join(err, uerr)
+}
+
+// lose loses the primary, and says how.
+func (s *strike) lose(ctx context.Context, primary string) (restore []testbed.Undo, how string, err error) {
+	switch s.action.Loss {
+	case Frozen:
+		undo, err := s.env.(testbed.Nodes).Pause(ctx, primary)
+		return []testbed.Undo{undo}, "frozen", err
+	case CutOff:
+		links := serversOf(primary)
+		for _, c := range s.action.Others {
+			links = append(links, testbed.Link{From: clientName(c), To: primary})
+		}
+		restore, err = disturb(ctx, s.env, links, testbed.Network.Cut)
+		return restore, "cut off", err
+	}
+	return nil, "killed", s.dies(ctx, primary)
+}
+
+// serversOf are the links over which other servers reach a node.
+func serversOf(node string) []testbed.Link {
+	var links []testbed.Link
+	for i := range 1 + testbed.Replicas {
+		if from := fmt.Sprintf("n%d", i); from != node {
+			links = append(links, testbed.Link{From: from, To: node})
+		}
+	}
+	for i := range testbed.Sentinels {
+		links = append(links, testbed.Link{From: fmt.Sprintf("s%d", i), To: node})
+	}
+	return links
+}
+
+// news are the links over which the action's clients hear of elections.
+func (s *strike) news() []testbed.Link {
+	var links []testbed.Link
+	for _, c := range s.action.Others {
+		for i := range testbed.Sentinels {
+			links = append(links, testbed.Link{From: clientName(c), To: fmt.Sprintf("s%d", i)})
+		}
+	}
+	return links
+}
+
+// disturb does one thing to links, both ways; to none if it fails.
+func disturb(ctx context.Context, env testbed.Env, links []testbed.Link,
+	do func(testbed.Network, context.Context, testbed.Link, testbed.Direction) (testbed.Undo, error)) ([]testbed.Undo, error) {
+	var undos []testbed.Undo
+	for _, l := range links {
+		undo, err := do(env.(testbed.Network), ctx, l, testbed.Both)
+		if err != nil {
+			_, uerr := undoAll(context.WithoutCancel(ctx), undos)
+			return nil, errors.Join(fmt.Errorf("%s–%s: %w", l.From, l.To, err), uerr)
+		}
+		undos = append(undos, undo)
+	}
+	return undos, nil
+}
