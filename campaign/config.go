@@ -54,6 +54,11 @@ type Config struct {
 	// Expect: what recipes declare must be found, anything else must not be.
 	Expect   bool `json:"expect,omitempty"`
 	Trusting bool `json:"trusting,omitempty"` // clients ignore deadlines and Lost
+	// ClientsAs is what the clients of a trial are; "" = Goroutines.
+	ClientsAs string `json:"clientsAs,omitempty"`
+	// ClientCommand is the command line of a program that calls ServeClient, for
+	// clients that are Processes.
+	ClientCommand []string `json:"-"`
 }
 
 // DefaultConfig is what runs if nothing is chosen.

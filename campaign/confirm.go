@@ -139,6 +139,7 @@ func (p *planner) sought() []Sought {
 // here is another campaign's trial as this one runs it.
 func (p *planner) here(c plannedCell, s Spec) Spec {
 	s.Testbed, s.Timeout = p.config.Testbed, p.config.Timeout
+	p.config.clients(&s)
 	if c.topology != testbed.Independent { // else of as many nodes as it had
 		s.Topology = c.topology
 	}

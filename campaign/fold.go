@@ -272,6 +272,7 @@ func replay(info Info, t Trial) string {
 	if c.Trusting {
 		words = append(words, "--clients-trust")
 	}
+	flag(c.ClientsAs == Processes, "clients-as", Processes)
 	if info.Deterministic && len(t.Hash) > hashDigits {
 		words = append(words, "--hash", t.Hash[:hashDigits])
 	}

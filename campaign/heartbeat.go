@@ -17,25 +17,39 @@ const (
 // heartbeat records, until ctx ends, each new maximum of its own lateness as
 // an FStall event. Only maxima, so that a busy machine is not made busier.
 func heartbeat(ctx context.Context, rec *history.Recorder) error {
+	return beat(ctx, rec.Now, func(_, _, late time.Duration) (time.Duration, error) {
+		return late, recordStall(rec, late)
+	})
+}
+
+// recordStall records that the harness was not scheduled for so long.
+func recordStall(rec *history.Recorder, late time.Duration) error {
+	_, err := rec.Event(history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FStall, Offset: late})
+	return err
+}
+
+// beat calls stalled, until ctx ends, when it was late by more than ever: by so
+// much, between the two times. Stalled returns what is to be surpassed from then on.
+func beat(ctx context.Context, clock func() time.Duration, stalled func(from, to, late time.Duration) (time.Duration, error)) error {
 	tick := time.NewTicker(heartbeatEvery)
 	defer tick.Stop()
-	worst, last := heartbeatLate, rec.Now()
+	worst, last := heartbeatLate, clock()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
-		now := rec.Now()
-		late := now - last - heartbeatEvery
+		now := clock()
+		late, before := now-last-heartbeatEvery, last
 		last = now
 		if late <= worst {
 			continue
 		}
-		worst = late
-		_, err := rec.Event(history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FStall, Offset: late})
+		longest, err := stalled(before, now, late)
 		if err != nil {
 			return err
 		}
+		worst = longest
 	}
 }

@@ -14,13 +14,21 @@ import (
 // asWorker is set in the environment of this program when it is to be a worker.
 const asWorker = "LOCKSTORM_TEST_WORKER"
 
+// asClient is set there when it is to be a client process.
+const asClient = "LOCKSTORM_TEST_CLIENT"
+
 // TestMain fails the package if a goroutine outlives the tests.
 func TestMain(m *testing.M) {
-	if os.Getenv(asWorker) == "" {
+	var err error
+	switch {
+	case os.Getenv(asClient) != "":
+		err = ServeClient(context.Background())
+	case os.Getenv(asWorker) != "":
+		err = ServeWorker(context.Background(), sim.New())
+	default:
 		goleak.VerifyTestMain(m)
-		return
 	}
-	if err := ServeWorker(context.Background(), sim.New()); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -194,6 +194,7 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 		Timeout:        conf.Timeout,
 		ShareLinks:     conf.ShareLinks,
 	}
+	conf.clients(&s)
 	if c.topology == testbed.Independent {
 		s.Nodes = cmp.Or(conf.Nodes, defaultNodes)
 	}

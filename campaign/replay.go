@@ -39,6 +39,9 @@ func planning(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, wo
 	if err := c.check(); err != nil {
 		return nil, plannedCell{}, err
 	}
+	if err := checkClients(c.ClientsAs, tb); err != nil {
+		return nil, plannedCell{}, err
+	}
 	p := newPlanner(c, tb)
 	cell, err := p.only(lock, fault, workload)
 	if err == nil && !cell.fault.Undisturbed {
@@ -107,6 +110,9 @@ type Replay struct {
 // the spec names a lock or a workload that there is not.
 func (r Replay) Run(ctx context.Context) (t Trial, e history.Evidence, err error) {
 	if _, err := r.Spec.recipe(); err != nil {
+		return t, e, err
+	}
+	if err := checkClients(r.Spec.ClientsAs, r.Testbed); err != nil {
 		return t, e, err
 	}
 	folder := r.Dir

@@ -48,6 +48,9 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	if err := c.Config.check(); err != nil {
 		return Stored{}, err
 	}
+	if err := checkClients(c.Config.ClientsAs, c.Testbed); err != nil {
+		return Stored{}, err
+	}
 	p := newPlanner(c.Config, c.Testbed)
 	p.confirm = confirm
 	cells, err := p.cells()

@@ -34,6 +34,8 @@ type Spec struct {
 	// Schedule names the trial among those that are enumerated, not drawn: a
 	// nemesis.Schedule's name; "" = it is drawn from Seed.
 	Schedule string `json:"schedule,omitempty"`
+	// ClientsAs is what the clients are: Processes; "" = Goroutines.
+	ClientsAs string `json:"clientsAs,omitempty"`
 	// Trial is the trial's number in its cell and workload, from 0; of a named
 	// schedule, its number among those.
 	Trial int `json:"trial"`
@@ -44,6 +46,9 @@ type Spec struct {
 	// Logs is where the nodes' logs go; "" = not kept. It is not part of what
 	// defines the trial.
 	Logs string `json:"-"`
+	// ClientCommand is the command line of a program that calls ServeClient, if
+	// ClientsAs asks for one. It is not part of what defines the trial either.
+	ClientCommand []string `json:"-"`
 }
 
 // named says whether the trial is one of those that are enumerated.

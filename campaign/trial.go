@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/lockstorm/lockstorm/campaign/clientproc"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
@@ -56,6 +57,9 @@ func runTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Reco
 		return history.Evidence{}, nil, err
 	}
 	t.watched = realTime(tb)
+	if t.host, err = t.newHost(tb); err != nil {
+		return history.Evidence{}, nil, err
+	}
 	limit := s.timeLimit(t.claims)
 	setup := testbed.Setup{
 		Topology:       s.Topology,
@@ -73,6 +77,9 @@ func runTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Reco
 		// finding; who needs more than the user grants is none.
 		s.Timeout = 0
 		setup.Limit, limit = s.timeLimit(t.claims), patience
+	}
+	if t.host != nil {
+		setup.Processes = t.host
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeLimit)
 	defer cancel()
@@ -102,7 +109,8 @@ type trial struct {
 	recipe   locks.Recipe
 	workload workloads.Workload
 	claims   history.Claims
-	watched  bool // by a heartbeat
+	watched  bool             // by a heartbeat
+	host     *clientproc.Host // nil = clients are goroutines
 	// broken is set by a client under test that ended the trial: others fail then
 	// because the history has ended, perhaps before it tells.
 	broken *testbed.Breakdown
@@ -134,16 +142,30 @@ func (t *trial) body(ctx context.Context, env testbed.Env) error {
 }
 
 // run is the body within the time that is granted.
-func (t *trial) run(ctx context.Context, env testbed.Env) error {
+func (t *trial) run(ctx context.Context, env testbed.Env) (err error) {
+	healed := make(chan struct{})
+	if t.host != nil {
+		defer func() {
+			if cerr := t.host.Close(); err == nil {
+				err = cerr
+			}
+		}()
+		if err := t.startClients(ctx, env, healed); err != nil {
+			return err
+		}
+	}
 	stop := t.watch(ctx)
-	err := t.storm(ctx, env)
+	err = t.storm(ctx, env, healed)
 	if beat := stop(); err == nil {
 		err = beat
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = t.postMortem(ctx, env)
 	}
-	return t.postMortem(ctx, env)
+	if err == nil && t.host != nil {
+		err = t.blame(t.host.Died())
+	}
+	return err
 }
 
 // watch starts the heartbeat; the returned function ends it.
@@ -161,24 +183,9 @@ func (t *trial) watch(ctx context.Context) (stop func() error) {
 }
 
 // storm runs the clients and the nemesis until the liveness phase is over.
-func (t *trial) storm(ctx context.Context, env testbed.Env) error {
-	healed := make(chan struct{})
+func (t *trial) storm(ctx context.Context, env testbed.Env, healed chan struct{}) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		err := t.workload.Body(ctx, workloads.World{
-			Env:    env,
-			Make:   func(client int) (locks.Maker, error) { return t.recipe.New(env.Client(client).Locks()) },
-			Claims: t.claims,
-			Opts:   t.spec.Options,
-			Rec:    t.rec,
-			Healed: healed,
-		})
-		if err != nil {
-			errors.As(err, &t.broken)
-			return fmt.Errorf("workload %s: %w", t.workload.Name, err)
-		}
-		return nil
-	})
+	group.Go(func() error { return t.clients(ctx, env, healed) })
 	group.Go(func() error {
 		if err := t.disturb(ctx, env); err != nil {
 			return err

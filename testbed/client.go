@@ -21,8 +21,12 @@ type GatedClient struct {
 	locks *locks.Client
 	pools []*redis.Client
 	dials []func(context.Context) (net.Conn, error) // in the order of locks.Nodes
-	end   context.CancelFunc
-	skew  atomic.Int64 // nanoseconds by which its wall clock is ahead
+	ways  Ways
+	// exactly makes connections by the addresses that nodes and Sentinels announce;
+	// nil = the client reaches its nodes without Sentinels.
+	exactly func(ctx context.Context, addr string) (net.Conn, error)
+	end     context.CancelFunc
+	skew    atomic.Int64 // nanoseconds by which its wall clock is ahead
 }
 
 var _ Client = (*GatedClient)(nil)
@@ -59,6 +63,7 @@ func (c *GatedClient) Reach(o *redis.Options, dial func(context.Context) (net.Co
 func (c *GatedClient) ReachSentinel(o *redis.FailoverOptions, addr string,
 	dial func(ctx context.Context, addr string) (net.Conn, error)) *redis.Client {
 	o.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return dial(ctx, addr) }
+	c.ways.Primary, c.ways.Sentinels, c.exactly = o.MasterName, o.SentinelAddrs, dial
 	r := redis.NewFailoverClient(o)
 	c.dials = append(c.dials, func(ctx context.Context) (net.Conn, error) {
 		return r.Options().Dialer(ctx, "tcp", addr) // asks the Sentinels

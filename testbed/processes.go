@@ -1,11 +1,14 @@
 package testbed
 
-import "time"
+import (
+	"context"
+	"net"
+	"time"
+)
 
 // Processes run a trial's clients elsewhere than in this process, each in one of
 // its own: Setup.Processes. What such a client does still passes the gate: its
-// connections, which somebody makes for it by its Client's locks.Client.Dial and
-// carries on, and its steps. What the gate does to a client it then does to the
+// connections, which somebody makes for it by GatedClient.Connect and carries on, and its steps. What the gate does to a client it then does to the
 // process, too.
 //
 // That differs from a client in this process where the operating system does.
@@ -27,6 +30,31 @@ type Processes interface {
 	Kill(client int) error
 	// Skew sets by how much the process's wall clock is ahead (behind, if negative).
 	Skew(client int, offset time.Duration)
+}
+
+// Ways are how a client reaches its nodes, for whoever makes it elsewhere.
+type Ways struct {
+	// Addrs are those of locks.Client.
+	Addrs []string
+	// Sentinels, where there are any, tell where the primary of that name is.
+	Sentinels []string
+	Primary   string
+}
+
+// Ways tells how the client reaches its nodes.
+func (c *GatedClient) Ways() Ways {
+	w := c.ways
+	w.Addrs = c.locks.Addrs
+	return w
+}
+
+// Connect makes a connection of the client to one of the addresses in Ways or, where
+// there are Sentinels, to one that they tell, through the gate.
+func (c *GatedClient) Connect(ctx context.Context, addr string) (net.Conn, error) {
+	if c.exactly != nil {
+		return c.exactly(ctx, addr)
+	}
+	return c.dial(ctx, "tcp", addr)
 }
 
 // outside says whether clients have processes of their own. What comes for one

@@ -1,0 +1,242 @@
+package clientproc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/rpc"
+	"sync"
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// Host has the client processes of one trial. It implements testbed.Processes; as
+// long as they are not started there is nobody to disturb.
+type Host struct {
+	procs []*process
+	skews []*skew
+	now   func() time.Duration
+
+	ctx     context.Context // handlers run on it
+	cancel  context.CancelFunc
+	door    *door
+	healed  <-chan struct{}
+	begun   chan struct{} // closed when Run is called
+	over    chan struct{} // closed when all sessions have come to their end
+	serving sync.WaitGroup
+}
+
+var _ testbed.Processes = (*Host)(nil)
+
+// NewHost returns a host of that many clients. Now is the history's clock. It has
+// to be closed.
+func NewHost(clients int, now func() time.Duration) *Host {
+	h := &Host{now: now, begun: make(chan struct{}), over: make(chan struct{})}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	for id := range clients {
+		h.procs = append(h.procs, newProcess(id))
+	}
+	return h
+}
+
+// World is what client processes are given of a trial.
+type World struct {
+	// Env is the running world. A client's Locks say where its nodes are and make
+	// its connections.
+	Env            testbed.Env
+	Seed           uint64
+	CommandTimeout time.Duration
+	Rec            workloads.Recorder
+	Resources      map[string]workloads.Resource
+	// Healed is closed when the liveness phase begins.
+	Healed <-chan struct{}
+	// Stalled is told for how long a client process did nothing that should have,
+	// and returns the longest such time that it knows of: no shorter one is worth
+	// telling.
+	Stalled func(late time.Duration) (longest time.Duration, err error)
+	// Job says what clients are to do: Session.Job.
+	Job []byte
+}
+
+// reacher is a client of a testbed that can run clients outside, as
+// *testbed.GatedClient.
+type reacher interface {
+	Ways() testbed.Ways
+	Connect(ctx context.Context, addr string) (net.Conn, error)
+}
+
+func reaching(e testbed.Env, client int) reacher { return e.Client(client).(reacher) }
+
+// Start starts the processes by that command line, of a program that calls Join,
+// and returns when all have their connections and wait for Run. The error is a
+// *Death if one ended.
+func (h *Host) Start(ctx context.Context, argv []string, w World) (err error) {
+	if _, ok := w.Env.Client(0).(reacher); !ok {
+		return errors.New("clients of this testbed cannot have processes of their own")
+	}
+	h.healed = w.Healed
+	h.door, err = openDoor(func(ctx context.Context, client int, addr string) (net.Conn, error) {
+		if client < 0 || client >= len(h.procs) {
+			return nil, fmt.Errorf("no client %d", client)
+		}
+		return reaching(w.Env, client).Connect(ctx, addr)
+	})
+	if err != nil {
+		return err
+	}
+	started := h.now() // before the other clock, so that theirs are never ahead of ours
+	origin, err := monotonic()
+	if err != nil {
+		return err
+	}
+	origin -= started
+	for _, p := range h.procs {
+		if err := h.start(argv, p, w, origin); err != nil {
+			return fmt.Errorf("client %d: %w", p.id, err)
+		}
+	}
+	for _, p := range h.procs {
+		select {
+		case <-p.ready:
+		case <-p.exited:
+			if d := p.death(); d != nil {
+				return d
+			}
+			return errors.New("client process ended before it began")
+		case <-p.ended:
+			return p.outcome()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// start starts one process and serves it.
+func (h *Host) start(argv []string, p *process, w World, origin time.Duration) error {
+	s, clock, err := newSkew()
+	if err != nil {
+		return err
+	}
+	defer clock.Close()
+	h.skews = append(h.skews, s)
+	trial := &trial{host: h, process: p, world: w, hello: Hello{
+		ID: p.id, Seed: w.Seed, Ways: reaching(w.Env, p.id).Ways(), Door: h.door.Addr().String(),
+		CommandTimeout: w.CommandTimeout, Origin: origin, Job: w.Job,
+	}}
+	server := rpc.NewServer()
+	if err := server.RegisterName(serviceName, trial); err != nil {
+		return err
+	}
+	if err := p.start(argv, clock); err != nil {
+		return err
+	}
+	h.serving.Go(func() { server.ServeConn(p.pipe) })
+	return nil
+}
+
+// Run lets the clients begin and returns when every one's session has come to its end, or was ended by
+// Kill, or one has failed: with a *testbed.Breakdown, a *Death, or the harness's
+// own error. Then, or when ctx ends, the host is to be closed.
+func (h *Host) Run(ctx context.Context) error {
+	close(h.begun)
+	failed := make(chan error, len(h.procs))
+	for _, p := range h.procs {
+		h.serving.Go(func() { failed <- p.await(h.ctx) })
+	}
+	for range h.procs {
+		select {
+		case err := <-failed:
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	close(h.over)
+	return nil
+}
+
+// await returns when the session has come to its end.
+func (p *process) await(ctx context.Context) error {
+	select {
+	case <-p.ended:
+		return p.outcome()
+	case <-p.exited:
+		if d := p.death(); d != nil {
+			return d
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// outcome is the error of a session that has come to its end.
+func (p *process) outcome() error {
+	switch e := p.end; {
+	case e.Broken != nil:
+		return fmt.Errorf("client %d: %w", p.id, e.Broken)
+	case e.Err != "":
+		return fmt.Errorf("client %d: %s", p.id, e.Err)
+	}
+	return nil
+}
+
+// Died is the *Death of a process that ended unasked since its session did; nil if
+// none has.
+func (h *Host) Died() error {
+	for _, p := range h.procs {
+		if p.cmd == nil || !p.gone() {
+			continue
+		}
+		if d := p.death(); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// Close kills the processes that are left, and returns when nothing is left of
+// any of them. It may be called twice.
+func (h *Host) Close() error {
+	h.cancel()
+	var errs []error
+	for _, p := range h.procs {
+		p.kill()
+		if p.pipe.out != nil {
+			p.pipe.out.Close() // its calls end with it
+		}
+	}
+	if h.door != nil {
+		if err := h.door.close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	h.serving.Wait()
+	for _, s := range h.skews {
+		errs = append(errs, s.close())
+	}
+	h.skews = nil
+	return errors.Join(errs...)
+}
+
+// Freeze implements testbed.Processes.
+func (h *Host) Freeze(client int) error { return h.procs[client].freeze(h.now) }
+
+// Thaw implements testbed.Processes.
+func (h *Host) Thaw(client int) error { h.procs[client].thaw(h.now); return nil }
+
+// Kill implements testbed.Processes.
+func (h *Host) Kill(client int) error { h.procs[client].kill(); return nil }
+
+// Skew implements testbed.Processes.
+func (h *Host) Skew(client int, offset time.Duration) {
+	if client < len(h.skews) {
+		h.skews[client].set(offset)
+	}
+}

@@ -1,0 +1,192 @@
+package clientproc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/lockstorm/lockstorm/internal/child"
+)
+
+// saidLimit is how much is kept of how what a process says begins, and of how it
+// ends.
+const saidLimit = 256 << 10
+
+// Death is the error of a client process that ended unasked.
+type Death struct {
+	Client int
+	How    string // "exit status 2", "signal: killed"
+	Exited bool   // by itself, with a status
+	Said   string // on stdout and stderr
+	Cut    bool   // the middle of that is lost
+}
+
+// Error implements error.
+func (d *Death) Error() string {
+	return fmt.Sprintf("the process of client %d died: %s", d.Client, d.How)
+}
+
+// process is one client process.
+type process struct {
+	id     int
+	cmd    *exec.Cmd
+	said   child.Output
+	pipe   pipes
+	exited chan struct{} // closed when it has ended
+	ready  chan struct{} // closed when it has its connections
+	ended  chan struct{} // closed when its session has come to its end
+	end    End           // of its session; not before ended is closed
+
+	mu     sync.Mutex
+	frozen int   // freezes in force
+	asked  bool  // to end: it was killed
+	gaps   []Gap // in which it was frozen
+	is     state
+}
+
+// state is how far a session is.
+type state int
+
+const (
+	starting state = iota
+	running
+	done
+)
+
+// reach notes how far the session is, which the process says itself; end is how it
+// ended, if it is done. Who says nonsense is not believed.
+func (p *process) reach(s state, end End) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s <= p.is {
+		return
+	}
+	if p.is == starting {
+		close(p.ready)
+	}
+	if p.is = s; s == done {
+		p.end = end
+		close(p.ended)
+	}
+}
+
+func newProcess(id int) *process {
+	return &process{
+		id: id, said: child.Output{Limit: saidLimit},
+		exited: make(chan struct{}), ended: make(chan struct{}), ready: make(chan struct{}),
+	}
+}
+
+// start starts that command line. What is said over the pipes, the code under test
+// does not know: for it, stdin is empty, and stdout is stderr.
+func (p *process) start(argv []string, clock *os.File) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cmd = exec.Command(argv[0], argv[1:]...)
+	p.cmd.Env = append(os.Environ(), "GOTRACEBACK=all")
+	p.cmd.Stdout, p.cmd.Stderr = &p.said, &p.said
+	p.cmd.WaitDelay = time.Second // what the code under test started may hold stderr open
+	in, calls, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer calls.Close()
+	answers, out, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, in.Close())
+	}
+	defer answers.Close()
+	p.pipe = pipes{in, out}
+	p.cmd.ExtraFiles = []*os.File{calls, answers, clock} // callsFile, answersFile and clockFile
+	if err := child.Start(p.cmd); err != nil {
+		return errors.Join(err, p.pipe.Close())
+	}
+	go func() {
+		defer close(p.exited)
+		_ = child.Wait(p.cmd) // ProcessState tells
+	}()
+	return nil
+}
+
+// gone says whether there is no process.
+func (p *process) gone() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return p.cmd == nil || p.cmd.Process == nil
+	}
+}
+
+// freeze stops the process, and those that it has started.
+func (p *process) freeze(now func() time.Duration) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.frozen++; p.frozen > 1 || p.gone() {
+		return nil
+	}
+	p.gaps = append(p.gaps, Gap{From: now()})
+	child.Signal(p.cmd, syscall.SIGSTOP)
+	if err := child.AwaitStopped(p.cmd.Process.Pid); err != nil {
+		return fmt.Errorf("freeze client %d: %w", p.id, err)
+	}
+	return nil
+}
+
+// thaw lets it go on, unless somebody else has frozen it.
+func (p *process) thaw(now func() time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.frozen--; p.frozen > 0 || p.gone() {
+		return
+	}
+	child.Signal(p.cmd, syscall.SIGCONT)
+	p.gaps[len(p.gaps)-1].To = now()
+}
+
+// kill ends the process and waits for its end.
+func (p *process) kill() {
+	p.mu.Lock()
+	p.asked = true
+	if !p.gone() {
+		child.Signal(p.cmd, syscall.SIGKILL)
+	}
+	started := p.cmd != nil && p.cmd.Process != nil
+	p.mu.Unlock()
+	if started {
+		<-p.exited
+	}
+}
+
+// lateness is how much of what a process did too late was not because it was frozen.
+func (p *process) lateness(g Gap) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	late := g.Late
+	for _, f := range p.gaps {
+		if f.To == 0 {
+			f.To = g.To
+		}
+		late -= max(0, min(f.To, g.To)-max(f.From, g.From))
+	}
+	return late
+}
+
+// death is how the process ended, nil if it was asked to. It has ended.
+func (p *process) death() *Death {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.asked {
+		return nil
+	}
+	d := &Death{Client: p.id, How: "nobody knows how"}
+	if s := p.cmd.ProcessState; s != nil {
+		d.How, d.Exited = s.String(), s.Exited()
+	}
+	d.Said, d.Cut = p.said.Text()
+	return d
+}

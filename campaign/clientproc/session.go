@@ -1,0 +1,298 @@
+package clientproc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/rpc"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// ErrNoTrial says that no trial started this process.
+var ErrNoTrial = errors.New("a client process is started by a trial, not by hand")
+
+// Session is a trial as one of its clients sees it from a process of its own. It
+// implements workloads.Env, workloads.Recorder and testbed.Client.
+type Session struct {
+	calls  *rpc.Client
+	hello  Hello
+	skew   *skew
+	locks  *locks.Client
+	healed chan struct{}
+}
+
+var (
+	_ testbed.Client     = (*Session)(nil)
+	_ workloads.Env      = (*Session)(nil)
+	_ workloads.Recorder = (*Session)(nil)
+)
+
+// Join makes of this process the client that a Host has started it for. It and what
+// its locks run in the background last until ctx ends. The error is ErrNoTrial if
+// no Host did. A process calls it once, and Connect after it.
+func Join(ctx context.Context) (*Session, error) {
+	for fd, kind := range map[int]uint32{callsFile: syscall.S_IFIFO, answersFile: syscall.S_IFIFO, clockFile: syscall.S_IFREG} {
+		var info syscall.Stat_t
+		if err := syscall.Fstat(fd, &info); err != nil || info.Mode&syscall.S_IFMT != kind {
+			return nil, ErrNoTrial
+		}
+		// What the code under test starts shall not inherit them.
+		syscall.CloseOnExec(fd)
+	}
+	clock := os.NewFile(clockFile, "clock")
+	defer clock.Close()
+	s := &Session{
+		calls:  rpc.NewClient(pipes{os.NewFile(answersFile, "answers"), os.NewFile(callsFile, "calls")}),
+		healed: make(chan struct{}),
+	}
+	var err error
+	if s.skew, err = openSkew(clock); err != nil {
+		return nil, err
+	}
+	if err := s.call(ctx, "Hello", None{}, &s.hello); err != nil {
+		return nil, err
+	}
+	s.locks = &locks.Client{
+		ID: fmt.Sprintf("c%d", s.hello.ID), Addrs: s.hello.Ways.Addrs, Dial: s.dial, Now: s.now, Context: ctx,
+		Rand: testbed.NewRandom(s.hello.Seed, s.hello.ID),
+	}
+	return s, nil
+}
+
+// Connect returns when the client has its connections, and the other clients have
+// theirs.
+func (s *Session) Connect(ctx context.Context) error {
+	if err := s.connect(ctx); err != nil {
+		return err
+	}
+	go func() {
+		if s.call(ctx, "Healed", None{}, nil) == nil {
+			close(s.healed)
+		}
+	}()
+	return s.call(ctx, "Ready", None{}, nil)
+}
+
+// warmConnections are made to each node before the client begins, so that a fault
+// does not hit a handshake where it is meant to hit a command.
+const warmConnections = 2
+
+// warmingTimeout is for these, on a busy machine.
+const warmingTimeout = 30 * time.Second
+
+// connect makes the client's connection pools.
+func (s *Session) connect(ctx context.Context) error {
+	var pools []*redis.Client
+	ways := s.hello.Ways
+	if len(ways.Sentinels) > 0 {
+		o := testbed.FailoverOptions(ways.Primary, ways.Sentinels, s.hello.CommandTimeout)
+		o.Dialer = s.dial
+		r := redis.NewFailoverClient(o)
+		pools, s.locks.Dial = append(pools, r), r.Options().Dialer // which asks the Sentinels
+	} else {
+		for _, addr := range ways.Addrs {
+			o := testbed.RedisOptions(addr, s.hello.CommandTimeout)
+			o.Dialer = s.dial
+			pools = append(pools, redis.NewClient(o))
+		}
+	}
+	var warm errgroup.Group
+	for _, r := range pools {
+		s.locks.Nodes = append(s.locks.Nodes, r)
+		warm.Go(func() error { return warmUp(ctx, r) })
+	}
+	return warm.Wait()
+}
+
+func warmUp(ctx context.Context, r *redis.Client) error {
+	patient := r.WithTimeout(warmingTimeout) // the pool is the same
+	for range warmConnections {
+		c := patient.Conn()
+		defer c.Close()
+		if err := c.Ping(ctx).Err(); err != nil {
+			return fmt.Errorf("warm a connection: %w", err)
+		}
+	}
+	return nil
+}
+
+// call asks the trial, until ctx ends.
+func (s *Session) call(ctx context.Context, method string, args, reply any) error {
+	if reply == nil {
+		reply = new(None)
+	}
+	c := s.calls.Go(serviceName+"."+method, args, reply, make(chan *rpc.Call, 1))
+	select {
+	case <-c.Done:
+		return recognise(c.Error)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// conn is a connection to a node. Its errors name no addresses: they go into
+// histories.
+type conn struct {
+	*net.TCPConn
+	session *Session
+	number  int     // the door's
+	node    address // that was asked for
+
+	writing sync.Mutex
+	written int64
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.TCPConn.Read(p)
+	return n, bare(err)
+}
+
+// Write implements net.Conn. It returns when p has passed the gate, however long
+// that holds it.
+func (c *conn) Write(p []byte) (int, error) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	n, err := c.TCPConn.Write(p)
+	c.written += int64(n)
+	if err == nil {
+		err = c.session.call(context.Background(), "Passed", Written{c.number, c.written}, nil)
+	}
+	return n, bare(err)
+}
+
+// RemoteAddr implements net.Conn. A client that is told by Sentinels where the
+// primary is closes what does not lead there.
+func (c *conn) RemoteAddr() net.Addr { return c.node }
+
+// address is a node's as its clients know it.
+type address string
+
+// Network implements net.Addr.
+func (address) Network() string { return "tcp" }
+
+// String implements net.Addr.
+func (a address) String() string { return string(a) }
+
+func bare(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
+// dial reaches a node by way of the trial's door.
+func (s *Session) dial(ctx context.Context, _, addr string) (net.Conn, error) {
+	c, number, err := knock(ctx, s.hello.Door, s.hello.ID, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{TCPConn: c, session: s, number: number, node: address(addr)}, nil
+}
+
+// now is the client's wall clock. It has no monotonic part that would betray the
+// skew.
+func (s *Session) now() time.Time { return time.Now().Round(0).Add(s.skew.get()) }
+
+// ID is the client's number in the trial.
+func (s *Session) ID() int { return s.hello.ID }
+
+// Job is World.Job.
+func (s *Session) Job() []byte { return s.hello.Job }
+
+// Healed is closed when the liveness phase begins.
+func (s *Session) Healed() <-chan struct{} { return s.healed }
+
+// Now implements workloads.Env.
+func (s *Session) Now() time.Duration {
+	now, err := monotonic()
+	if err != nil { // which was there when we were asked to start
+		panic(err)
+	}
+	return now - s.hello.Origin
+}
+
+// Client implements workloads.Env. There is no other here.
+func (s *Session) Client(int) testbed.Client { return s }
+
+// Locks implements testbed.Client.
+func (s *Session) Locks() *locks.Client { return s.locks }
+
+// Step implements testbed.Client.
+func (s *Session) Step(ctx context.Context, name string) error { return s.call(ctx, "Step", name, nil) }
+
+// Open implements testbed.Client.
+func (s *Session) Open(op int) { _ = s.call(context.Background(), "Open", op, nil) } // the next call tells
+
+// Invoke implements workloads.Recorder.
+func (s *Session) Invoke(op history.Op) (entry history.Op, err error) {
+	err = s.call(context.Background(), "Invoke", op, &entry)
+	return entry, err
+}
+
+// Complete implements workloads.Recorder.
+func (s *Session) Complete(op history.Op) (entry history.Op, err error) {
+	err = s.call(context.Background(), "Complete", op, &entry)
+	return entry, err
+}
+
+// Event implements workloads.Recorder.
+func (s *Session) Event(op history.Op) (entry history.Op, err error) {
+	err = s.call(context.Background(), "Event", op, &entry)
+	return entry, err
+}
+
+// End implements workloads.Recorder.
+func (s *Session) End(op history.Op, at time.Duration) error {
+	return s.call(context.Background(), "End", Last{op, at}, nil)
+}
+
+// Late tells of a gap in what the process did, and returns the longest lateness
+// that the trial knows of: no shorter one is worth telling.
+func (s *Session) Late(g Gap) (longest time.Duration, err error) {
+	err = s.call(context.Background(), "Late", g, &longest)
+	return longest, err
+}
+
+// Resource is what the lock of that name guards.
+func (s *Session) Resource(lock string) workloads.Resource { return resource{s, lock} }
+
+type resource struct {
+	session *Session
+	lock    string
+}
+
+// Read implements workloads.Resource.
+func (r resource) Read(fence int64) (workloads.Answer, error) {
+	return r.touch(Touch{Lock: r.lock, Fence: fence})
+}
+
+// Write implements workloads.Resource.
+func (r resource) Write(fence int64, values []int64) (workloads.Answer, error) {
+	return r.touch(Touch{Lock: r.lock, Fence: fence, Write: true, Values: values})
+}
+
+func (r resource) touch(t Touch) (answer workloads.Answer, err error) {
+	err = r.session.call(context.Background(), "Touch", t, &answer)
+	return answer, err
+}
+
+// Ended tells how the session came to its end, and returns when the others' have.
+// What the client has left may then go on until Stay returns.
+func (s *Session) Ended(ctx context.Context, e End) error { return s.call(ctx, "Ended", e, nil) }
+
+// Stay returns when the trial needs the process no longer.
+func (s *Session) Stay(ctx context.Context) { _ = s.call(ctx, "Stay", None{}, nil) } // or it is gone

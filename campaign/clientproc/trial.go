@@ -1,0 +1,121 @@
+package clientproc
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// trial is what a client process calls: net/rpc's methods. Each call has a
+// goroutine of its own; a client waits for what it asked before it asks more.
+type trial struct {
+	host    *Host
+	process *process
+	world   World
+	hello   Hello
+}
+
+// Hello tells the client who it is.
+func (t *trial) Hello(_ None, hello *Hello) error {
+	*hello = t.hello
+	return nil
+}
+
+// Ready says that the client has its connections, and returns when all have.
+func (t *trial) Ready(None, *None) error {
+	t.process.reach(running, End{})
+	select {
+	case <-t.host.begun:
+		return nil
+	case <-t.host.ctx.Done():
+		return t.host.ctx.Err()
+	}
+}
+
+// Step is testbed.Client.Step.
+func (t *trial) Step(name string, _ *None) error {
+	return t.world.Env.Client(t.process.id).Step(t.host.ctx, name)
+}
+
+// Open is testbed.Client.Open.
+func (t *trial) Open(op int, _ *None) error {
+	t.world.Env.Client(t.process.id).Open(op)
+	return nil
+}
+
+// Passed returns when what the client has written has passed the gate, or no more
+// will.
+func (t *trial) Passed(w Written, _ *None) error {
+	t.host.door.await(w.Conn, w.Bytes)
+	return nil
+}
+
+// Invoke is history.Recorder.Invoke.
+func (t *trial) Invoke(op history.Op, entry *history.Op) (err error) {
+	*entry, err = t.world.Rec.Invoke(op)
+	return err
+}
+
+// Complete is history.Recorder.Complete.
+func (t *trial) Complete(op history.Op, entry *history.Op) (err error) {
+	*entry, err = t.world.Rec.Complete(op)
+	return err
+}
+
+// Event is history.Recorder.Event.
+func (t *trial) Event(op history.Op, entry *history.Op) (err error) {
+	*entry, err = t.world.Rec.Event(op)
+	return err
+}
+
+// End is history.Recorder.End.
+func (t *trial) End(l Last, _ *None) error { return t.world.Rec.End(l.Op, l.At) }
+
+// Touch is a use of what a lock guards.
+func (t *trial) Touch(use Touch, answer *workloads.Answer) (err error) {
+	r, ok := t.world.Resources[use.Lock]
+	switch {
+	case !ok:
+		err = fmt.Errorf("no lock %q", use.Lock)
+	case use.Write:
+		*answer, err = r.Write(use.Fence, use.Values)
+	default:
+		*answer, err = r.Read(use.Fence)
+	}
+	return err
+}
+
+// Late tells of a time in which the process did nothing.
+func (t *trial) Late(g Gap, longest *time.Duration) (err error) {
+	*longest, err = t.world.Stalled(t.process.lateness(g))
+	return err
+}
+
+// Healed returns when the liveness phase begins.
+func (t *trial) Healed(None, *None) error {
+	select {
+	case <-t.host.healed:
+		return nil
+	case <-t.host.ctx.Done():
+		return t.host.ctx.Err()
+	}
+}
+
+// Ended says that the session has come to its end, and returns when all have.
+func (t *trial) Ended(e End, _ *None) error {
+	t.process.reach(done, e)
+	select {
+	case <-t.host.over:
+		return nil
+	case <-t.host.ctx.Done():
+		return t.host.ctx.Err()
+	}
+}
+
+// Stay returns when there is nothing more to do.
+func (t *trial) Stay(None, *None) error {
+	<-t.host.ctx.Done()
+	return nil
+}
