@@ -106,7 +106,7 @@ func flagText(v any) (string, error) {
 func trialFlags(flags *pflag.FlagSet, c *campaign.Config) {
 	flags.StringVar((*string)(&c.Topology), "topology", string(c.Topology), "arrangement of nodes (default the smallest that satisfies recipe and fault)")
 	flags.IntVar(&c.Nodes, "nodes", c.Nodes, "nodes of an independent topology (default 5)")
-	flags.IntVar(&c.Clients, "clients", c.Clients, "client processes of a trial (default 3; mixes of faults vary it)")
+	flags.IntVar(&c.Clients, "clients", c.Clients, "clients of a trial (default 3; mixes of faults vary it)")
 	flags.IntVar(&c.Keys, "keys", c.Keys, "locks that the clients share (default 1; mixes of faults vary it)")
 	flags.DurationVar(&c.TTL, "ttl", c.TTL, "lease time")
 	flags.DurationVar(&c.Hold, "hold", c.Hold, "time in the critical section (default ttl/10)")
@@ -116,4 +116,5 @@ func trialFlags(flags *pflag.FlagSet, c *campaign.Config) {
 	flags.DurationVar(&c.Timeout, "timeout", c.Timeout, "time limit of one trial (default chosen from the other durations)")
 	flags.BoolVar(&c.ShareLinks, "share-links", c.ShareLinks, "on real Redis, one link to a node for all clients, for hundreds of them: what cuts one off cuts all off")
 	flags.BoolVar(&c.Trusting, "clients-trust", c.Trusting, "clients ignore deadlines and lost leases")
+	flags.StringVar(&c.ClientsAs, "clients-as", c.ClientsAs, "what clients are: goroutines, which a gate freezes and crashes; or processes, stopped and killed as such, on real Redis only (default goroutines)")
 }

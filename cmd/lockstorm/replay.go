@@ -193,6 +193,9 @@ func (a *app) replay(cmd *cobra.Command, f replayFlags, args []string) error {
 	if f.Nodes, err = nodesOf(tb, f.Nodes); err != nil {
 		return err
 	}
+	if f.ClientCommand, err = clientProgram(f.ClientsAs); err != nil {
+		return err
+	}
 	r := campaign.Replay{Testbed: tb, Spec: before.spec, Dir: f.out}
 	comparable := choice.Virtual && (len(args) == 0 || before.spec.Testbed == choice.Name)
 	if len(args) == 0 {
@@ -201,6 +204,9 @@ func (a *app) replay(cmd *cobra.Command, f replayFlags, args []string) error {
 		}
 	}
 	r.Spec.Testbed = choice.Name
+	if r.Spec.ClientCommand, err = clientProgram(r.Spec.ClientsAs); err != nil {
+		return err
+	}
 	if r.Worker, err = choice.worker(); err != nil {
 		return err
 	}

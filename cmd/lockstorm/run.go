@@ -143,6 +143,9 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	if c.ClientCommand, err = clientProgram(c.ClientsAs); err != nil {
+		return err
+	}
 	p := newProgress(a.stderr)
 	result, err := campaign.Campaign{
 		Config:   c,

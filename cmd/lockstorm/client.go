@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockstorm/lockstorm/campaign"
+)
+
+// clientName is the command that trials start client processes with.
+const clientName = "client"
+
+// clientCommand is not for people: it is one client of a trial of another lockstorm.
+func (a *app) clientCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    clientName,
+		Short:  "Be one client of a trial of another lockstorm, which starts this",
+		Hidden: true,
+		Args:   expectArgs(0, 0, "no arguments"),
+		RunE:   func(cmd *cobra.Command, _ []string) error { return campaign.ServeClient(cmd.Context()) },
+	}
+}
+
+// clientProgram is the command line of a client process, if clients are to be such.
+func clientProgram(as string) ([]string, error) {
+	if as != campaign.Processes {
+		return nil, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the program for client processes: %w", err)
+	}
+	return []string{self, clientName}, nil
+}
