@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -285,23 +286,23 @@ func (r *run) finish(ctx context.Context) error {
 	r.result.Matrix = fold(r.info, r.store.dir, r.trials)
 	r.result.Matrix.Interrupted = ctx.Err() != nil
 	r.result.Matrix.withMinimals(r.store.dir)
-	err := errors.Join(r.saveInfo(), writeJSON(filepath.Join(r.store.dir, MatrixFile), r.result.Matrix))
-	if err != nil {
+	err := cmp.Or(r.saveInfo(), writeJSON(filepath.Join(r.store.dir, MatrixFile), r.result.Matrix))
+	if err == nil && r.sink != nil {
+		err = r.report(context.WithoutCancel(ctx)) // an interrupted campaign is reported too
+	}
+	// What failed first is why; what failed after it, a full disk explains as well.
+	return cmp.Or(r.err, err, r.result.Matrix.testsSomething())
+}
+
+// report passes the matrix on.
+func (r *run) report(ctx context.Context) error {
+	if err := r.result.Matrix.reportMinimals(ctx, r.store.dir, r.sink); err != nil {
 		return err
 	}
-	if r.sink != nil {
-		ctx := context.WithoutCancel(ctx) // an interrupted campaign is reported too
-		if err := r.result.Matrix.reportMinimals(ctx, r.store.dir, r.sink); err != nil {
-			return err
-		}
-		if err := r.sink.Done(ctx, r.result.Matrix); err != nil {
-			return fmt.Errorf("report the campaign: %w", err)
-		}
+	if err := r.sink.Done(ctx, r.result.Matrix); err != nil {
+		return fmt.Errorf("report the campaign: %w", err)
 	}
-	if r.err != nil {
-		return r.err
-	}
-	return r.result.Matrix.testsSomething()
+	return nil
 }
 
 // verdictFile is verdict.json.

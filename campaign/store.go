@@ -107,7 +107,7 @@ func (s *store) add(t Trial) error {
 		return fmt.Errorf("encode trial: %w", err)
 	}
 	if _, err := s.trials.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("write %s: %w", TrialsFile, err)
+		return err
 	}
 	return nil
 }
@@ -136,18 +136,19 @@ func removeFolder(path string) error {
 	return nil
 }
 
-// writeJSON writes v, indented, whole or not at all.
+// writeJSON writes v, indented, whole or not at all. Its error names the file.
 func writeJSON(path string, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", filepath.Base(path), err)
 	}
 	temporary := path + ".part"
-	if err := os.WriteFile(temporary, append(data, '\n'), 0o666); err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	err = os.WriteFile(temporary, append(data, '\n'), 0o666)
+	if err == nil {
+		err = os.Rename(temporary, path)
 	}
-	if err := os.Rename(temporary, path); err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	if err != nil {
+		_ = os.Remove(temporary) // it may be the disk that is full
 	}
-	return nil
+	return err
 }

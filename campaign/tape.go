@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -26,14 +27,19 @@ type tape struct {
 	// As it happens; nil otherwise.
 	history, commands *os.File
 	line              []byte
-	err               error // the first of writing commands
+
+	mu   sync.Mutex
+	err  error  // the first of writing
+	fail func() // called then; nil = nobody is told
 }
 
 // newTape is in memory.
 func newTape(folder string, s storedSpec) *tape { return &tape{folder: folder, spec: s} }
 
-// stream makes the trial's folder and has everything written as it happens.
-func (p *tape) stream() (err error) {
+// stream makes the trial's folder and has everything written as it happens. Fail
+// is called when that cannot be done any more.
+func (p *tape) stream(fail func()) (err error) {
+	p.fail = fail
 	if err := p.open(); err != nil {
 		return err
 	}
@@ -57,9 +63,33 @@ func (p *tape) open() error {
 // writer is where the history goes.
 func (p *tape) writer() io.Writer {
 	if p.history != nil {
-		return p.history
+		return historyWriter{p}
 	}
 	return &p.ops
+}
+
+// historyWriter writes the history as it happens.
+type historyWriter struct{ *tape }
+
+// Write implements io.Writer.
+func (w historyWriter) Write(b []byte) (int, error) {
+	n, err := w.history.Write(b)
+	w.failed(err)
+	return n, err
+}
+
+// failed notes an error of writing: what is not stored is no evidence, and going
+// on is of no use.
+func (p *tape) failed(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil || p.err != nil {
+		return
+	}
+	p.err = fmt.Errorf("store the trial: %w", err)
+	if p.fail != nil {
+		p.fail()
+	}
 }
 
 // command takes one command down. Calls come one at a time.
@@ -68,9 +98,8 @@ func (p *tape) command(c history.Command) {
 		return // they are written in order in the end
 	}
 	p.line = append(c.AppendJSON(p.line[:0]), '\n')
-	if _, err := p.commands.Write(p.line); err != nil && p.err == nil {
-		p.err = fmt.Errorf("write %s: %w", CommandsFile, err)
-	}
+	_, err := p.commands.Write(p.line)
+	p.failed(err)
 }
 
 // copy takes down what was recorded before.
@@ -84,7 +113,9 @@ func (p *tape) copy(ops []history.Op) {
 // the first error of writing.
 func (p *tape) close(e history.Evidence) (hash string, err error) {
 	if p.history != nil {
-		return history.Hash(e.Ops, e.Commands), errors.Join(p.err, p.history.Close(), p.commands.Close())
+		p.failed(p.history.Close())
+		p.failed(p.commands.Close())
+		return history.Hash(e.Ops, e.Commands), p.err
 	}
 	for i := range e.Commands {
 		p.cmds.Write(append(e.Commands[i].AppendJSON(p.cmds.AvailableBuffer()), '\n'))

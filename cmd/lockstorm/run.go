@@ -162,12 +162,20 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 		err = derr
 	}
 	if err != nil {
-		return err
+		return withStored(err, result)
 	}
 	if err := a.print(result.Matrix, f.json); err != nil {
 		return err
 	}
 	return a.outcome(ctx, result, c.Expect, f.json)
+}
+
+// withStored adds to why a campaign ended early what there is of it nevertheless.
+func withStored(err error, s campaign.Stored) error {
+	if len(s.Trials) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; the %s that came before can be read in %s", err, count(len(s.Trials), "trial"), s.Dir)
 }
 
 // print writes the matrix to stdout.
