@@ -1,6 +1,8 @@
 package live
 
 import (
+	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -146,6 +148,9 @@ func (p *pair) answers(server net.Conn) {
 		p.mu.Lock()
 		number := p.replies.Received(m)
 		p.mu.Unlock()
+		if bytes.HasPrefix(m, []byte("-MISCONF ")) {
+			p.node.died(fmt.Errorf("node %s cannot store its data: %s", p.node.name, m.Compact()))
+		}
 		if number > 0 {
 			p.gate.Served(number, m)
 			p.node.aof.answered(p.node.clock())
