@@ -28,7 +28,7 @@ func Run(t *testing.T, open Open) {
 // RunNodes tests of a testbed what has to do with its nodes: for one that has its
 // clients, and the way from them, from a testbed that Run tests.
 func RunNodes(t *testing.T, open Open) {
-	run(t, open, topologyPromises, nodes, memories, splits)
+	run(t, open, topologyPromises, nodes, memories)
 }
 
 func run(t *testing.T, open Open, promises ...[]promise) {
