@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,6 +28,7 @@ type aof struct {
 	path   string   // the file that grows; "" if there is none
 	sizes  []growth // in order of time, the first from the start
 	killed time.Duration
+	err    error // why not all sizes are known
 }
 
 // growth is the file's size at a time.
@@ -42,7 +44,8 @@ const unsynced = time.Second
 func (a *aof) begin(dir string, now time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.path, a.sizes = growingFile(dir), nil
+	a.path, a.err = growingFile(dir)
+	a.sizes = nil
 	a.look(now)
 }
 
@@ -54,11 +57,12 @@ func (a *aof) answered(now time.Duration) {
 }
 
 func (a *aof) look(now time.Duration) {
-	if a.path == "" {
+	if a.path == "" || a.err != nil {
 		return
 	}
 	info, err := os.Stat(a.path)
 	if err != nil {
+		a.err = err
 		return
 	}
 	if n := len(a.sizes); n == 0 || a.sizes[n-1].size != info.Size() {
@@ -73,13 +77,21 @@ func (a *aof) end(now time.Duration) {
 	a.killed = now
 }
 
-// cut truncates the file to what was on the disk and says what went.
+// cut truncates the file to what was on the disk and says what went. Nothing is
+// said to be kept of which that is not known.
 func (a *aof) cut(dir string) (lost string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	const nothing = "nothing of its append-only file"
-	path := growingFile(dir)
-	if path == "" || path != a.path || len(a.sizes) == 0 {
+	path, err := growingFile(dir)
+	switch {
+	case err != nil:
+		return "", err
+	case path == "":
+		return "", errors.New("there is no append-only file")
+	case a.err != nil && (a.path == path || a.path == ""):
+		return "", fmt.Errorf("follow the append-only file: %w", a.err)
+	case path != a.path:
 		return nothing, nil // rewritten since: then it was synced
 	}
 	keep := a.sizes[0].size
@@ -131,7 +143,8 @@ func printable(s string) string {
 
 // growingFile finds the file that Redis appends to: before Redis 7 there is one,
 // since then a manifest names several, of which the last incremental one grows.
-func growingFile(dir string) string {
+// It is "" if there is none.
+func growingFile(dir string) (path string, err error) {
 	const (
 		before7  = "appendonly.aof"
 		since7   = "appendonlydir"
@@ -139,16 +152,12 @@ func growingFile(dir string) string {
 	)
 	text, err := os.ReadFile(filepath.Join(dir, since7, manifest))
 	if errors.Is(err, fs.ErrNotExist) {
-		path := filepath.Join(dir, before7)
-		if _, err := os.Stat(path); err != nil {
-			return ""
+		path = filepath.Join(dir, before7)
+		if _, err = os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return "", nil
 		}
-		return path
+		return path, err
 	}
-	if err != nil {
-		return ""
-	}
-	path := ""
 	for _, line := range strings.Split(string(text), "\n") {
 		// file appendonly.aof.1.incr.aof seq 1 type i
 		f := strings.Fields(line)
@@ -156,5 +165,5 @@ func growingFile(dir string) string {
 			path = filepath.Join(dir, since7, f[1])
 		}
 	}
-	return path
+	return path, err
 }
