@@ -40,6 +40,9 @@ type node struct {
 	ledger   atomic.Pointer[ledger] // nil if nobody counts its writes
 	wall     *clockshim.Clock       // nil if the machine's
 
+	pausing sync.Mutex
+	paused  *pause // nil if it is not; guarded by pausing
+
 	mu     sync.Mutex
 	server Server
 	up     bool // false before the first start and after Kill

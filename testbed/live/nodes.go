@@ -16,26 +16,19 @@ import (
 
 // Pause implements testbed.Nodes. Hits counts the commands that were sent to the
 // node and not answered when it was resumed.
-func (e ownEnv) Pause(_ context.Context, node string) (testbed.Undo, error) {
+func (e ownEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
 	n, err := e.node(node)
 	if err != nil {
 		return nil, err
 	}
-	s, err := n.running()
-	if err != nil {
-		return nil, fmt.Errorf("pause: %w", err)
-	}
 	w := e.watch(func(c history.Command) bool { return c.Node == node && c.Served == 0 })
-	if err := s.Pause(); err != nil {
+	thaw, err := n.freeze(ctx)
+	if err != nil {
 		e.count(w)
-		return nil, fmt.Errorf("pause node %s: %w", node, err)
+		return nil, err
 	}
 	return once(func(context.Context) (int, error) {
-		hits := e.count(w)
-		if now, err := n.running(); err != nil || now != s {
-			return hits, nil // killed meanwhile
-		}
-		return hits, s.Resume()
+		return e.count(w), thaw()
 	}), nil
 }
 

@@ -15,6 +15,8 @@ import (
 
 var nodes = []promise{
 	{name: "a paused node runs what waited when it resumes", test: pausedNode, needs: testbed.CanNodes},
+	{name: "a node goes on when its last pause ends", test: pausedTwice, needs: testbed.CanNodes},
+	{name: "a node that is killed in a pause does not stay in it", test: killedInPause, needs: testbed.CanNodes},
 	{name: "a restarted node has what its durability keeps", test: restarts, needs: testbed.CanNodes},
 	{name: "connections that broke while idle are replaced unseen", test: idleConnections, needs: testbed.CanNodes},
 	{name: "wrong orders to nodes are errors", test: wrongOrders, needs: testbed.CanNodes},
@@ -25,20 +27,47 @@ var nodes = []promise{
 }
 
 func pausedNode(s suite) {
+	var resumed time.Duration
 	commands := s.run(testbed.Setup{Topology: testbed.Single, Clients: 3, CommandTimeout: hasty}, func(w *world) {
 		pause := w.pause("n0")
 		w.mustNotSet(0, "a", "during the pause")
 		w.mustNotSet(1, "b", "during the pause")
+		resumed = w.Now()
 		pause.liftAfter(2)
 		w.await("n0", "a", "1")
 		w.await("n0", "b", "1")
 		w.mustSet(2, "after", "1")
 	})
 	for _, c := range named(commands, "SET") {
-		if !c.Ran() {
-			s.Errorf("got %+v, want it run", c)
+		if !c.Ran() || c.Arrived < resumed {
+			s.Errorf("got %+v, want it run after %v", c, resumed)
 		}
 	}
+}
+
+// pausedTwice: faults may overlap.
+func pausedTwice(s suite) {
+	s.run(brief, func(w *world) {
+		long, short := w.pause("n0"), w.pause("n0")
+		short.lift()
+		w.mustNotSet(0, "a", "during the longer pause")
+		long.lift()
+		w.await("n0", "a", "1")
+	})
+}
+
+// killedInPause: what a node was told to wait for is over when it is killed.
+func killedInPause(s suite) {
+	s.run(brief, func(w *world) {
+		pause := w.pause("n0")
+		w.mustNotSet(0, "a", "during the pause")
+		w.restart("n0", "all keys")
+		w.mustSet(1, "b", "1")
+		pause.lift()
+		if got := w.onNode("n0", "a"); got != "" {
+			w.Errorf("a: got %q, want nothing: its node was killed before it could run", got)
+		}
+	})
 }
 
 // unsynced is more than what appendfsync everysec may lose.

@@ -1,0 +1,70 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// pause is what keeps a node's server from going on.
+type pause struct {
+	server Server
+	asked  int // by so many that have not taken it back
+	// release gives up the node's turn, once. Whoever pauses a node has it: what the
+	// node has begun is answered before, and what comes waits in front of it, so that
+	// it certainly runs when the node goes on.
+	release func()
+}
+
+// freeze pauses the node's server until thaw has been called as often as freeze,
+// or until it is killed.
+func (n *node) freeze(ctx context.Context) (thaw func() error, err error) {
+	s, err := n.running()
+	if err != nil {
+		return nil, fmt.Errorf("pause: %w", err)
+	}
+	n.pausing.Lock()
+	defer n.pausing.Unlock()
+	if n.paused == nil || n.paused.server != s {
+		if n.paused, err = n.stop(ctx, s); err != nil {
+			return nil, fmt.Errorf("pause node %s: %w", n.name, err)
+		}
+	}
+	p := n.paused
+	p.asked++
+	return func() error { return n.thaw(p) }, nil
+}
+
+// stop pauses the node's server.
+func (n *node) stop(ctx context.Context, s Server) (*pause, error) {
+	if !n.take(ctx.Done()) {
+		return nil, ctx.Err()
+	}
+	p := &pause{server: s, release: sync.OnceFunc(n.release)}
+	if err := s.Pause(); err != nil {
+		p.release()
+		return nil, err
+	}
+	n.watch.Go(func() {
+		<-s.Exited()
+		p.release()
+	})
+	return p, nil
+}
+
+// thaw takes one freeze back.
+func (n *node) thaw(p *pause) error {
+	n.pausing.Lock()
+	defer n.pausing.Unlock()
+	if p.asked--; p.asked > 0 {
+		return nil
+	}
+	if n.paused == p {
+		n.paused = nil
+	}
+	defer p.release()
+	if now, err := n.running(); err != nil || now != p.server {
+		return nil // killed meanwhile
+	}
+	return p.server.Resume()
+}
