@@ -47,7 +47,7 @@ func inspect(ctx context.Context, t target) (findings, error) {
 		}
 		return nil
 	})
-	err = errors.Join(err, s.Close())
+	_ = s.Close() // the key has gone, or goes by itself
 	if err != nil {
 		return f, fmt.Errorf("%s: %s", t.addr, t.password.hide(err.Error()))
 	}

@@ -1,6 +1,7 @@
 package external
 
 import (
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -24,3 +25,6 @@ func startRedis(t testing.TB, args ...string) *redisserver.Server {
 	})
 	return s
 }
+
+// user are the arguments for a server with one more user.
+func user(rules string) []string { return append([]string{"--user"}, strings.Fields(rules)...) }

@@ -1,0 +1,246 @@
+package external
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/redisserver"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// secret is what must appear nowhere.
+const secret = "correct-horse-battery"
+
+// run runs body in a world of the servers.
+func run(t *testing.T, o Options, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
+	t.Helper()
+	tb, err := New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runOn(t.Context(), tb, s, body)
+}
+
+func runOn(ctx context.Context, tb *Testbed, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
+	if s.Topology == "" {
+		s.Topology = testbed.Single
+	}
+	s.Clients, s.CommandTimeout = max(1, s.Clients), time.Minute
+	s.Clock, s.Commands = tb.Clock(), func(history.Command) {}
+	return tb.Run(ctx, s, body)
+}
+
+// first is a client's pool for the first node.
+func first(e testbed.Env) redis.UniversalClient { return e.Client(0).Locks().Nodes[0] }
+
+// admin is a client of whom the server belongs to.
+func admin(t *testing.T, o *redis.Options) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(o)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// certificates makes an authority and a server's certificate, as files.
+func certificates(t *testing.T) (ca, cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "lockstorm test"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	err = errors.Join(os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600),
+		os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs}), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert, cert, key
+}
+
+// startTLS starts a server that speaks TLS, too, at addr, and asks clients for
+// certificates. Where redis-server was built without TLS, the test says so.
+func startTLS(t *testing.T, ca, cert, key string) (s *redisserver.Server, addr string) {
+	t.Helper()
+	port := freePort(t)
+	s, err := redisserver.Start(t.Context(), redisserver.Options{Args: []string{
+		"--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", ca,
+	}})
+	if err != nil && strings.Contains(err.Error(), "tls-port") {
+		t.Skipf("this redis-server was built without TLS: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s, net.JoinHostPort("127.0.0.1", port)
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// setGet sets a key and gets it.
+func setGet(ctx context.Context, e testbed.Env) error {
+	if err := first(e).Set(ctx, "k", "v", 0).Err(); err != nil {
+		return err
+	}
+	got, err := first(e).Get(ctx, "k").Result()
+	if err == nil && got != "v" {
+		err = errors.New("got " + got)
+	}
+	return err
+}
+
+func TestServersAreReachedAsTheyWant(t *testing.T) {
+	ca, cert, key := certificates(t)
+	open := startRedis(t)
+	locked := startRedis(t, "--requirepass", secret)
+	limited := startRedis(t, user("lock on >"+secret+" ~lockstorm:* &lockstorm:* +@all -@admin -@dangerous")...)
+	_, secure := startTLS(t, ca, cert, key)
+	for name, o := range map[string]Options{
+		"plain":           {Addrs: []string{open.Addr()}},
+		"URL":             {Addrs: []string{"redis://" + open.Addr() + "/2"}},
+		"database":        {Addrs: []string{open.Addr()}, DB: 3},
+		"password":        {Addrs: []string{locked.Addr()}, Password: secret},
+		"user":            {Addrs: []string{limited.Addr()}, User: "lock", Password: secret, Really: true},
+		"user in the URL": {Addrs: []string{"redis://lock@" + limited.Addr() + "/1"}, Password: secret, Really: true},
+		"TLS":             {Addrs: []string{secure}, TLS: true, CA: ca, Cert: cert, Key: key},
+		"rediss":          {Addrs: []string{"rediss://" + secure}, CA: ca, Cert: cert, Key: key},
+		"several":         {Addrs: []string{open.Addr(), "redis://" + locked.Addr()}, Password: ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "several" {
+				o.Addrs[1] = startRedis(t).Addr()
+			}
+			if err := run(t, o, testbed.Setup{}, setGet); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestWhyAServerCannotBeUsedIsOneLine(t *testing.T) {
+	ca, cert, key := certificates(t)
+	other, _, _ := certificates(t)
+	open := startRedis(t)
+	locked := startRedis(t, "--requirepass", secret)
+	limited := startRedis(t, user("lock on >"+secret+" ~app:* &* +@all")...)
+	replica := startRedis(t, "--replicaof", "127.0.0.1", strconv.Itoa(open.Port()))
+	twice, full := startRedis(t), nearlyFull(t)
+	cluster := startRedis(t, "--cluster-enabled", "yes")
+	_, secure := startTLS(t, ca, cert, key)
+	for name, c := range map[string]struct {
+		o    Options
+		want string
+	}{
+		"nothing named":        {Options{}, "no address"},
+		"no port":              {Options{Addrs: []string{"localhost"}}, `"localhost": expected host:port`},
+		"nobody there":         {Options{Addrs: []string{"127.0.0.1:1"}}, "connection refused"},
+		"password in the URL":  {Options{Addrs: []string{"redis://u:" + secret + "@" + open.Addr()}}, "does not belong on a command line"},
+		"password without URL": {Options{Addrs: []string{"u:" + secret + "@" + open.Addr()}}, "does not belong on a command line"},
+		"password in no URL":   {Options{Addrs: []string{"redis://u:" + secret + "@%zz"}}, "expected host:port"},
+		"another scheme":       {Options{Addrs: []string{"http://" + secret}}, "expected host:port"},
+		"wrong password":       {Options{Addrs: []string{locked.Addr()}, Password: secret + "!"}, "WRONGPASS"},
+		"no password":          {Options{Addrs: []string{locked.Addr()}}, "NOAUTH"},
+		"password not wanted":  {Options{Addrs: []string{open.Addr()}, User: "x", Password: secret}, "WRONGPASS"},
+		"other keys only":      {Options{Addrs: []string{limited.Addr()}, User: "lock", Password: secret}, "keys that begin with lockstorm:"},
+		"no such database":     {Options{Addrs: []string{open.Addr()}, DB: 99}, "database 99"},
+		"replica":              {Options{Addrs: []string{replica.Addr()}}, "it is a replica"},
+		"cluster":              {Options{Addrs: []string{cluster.Addr()}}, "cluster"},
+		"one server twice":     {Options{Addrs: []string{twice.Addr(), twice.Addr()}}, "are one server"},
+		"unknown authority":    {Options{Addrs: []string{secure}, CA: other, Cert: cert, Key: key}, "certificate"},
+		"no such file":         {Options{Addrs: []string{secure}, CA: "nowhere.pem"}, "nowhere.pem"},
+		"many clients":         {Options{Addrs: []string{open.Addr()}, Clients: 1000}, "1000 clients are a load"},
+		"many trials":          {Options{Addrs: []string{open.Addr()}, Parallel: 24}, "24 trials at a time"},
+		"replicas":             {Options{Addrs: []string{open.Addr()}}, "it has 1 replicas"},
+		"memory":               {Options{Addrs: []string{full}}, "memory is nearly full"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "replicas" {
+				awaitReplica(t, open.Addr())
+			}
+			_, err := New(t.Context(), c.o)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.ContainsAny(err.Error(), "\r\n") || strings.Contains(err.Error(), secret) {
+				t.Errorf("got %v, want one line with %q and no password", err, c.want)
+			}
+		})
+	}
+}
+
+// nearlyFull starts a server whose memory is nearly full.
+func nearlyFull(t *testing.T) (addr string) {
+	t.Helper()
+	s := startRedis(t)
+	c := admin(t, &redis.Options{Addr: s.Addr()})
+	// So much that what connections need does not matter beside it.
+	if err := c.Set(t.Context(), "theirs", strings.Repeat("x", 32<<20), 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	info, err := c.InfoMap(t.Context(), "memory").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, _ := strconv.Atoi(info["Memory"]["used_memory"])
+	if err := c.ConfigSet(t.Context(), "maxmemory", strconv.Itoa(used+used/20)).Err(); err != nil {
+		t.Fatal(err)
+	}
+	return s.Addr()
+}
+
+// awaitReplica waits until a server has a replica.
+func awaitReplica(t *testing.T, addr string) {
+	t.Helper()
+	c := admin(t, &redis.Options{Addr: addr})
+	for t.Context().Err() == nil {
+		if info, err := c.InfoMap(t.Context(), "replication").Result(); err == nil && info["Replication"]["connected_slaves"] == "1" {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestYesReallyGoesOn(t *testing.T) {
+	s := startRedis(t)
+	o := Options{Addrs: []string{s.Addr()}, Clients: 1000, Parallel: 24, Really: true}
+	if err := run(t, o, testbed.Setup{}, setGet); err != nil {
+		t.Error(err)
+	}
+}
