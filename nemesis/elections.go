@@ -185,6 +185,12 @@ func (s *strike) lose(ctx context.Context, primary string) (restore []testbed.Un
 		undo, err := s.env.(testbed.Nodes).Pause(ctx, primary)
 		return []testbed.Undo{undo}, "frozen", err
 	case CutOff:
+		if u, ok := s.env.(testbed.Unplugger); ok {
+			undo, err := u.Unplug(ctx, primary)
+			if !errors.Is(err, errors.ErrUnsupported) {
+				return []testbed.Undo{undo}, "unplugged", err
+			}
+		}
 		links := serversOf(primary)
 		for _, c := range s.action.Others {
 			links = append(links, testbed.Link{From: clientName(c), To: primary})

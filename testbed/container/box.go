@@ -114,9 +114,14 @@ func (s *session) request(b *box, o live.ServerOptions, ports []int) testcontain
 			}
 		},
 		EndpointSettingsModifier: func(all map[string]*network.EndpointSettings) {
-			all[name].IPAMConfig = &network.EndpointIPAMConfig{IPv4Address: b.address}
+			all[name].IPAMConfig = b.endpoint().IPAMConfig
 		},
 	}
+}
+
+// endpoint is the container's place in the session's network.
+func (b *box) endpoint() *network.EndpointSettings {
+	return &network.EndpointSettings{IPAMConfig: &network.EndpointIPAMConfig{IPv4Address: b.address}}
 }
 
 // loopback is where ports are published.

@@ -56,7 +56,7 @@ var quiet = sync.OnceFunc(func() {
 // sees that it answers. Errors are of one line.
 func connect(ctx context.Context) (*engine, error) {
 	quiet()
-	docker, err := testcontainers.NewDockerProvider()
+	docker, err := testcontainers.NewDockerProvider(testcontainers.WithDefaultBridgeNetwork(testcontainers.Bridge))
 	if err != nil {
 		return nil, fmt.Errorf("no Docker engine: %w", err)
 	}

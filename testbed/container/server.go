@@ -23,16 +23,18 @@ import (
 // server is one run of a redis-server in its box.
 type server struct {
 	*box
-	addr   string
 	log    *redisserver.Log
 	exited chan struct{}
 	state  error // how it ended; written before exited is closed
 	stop   func() bool
 	leave  context.CancelFunc // ends what watches it
 	watch  sync.WaitGroup
+
+	mu   sync.Mutex
+	addr string
 }
 
-var _ live.Server = (*server)(nil)
+var _ live.Pluggable = (*server)(nil)
 
 // start starts a server: in the box of the one before, or in a new one.
 func (s *session) start(ctx context.Context, o live.ServerOptions) (*server, error) {
@@ -156,12 +158,16 @@ const (
 
 // await returns when the server answers at its published port, which may be
 // another after each start.
-func (s *server) await(ctx context.Context) (err error) {
+func (s *server) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if s.addr, err = s.published(ctx); err != nil {
+	addr, err := s.published(ctx)
+	if err != nil {
 		return s.orEnd(err)
 	}
+	s.mu.Lock()
+	s.addr = addr
+	s.mu.Unlock()
 	again := time.NewTicker(pollInterval)
 	defer again.Stop()
 	for {
@@ -169,9 +175,9 @@ func (s *server) await(ctx context.Context) (err error) {
 		case <-s.exited:
 			return s.orEnd(nil)
 		case <-ctx.Done():
-			return fmt.Errorf("the server does not answer at %s: %w", s.addr, ctx.Err())
+			return fmt.Errorf("the server does not answer at %s: %w", addr, ctx.Err())
 		case <-again.C:
-			if answers(s.addr) {
+			if answers(addr) {
 				return nil
 			}
 		}
@@ -223,7 +229,11 @@ func (s *server) signal() error {
 }
 
 // Addr implements live.Server.
-func (s *server) Addr() string { return s.addr }
+func (s *server) Addr() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addr
+}
 
 // Peer is the address from which the server's peers hear from it.
 func (s *server) Peer() string { return s.address.String() }
@@ -241,6 +251,26 @@ func (s *server) Resume() error {
 	return s.order("resume", func(ctx context.Context, c client.APIClient) error {
 		_, err := c.ContainerUnpause(ctx, s.id, client.ContainerUnpauseOptions{})
 		return err
+	})
+}
+
+// Unplug implements live.Pluggable: docker network disconnect.
+func (s *server) Unplug() error {
+	return s.order("unplug", func(ctx context.Context, c client.APIClient) error {
+		_, err := c.NetworkDisconnect(ctx, s.session.network, client.NetworkDisconnectOptions{Container: s.id})
+		return err
+	})
+}
+
+// Plug implements live.Pluggable: docker network connect, with the address that the
+// container had. It returns when the server answers again.
+func (s *server) Plug() error {
+	return s.order("plug in", func(ctx context.Context, c client.APIClient) error {
+		_, err := c.NetworkConnect(ctx, s.session.network, client.NetworkConnectOptions{Container: s.id, EndpointConfig: s.endpoint()})
+		if err != nil {
+			return err
+		}
+		return s.await(ctx)
 	})
 }
 

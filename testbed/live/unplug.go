@@ -1,0 +1,46 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Pluggable is a Server on a network of its own.
+type Pluggable interface {
+	Server
+	// Unplug takes it off the network. Connections to it break.
+	Unplug() error
+	// Plug brings it back on the network, as what it was for other servers. Its
+	// Addr may be another then.
+	Plug() error
+}
+
+var _ testbed.Unplugger = ownEnv{}
+
+// Unplug implements testbed.Unplugger.
+func (e ownEnv) Unplug(_ context.Context, node string) (testbed.Undo, error) {
+	n, err := e.node(node)
+	if err != nil {
+		return nil, fmt.Errorf("unplug: %w", err)
+	}
+	s, err := n.running()
+	if err != nil {
+		return nil, fmt.Errorf("unplug: %w", err)
+	}
+	p, ok := s.(Pluggable)
+	if !ok {
+		return nil, fmt.Errorf("unplug node %s: %w", node, errors.ErrUnsupported)
+	}
+	if err := p.Unplug(); err != nil {
+		return nil, fmt.Errorf("unplug node %s: %w", node, err)
+	}
+	return once(func(context.Context) (int, error) {
+		if now, err := n.running(); err != nil || now != s {
+			return 0, nil // killed meanwhile
+		}
+		return 0, p.Plug()
+	}), nil
+}
