@@ -158,22 +158,26 @@ func sentinelID(s *node) string { return fmt.Sprintf("%040x", s.name) }
 // watchful waits until a Sentinel reaches a majority of others and knows the
 // replicas as they are.
 func (e *env) watchful(ctx context.Context, s *node) error {
-	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	patience, cancel := context.WithTimeout(ctx, untilWatchful)
 	defer cancel()
 	return s.ask(ctx, func(c *redis.Client) error {
 		for {
 			why, err := unready(ctx, c)
-			if why == "" && err == nil {
-				return nil
+			if err != nil || why == "" {
+				return err
 			}
 			select {
 			case <-time.After(pollEvery):
-			case <-ctx.Done():
-				return fmt.Errorf("%s is not ready: %s %w", s.name, why, ctx.Err())
+			case <-patience.Done():
+				return fmt.Errorf("%s is not ready after %v: %s", s.name, untilWatchful, why)
 			}
 		}
 	})
 }
+
+// untilWatchful bounds how long a Sentinel may take to be ready: what it missed at
+// first it looks for again after ten seconds.
+const untilWatchful = 30 * time.Second
 
 // pollEvery is how often a Sentinel is asked for something that will come.
 const pollEvery = 20 * time.Millisecond
@@ -181,21 +185,27 @@ const pollEvery = 20 * time.Millisecond
 // unready says what a Sentinel still lacks, "" if nothing.
 func unready(ctx context.Context, c *redis.Client) (string, error) {
 	s := asSentinel(c)
-	if err := s.quorum(ctx); err != nil {
-		return err.Error(), nil
-	}
-	replicas, err := s.replicas(ctx)
+	others, err := s.list(ctx, "SENTINELS")
 	if err != nil {
 		return "", err
 	}
-	known := 0
-	for _, r := range replicas {
-		if r["flags"] == "slave" && r["role-reported"] == "slave" && r["master-link-status"] == "ok" && r["slave-priority"] != "100" {
-			known++
+	for _, o := range others {
+		if o["flags"] != "sentinel" {
+			return fmt.Sprintf("%s:%s is %s", o["ip"], o["port"], o["flags"]), nil
 		}
 	}
-	if known < testbed.Replicas {
-		return fmt.Sprintf("it knows %d replicas", known), nil
+	replicas, err := s.list(ctx, "REPLICAS")
+	if err != nil {
+		return "", err
+	}
+	for _, r := range replicas {
+		// Before the first answer to INFO the priority is 100.
+		if r["flags"] != "slave" || r["master-link-status"] != "ok" || r["slave-priority"] == "100" {
+			return fmt.Sprintf("%s is %s with link %s and priority %s", r["name"], r["flags"], r["master-link-status"], r["slave-priority"]), nil
+		}
+	}
+	if len(others) < testbed.Sentinels-1 || len(replicas) < testbed.Replicas {
+		return fmt.Sprintf("it knows %d others and %d replicas", len(others), len(replicas)), nil
 	}
 	return "", nil
 }
@@ -205,14 +215,9 @@ type sentinelClient struct{ *redis.Client }
 
 func asSentinel(c *redis.Client) sentinelClient { return sentinelClient{c} }
 
-// quorum is an error if it could not have a failover authorised.
-func (s sentinelClient) quorum(ctx context.Context) error {
-	return s.Do(ctx, "SENTINEL", "CKQUORUM", watched).Err()
-}
-
-// replicas are what it knows of each.
-func (s sentinelClient) replicas(ctx context.Context) ([]map[string]string, error) {
-	cmd := redis.NewMapStringStringSliceCmd(ctx, "SENTINEL", "REPLICAS", watched)
+// list is what it knows of each of the SENTINELS or REPLICAS.
+func (s sentinelClient) list(ctx context.Context, whom string) ([]map[string]string, error) {
+	cmd := redis.NewMapStringStringSliceCmd(ctx, "SENTINEL", whom, watched)
 	err := s.Process(ctx, cmd)
 	return cmd.Val(), err
 }

@@ -18,11 +18,13 @@ type promise struct {
 	test func(suite)
 	// needs is the capability that it is about; "" = every testbed has it.
 	needs testbed.Capability
+	// where is the topology that it is about; "" = some that every testbed has.
+	where testbed.Topology
 }
 
 // Run tests the testbed, each promise of what it is capable of in a subtest.
 func Run(t *testing.T, open Open) {
-	run(t, open, worlds, networks, nodes, clients, storms, clocks, memories, splits)
+	run(t, open, worlds, networks, nodes, clients, storms, clocks, memories, splits, sentinels)
 }
 
 // RunNodes tests of a testbed what has to do with its nodes: for one that has its
@@ -32,9 +34,10 @@ func RunNodes(t *testing.T, open Open) {
 }
 
 func run(t *testing.T, open Open, promises ...[]promise) {
-	able := open(t).Capabilities()
+	tb := open(t)
+	able, have := tb.Capabilities(), tb.Topologies()
 	for _, p := range slices.Concat(promises...) {
-		if p.needs == "" || slices.Contains(able, p.needs) {
+		if (p.needs == "" || slices.Contains(able, p.needs)) && (p.where == "" || slices.Contains(have, p.where)) {
 			t.Run(p.name, func(t *testing.T) { p.test(suite{t, open}) })
 		}
 	}

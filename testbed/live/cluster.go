@@ -1,0 +1,329 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// What the nodes of a cluster are told.
+const (
+	// nodeTimeout is after how much silence a master is taken for dead.
+	nodeTimeout = time.Second
+	// clusterConfig is where a node keeps who it is and what it knows of the others.
+	// It survives what its data does not: who comes back is the same node.
+	clusterConfig = "nodes.conf"
+	// hashSlots is how many there are, by the specification of Redis Cluster.
+	hashSlots = 16384
+)
+
+// busOffset is where a node listens for the others, counted from its port, unless
+// it says so itself.
+const busOffset = 10_000
+
+// Busser is a Server that other nodes of a cluster talk to elsewhere than at its
+// port and 10000.
+type Busser interface {
+	Server
+	// Bus is where this program reaches the server's cluster bus, as "host:port".
+	Bus() string
+}
+
+// bus is where the node's cluster bus is, or why there is none.
+func (n *node) bus() (string, error) {
+	s, err := n.running()
+	if err != nil {
+		return "", err
+	}
+	if b, ok := s.(Busser); ok {
+		return b.Bus(), nil
+	}
+	host, port, err := net.SplitHostPort(s.Addr())
+	if err != nil {
+		return "", err
+	}
+	number, err := strconv.Atoi(port)
+	return net.JoinHostPort(host, strconv.Itoa(number+busOffset)), err
+}
+
+// joined opens two doors for each node, one for its replicas and one for the cluster
+// bus, by which it makes itself known. It comes before the nodes are started.
+func (e *env) joined() error {
+	e.doors = newDoors(e.proxies, e.place.Doors())
+	e.cluster = newCluster(e)
+	for _, n := range e.nodes {
+		door, err := e.doors.open(n.name, n.reach, nil)
+		if err != nil {
+			return err
+		}
+		bus, err := e.doors.open(n.name, n.bus, nil)
+		if err != nil {
+			return err
+		}
+		e.cluster.doors[n], e.cluster.buses[n] = door, bus
+		host, port := door.addr()
+		_, busPort := bus.addr()
+		n.doors, n.keeps, n.admit = e.doors, clusterConfig, e.cluster.admit(n)
+		n.args = []string{
+			"--cluster-enabled", "yes", "--cluster-config-file", clusterConfig,
+			"--cluster-node-timeout", strconv.FormatInt(nodeTimeout.Milliseconds(), 10),
+			"--cluster-announce-ip", host, "--cluster-announce-port", port, "--cluster-announce-bus-port", busPort,
+		}
+	}
+	return nil
+}
+
+// form makes a cluster of nodes that run and know nothing of each other, and
+// returns when all of them say that it is one.
+func (e *env) form(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, formation)
+	defer cancel()
+	for i, s := range e.cluster.shards {
+		if err := e.allot(ctx, i, s.master); err != nil {
+			return fmt.Errorf("give %s its slots: %w", s.master.name, err)
+		}
+	}
+	if err := e.introduce(ctx); err != nil {
+		return err
+	}
+	forming, fctx := errgroup.WithContext(ctx)
+	for i, n := range e.nodes {
+		forming.Go(func() error { return e.settle(fctx, n, e.nodes[i%testbed.Masters]) })
+	}
+	if err := forming.Wait(); err != nil {
+		return err
+	}
+	for _, s := range e.cluster.shards {
+		if err := s.replicated(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// formation bounds how long a cluster takes to form, on a busy machine.
+const formation = time.Minute
+
+// allot gives the i-th master its slots. An epoch of its own spares the masters to
+// find out whose is the greatest.
+func (e *env) allot(ctx context.Context, i int, master *node) error {
+	return master.ask(ctx, func(c *redis.Client) error {
+		from, to := i*hashSlots/testbed.Masters, (i+1)*hashSlots/testbed.Masters-1
+		return errors.Join(
+			c.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(),
+			c.ClusterAddSlotsRange(ctx, from, to).Err(),
+		)
+	})
+}
+
+// introduce tells every node of every other: to find each other would take them
+// seconds.
+func (e *env) introduce(ctx context.Context) error {
+	for i, n := range e.nodes {
+		err := n.ask(ctx, func(c *redis.Client) error {
+			for _, other := range e.nodes[:i] {
+				host, port := e.cluster.doors[other].addr()
+				_, bus := e.cluster.buses[other].addr()
+				if err := c.Do(ctx, "CLUSTER", "MEET", host, port, bus).Err(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("introduce %s to the others: %w", n.name, err)
+		}
+	}
+	return nil
+}
+
+// settle waits until a node knows all others, makes it the replica of its master if
+// it is not a master itself, and waits until it says that the cluster works.
+func (e *env) settle(ctx context.Context, n, master *node) error {
+	return n.ask(ctx, func(c *redis.Client) error {
+		err := until(ctx, func() (string, error) { return e.acquainted(ctx, c) })
+		if err == nil && n != master {
+			err = until(ctx, func() (string, error) { return e.following(ctx, c, master) })
+		}
+		if err == nil {
+			err = until(ctx, func() (string, error) { return e.working(ctx, c) })
+		}
+		if err != nil {
+			return fmt.Errorf("node %s in the cluster: %w", n.name, err)
+		}
+		return nil
+	})
+}
+
+// until asks again and again until nothing is lacking any more. The error says what
+// was lacking when ctx ended.
+func until(ctx context.Context, lacking func() (string, error)) error {
+	for {
+		what, err := lacking()
+		if err != nil || what == "" {
+			return err
+		}
+		select {
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w", what, ctx.Err())
+		}
+	}
+}
+
+// acquainted says what a node lacks to know all others.
+func (e *env) acquainted(ctx context.Context, c *redis.Client) (string, error) {
+	known, err := knownTo(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	for _, n := range e.nodes {
+		if m := known[e.cluster.doors[n].announced()]; m.id == "" || !m.connected {
+			return "it does not know " + n.name, nil
+		}
+	}
+	return "", nil
+}
+
+// following makes a node follow a master, and says what it lacks to do so.
+func (e *env) following(ctx context.Context, c *redis.Client, master *node) (string, error) {
+	known, err := knownTo(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	if err := c.ClusterReplicate(ctx, known[e.cluster.doors[master].announced()].id).Err(); err != nil {
+		return err.Error(), nil
+	}
+	info, err := c.InfoMap(ctx, "replication").Result()
+	if err != nil {
+		return "", err
+	}
+	if link := info["Replication"]["master_link_status"]; link != "up" {
+		return "its link to " + master.name + " is " + link, nil
+	}
+	return "", nil
+}
+
+// working says what a node lacks to serve, and to know who is whose replica.
+func (e *env) working(ctx context.Context, c *redis.Client) (string, error) {
+	if what, err := operative(ctx, c); what != "" || err != nil {
+		return what, err
+	}
+	known, err := knownTo(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	for i, n := range e.nodes {
+		master := known[e.cluster.doors[e.nodes[i%testbed.Masters]].announced()]
+		if m := known[e.cluster.doors[n].announced()]; m.master != (i < testbed.Masters) || !m.master && m.follows != master.id {
+			return "it does not know whom " + n.name + " follows", nil
+		}
+	}
+	return "", nil
+}
+
+// operative says why a node does not serve, "" if it does.
+func operative(ctx context.Context, c *redis.Client) (string, error) {
+	info, err := c.ClusterInfo(ctx).Result()
+	if err != nil {
+		return "", err
+	}
+	if !strings.Contains(info, "cluster_state:ok") {
+		return "to it the cluster is down", nil
+	}
+	return "", nil
+}
+
+// member is what a node knows of a node of its cluster.
+type member struct {
+	id        string
+	master    bool
+	follows   string // the id of its master
+	connected bool
+}
+
+// knownTo is what a node knows, by the addresses that nodes announce.
+func knownTo(ctx context.Context, c *redis.Client) (map[string]member, error) {
+	text, err := c.ClusterNodes(ctx).Result()
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]member{}
+	for line := range strings.Lines(text) {
+		// id addr:port@bus,… flags master ping pong epoch link slots…
+		f := strings.Fields(line)
+		if len(f) < 8 || strings.Contains(f[2], "handshake") {
+			continue
+		}
+		addr, _, _ := strings.Cut(f[1], "@")
+		known[addr] = member{
+			id: f[0], follows: f[3], connected: f[7] == "connected",
+			master: strings.Contains(f[2], "master") && !strings.Contains(f[2], "fail"),
+		}
+	}
+	return known, nil
+}
+
+// replicated writes at the shard's master, leaves nothing, and waits until its
+// replica has followed.
+func (s *shard) replicated(ctx context.Context) error {
+	return s.master.ask(ctx, func(c *redis.Client) error {
+		conn := c.Conn()
+		defer conn.Close()
+		for range 2 { // as in replicate
+			err := errors.Join(conn.Set(ctx, s.key, "", 0).Err(), conn.Del(ctx, s.key).Err())
+			if err != nil {
+				return fmt.Errorf("replication: %w", err)
+			}
+			if n, err := conn.Wait(ctx, 1, adminTimeout).Result(); err != nil || n < 1 {
+				return fmt.Errorf("replication: the replica of %s is not in sync after %v: %w", s.master.name, adminTimeout, err)
+			}
+		}
+		return nil
+	})
+}
+
+// reachCluster gives a client its links to all nodes, and the one go-redis client
+// that finds the masters.
+func (e *env) reachCluster(c *client, id int) error {
+	known := dials{}
+	var addrs []string
+	for i, n := range e.nodes {
+		l, err := e.way(id, i, n)
+		if err != nil {
+			return err
+		}
+		c.links = append(c.links, l)
+		addr := e.cluster.doors[n].announced()
+		addrs = append(addrs, addr)
+		known[addr] = func(ctx context.Context) (net.Conn, error) { return l.dial(ctx, id) }
+	}
+	c.cluster = c.ReachCluster(testbed.ClusterOptions(addrs, e.setup.CommandTimeout), func(ctx context.Context, addr string) (net.Conn, error) {
+		dial := known[addr]
+		if dial == nil {
+			return nil, fmt.Errorf("dial %s: c%d has no link to it", addr, id)
+		}
+		return dial(ctx)
+	})
+	return nil
+}
+
+// warmCluster lets a client learn where the slots are, and connect to all nodes.
+func (e *env) warmCluster(ctx context.Context, c *redis.ClusterClient) error {
+	if err := until(ctx, func() (string, error) {
+		_, err := c.MasterForKey(ctx, e.cluster.shards[0].key)
+		return "", err
+	}); err != nil {
+		return fmt.Errorf("learn the slots: %w", err)
+	}
+	return c.ForEachShard(ctx, func(ctx context.Context, r *redis.Client) error { return warmUp(ctx, r, e.warmth()) })
+}

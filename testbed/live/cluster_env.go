@@ -1,0 +1,255 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// clusterEnv is a world whose masters are what the nodes of a cluster have agreed
+// on.
+type clusterEnv struct {
+	ownEnv
+	*cluster
+}
+
+var (
+	_ testbed.Network    = clusterEnv{}
+	_ testbed.Nodes      = clusterEnv{}
+	_ testbed.SplitBrain = clusterEnv{}
+	_ testbed.Elections  = clusterEnv{}
+	_ testbed.Slots      = clusterEnv{}
+)
+
+// List implements testbed.Nodes.
+func (e clusterEnv) List() []string {
+	var names []string
+	for _, n := range e.masters() {
+		names = append(names, n.name)
+	}
+	return names
+}
+
+// StopReplication implements testbed.Nodes: the bus goes on.
+func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
+	var undos []testbed.Undo
+	for i, master := range e.masters() {
+		for _, r := range e.shards[i].nodes {
+			if r == master {
+				continue
+			}
+			pair, err := e.cluster.doors[master].pair(r.name)
+			if err != nil {
+				return nil, fmt.Errorf("stop replication: %w", err)
+			}
+			undos = append(undos, pair.disturb(testbed.Downstream, (*valve).hold))
+		}
+	}
+	return once(func(ctx context.Context) (int, error) {
+		sum := 0
+		for _, undo := range undos {
+			hits, _ := undo(ctx)
+			sum += hits
+		}
+		return sum, nil
+	}), nil
+}
+
+// Promote implements testbed.Nodes: it waits until the nodes have elected this one,
+// and while the master still runs tells it to stand for election. Clients have moved
+// when it returns, unless they are frozen.
+func (e clusterEnv) Promote(ctx context.Context, node string) error {
+	n, err := e.node(node)
+	if err != nil {
+		return fmt.Errorf("promote: %w", err)
+	}
+	e.provoke()
+	old := e.crown(n)
+	if old == nil {
+		return fmt.Errorf("promote: node %s is a master", node)
+	}
+	if err := e.elect(ctx, n, old); err != nil {
+		return fmt.Errorf("promote %s: %w", node, err)
+	}
+	n.aof.begin(n.dir, n.clock())
+	if pair, err := e.cluster.doors[old].pair(n.name); err == nil {
+		pair.open() // what it holds is lost
+	}
+	e.follow(ctx, e.shardOf(n), n)
+	return nil
+}
+
+// elect returns when all nodes that run take this one for a master that serves.
+func (e clusterEnv) elect(ctx context.Context, n, old *node) error {
+	if _, err := old.running(); err == nil {
+		if err := n.ask(ctx, func(c *redis.Client) error { return c.Do(ctx, "CLUSTER", "FAILOVER", "FORCE").Err() }); err != nil {
+			return err
+		}
+	}
+	for _, other := range append(e.masters(), n) {
+		if _, err := other.running(); err != nil || other == old {
+			continue
+		}
+		err := other.ask(ctx, func(c *redis.Client) error {
+			return until(ctx, func() (string, error) {
+				known, err := knownTo(ctx, c)
+				if err == nil && !known[e.cluster.doors[n].announced()].master {
+					return "to " + other.name + " it is no master", nil
+				}
+				if err != nil {
+					return "", err
+				}
+				return operative(ctx, c)
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow waits until the clients know of a new master, for as long as it takes one
+// that does anything.
+func (e clusterEnv) follow(ctx context.Context, s *shard, n *node) {
+	ctx, cancel := context.WithTimeout(ctx, 4*testbed.SlotsKnownFor)
+	defer cancel()
+	for _, c := range e.clients {
+		if c.cluster == nil {
+			continue
+		}
+		_ = until(ctx, func() (string, error) {
+			master, err := c.cluster.MasterForKey(ctx, s.key)
+			if err == nil && master.Options().Addr != e.cluster.doors[n].announced() {
+				return "it goes to the old master", nil
+			}
+			return "", err
+		})
+	}
+}
+
+// Kill implements testbed.Nodes.
+func (e clusterEnv) Kill(ctx context.Context, node string) error {
+	e.provoke()
+	err := e.ownEnv.Kill(ctx, node)
+	if err == nil {
+		n, _ := e.node(node)
+		e.gone(n)
+	}
+	return err
+}
+
+// Restart implements testbed.Nodes. It waits until the node serves: for two seconds
+// a master that comes back does not. One that has been replaced comes back as a
+// replica.
+func (e clusterEnv) Restart(ctx context.Context, node string) (lost string, err error) {
+	n, err := e.node(node)
+	if err != nil {
+		return "", err
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	e.provoke()
+	if lost, err = n.restart(e.ctx); err != nil {
+		return lost, err
+	}
+	err = n.ask(ctx, func(c *redis.Client) error {
+		return until(ctx, func() (string, error) { return operative(ctx, c) })
+	})
+	if err != nil {
+		return lost, fmt.Errorf("restart node %s: %w", node, err)
+	}
+	return lost, nil
+}
+
+// Pause implements testbed.Nodes. A master that another has replaced meanwhile hears
+// of that when it is resumed, and executes until then.
+func (e clusterEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
+	n, err := e.node(node)
+	if err != nil {
+		return nil, err
+	}
+	e.provoke()
+	resume, err := e.ownEnv.Pause(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	return once(func(ctx context.Context) (int, error) {
+		hits, err := resume(ctx)
+		return hits, errors.Join(err, e.step(ctx, n))
+	}), nil
+}
+
+// step waits until a master beside which another was elected has stepped down.
+func (e clusterEnv) step(ctx context.Context, n *node) error {
+	s := e.shardOf(n)
+	e.mu.Lock()
+	rivals := s.heir != nil && s.master == n
+	e.mu.Unlock()
+	if _, err := n.running(); err != nil || !rivals {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	err := until(ctx, func() (string, error) {
+		if n.isMaster(ctx) {
+			return "it does not step down", nil
+		}
+		return "", nil
+	})
+	if err != nil {
+		return fmt.Errorf("node %s: %w", n.name, err)
+	}
+	e.gone(n)
+	return nil
+}
+
+// Cut implements testbed.Network, also for the links among nodes.
+func (e clusterEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*valve).cut)
+}
+
+// Hold implements testbed.Network, also for the links among nodes.
+func (e clusterEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*valve).hold)
+}
+
+// disturb is about replication and bus alike where both ends are nodes.
+func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*valve) func()) (testbed.Undo, error) {
+	from, err := e.node(l.From)
+	to, terr := e.node(l.To)
+	if err != nil || terr != nil || from == to || !slices.Contains(directions(testbed.Both), d) && d != testbed.Both {
+		return otherwise(ctx, l, d)
+	}
+	e.provoke()
+	var undos []testbed.Undo
+	for _, door := range []*door{e.cluster.doors[to], e.buses[to]} {
+		pair, err := door.pair(from.name)
+		if err != nil {
+			return nil, err
+		}
+		undos = append(undos, pair.disturb(d, how))
+	}
+	return once(func(ctx context.Context) (int, error) {
+		hits, _ := undos[0](ctx) // what goes over the bus is no command
+		_, err := undos[1](ctx)
+		return hits, err
+	}), nil
+}
+
+// Split implements testbed.SplitBrain: no two masters of a cluster have one slot
+// for as long as anybody likes.
+func (clusterEnv) Split(context.Context, string, []int) (testbed.Undo, error) {
+	return nil, errors.New("split brain: a cluster elects its masters itself")
+}
+
+// turnPatience bounds how long a node may be busy with something else before
+// something is done to it that allows of nothing else meanwhile.
+const turnPatience = 5 * time.Second

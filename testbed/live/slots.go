@@ -1,0 +1,194 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Migrate implements testbed.Slots where there are none.
+func (e ownEnv) Migrate(context.Context, string, string, func(from, to string, keys []history.KeyState) error) (testbed.Undo, error) {
+	return nil, fmt.Errorf("move slots: a %s topology has none", e.setup.Topology)
+}
+
+// Migrate implements testbed.Slots, in the steps of the specification of Redis
+// Cluster: SETSLOT IMPORTING and MIGRATING, MIGRATE, SETSLOT NODE.
+func (e clusterEnv) Migrate(ctx context.Context, from, to string, moved func(from, to string, keys []history.KeyState) error) (testbed.Undo, error) {
+	m, err := e.migration(ctx, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("move slots: %w", err)
+	}
+	finish := once(func(ctx context.Context) (int, error) {
+		if err := m.finish(ctx); err != nil {
+			return m.keys, fmt.Errorf("move slots: %w", err)
+		}
+		return m.keys, nil
+	})
+	if err = m.begin(ctx); err == nil {
+		err = m.move(ctx, moved)
+	}
+	if err != nil {
+		_, ferr := finish(ctx)
+		return nil, fmt.Errorf("move slots: %w", errors.Join(err, ferr))
+	}
+	return finish, nil
+}
+
+// migration is slots on their way from one master to another.
+type migration struct {
+	clusterEnv
+	from, to     *node
+	fromID, toID string
+	slots        []int64
+	way          *proxy // by which from reaches to
+	keys         int    // moved
+}
+
+// migration finds out what there is to move.
+func (e clusterEnv) migration(ctx context.Context, from, to string) (*migration, error) {
+	m := &migration{clusterEnv: e}
+	for name, node := range map[string]**node{from: &m.from, to: &m.to} {
+		n, err := e.node(name)
+		if err != nil {
+			return nil, err
+		}
+		e.mu.Lock()
+		*node = e.shardOf(n).present()
+		e.mu.Unlock()
+	}
+	if m.from == m.to {
+		return nil, fmt.Errorf("%s and %s are one master", from, to)
+	}
+	keys, err := e.Keys(ctx, m.from.name)
+	if err != nil {
+		return nil, err
+	}
+	err = m.from.ask(ctx, func(c *redis.Client) (err error) {
+		for _, k := range keys {
+			slot, err := c.ClusterKeySlot(ctx, k.Key).Result()
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(m.slots, slot) {
+				m.slots = append(m.slots, slot)
+			}
+		}
+		m.fromID, err = myID(ctx, c)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m, m.to.ask(ctx, func(c *redis.Client) (err error) {
+		m.toID, err = myID(ctx, c)
+		return err
+	})
+}
+
+func myID(ctx context.Context, c *redis.Client) (string, error) {
+	return c.Do(ctx, "CLUSTER", "MYID").Text()
+}
+
+// begin puts the slots on their way.
+func (m *migration) begin(ctx context.Context) (err error) {
+	if len(m.slots) == 0 {
+		return nil
+	}
+	m.way, err = m.proxies.open(m.from.name+"-"+m.to.name+"-slots", m.place.Doors(), m.to.addr())
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		m.set(ctx, m.to, "IMPORTING", m.fromID),
+		m.set(ctx, m.from, "MIGRATING", m.toID),
+	)
+}
+
+// set tells a node about the slots.
+func (m *migration) set(ctx context.Context, n *node, state, id string) error {
+	return n.ask(ctx, func(c *redis.Client) error {
+		for _, slot := range m.slots {
+			if err := c.Do(ctx, "CLUSTER", "SETSLOT", slot, state, id).Err(); err != nil {
+				return fmt.Errorf("%s slot %d at %s: %w", state, slot, n.name, err)
+			}
+		}
+		return nil
+	})
+}
+
+// move moves the keys while neither node executes anything else.
+func (m *migration) move(ctx context.Context, moved func(from, to string, keys []history.KeyState) error) error {
+	if len(m.slots) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, turnPatience)
+	defer cancel()
+	pair := []*node{m.from, m.to}
+	slices.SortFunc(pair, func(a, b *node) int { return slices.Index(m.nodes, a) - slices.Index(m.nodes, b) })
+	for _, n := range pair { // in one order, whoever else does this
+		if !n.take(ctx.Done()) {
+			return fmt.Errorf("%s is busy: %w", n.name, ctx.Err())
+		}
+		defer n.release()
+	}
+	all, err := m.Keys(ctx, m.from.name)
+	if err != nil {
+		return err
+	}
+	return m.from.ask(ctx, func(c *redis.Client) error {
+		host, port, err := net.SplitHostPort(m.way.Listen)
+		if err != nil {
+			return err
+		}
+		command := []any{"MIGRATE", host, port, "", 0, adminTimeout.Milliseconds(), "KEYS"}
+		var keys []history.KeyState
+		for _, k := range all {
+			slot, err := c.ClusterKeySlot(ctx, k.Key).Result()
+			if err != nil {
+				return err
+			}
+			if slices.Contains(m.slots, slot) {
+				keys, command = append(keys, k), append(command, k.Key)
+			}
+		}
+		if len(keys) == 0 {
+			return nil
+		}
+		if err := moved(m.from.name, m.to.name, keys); err != nil {
+			return err
+		}
+		m.keys = len(keys)
+		return c.Do(ctx, command...).Err()
+	})
+}
+
+// finish gives the slots to the new master: it hears of it first, then the old one,
+// then the others.
+func (m *migration) finish(ctx context.Context) error {
+	if m.way == nil {
+		return nil
+	}
+	defer m.way.Stop()
+	told := []*node{m.to, m.from}
+	for _, n := range m.masters() {
+		if !slices.Contains(told, n) {
+			told = append(told, n)
+		}
+	}
+	for _, n := range told {
+		if _, err := n.running(); err != nil {
+			continue // it hears of it from the others
+		}
+		if err := m.set(ctx, n, "NODE", m.toID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
