@@ -209,7 +209,8 @@ func (k *keys) nemesis(e *ednEntry) {
 	if k.has("client") {
 		op.Client = int(k.number("client"))
 	}
-	op.Lock, op.Node, op.Offset = k.text("lock"), k.text("node"), time.Duration(k.number("offset"))
+	op.Lock, op.Node, op.From = k.text("lock"), k.text("node"), k.text("from")
+	op.Offset = time.Duration(k.number("offset"))
 	if !k.has("window") {
 		return
 	}
@@ -234,7 +235,7 @@ func (k *keys) nemesis(e *ednEntry) {
 // ours says whether a nemesis's event of this name means something to oracles.
 func ours(f string) bool {
 	return slices.Contains([]string{
-		FCrash, FClock, FNodeDown, FNodeUp, FPromote, FNodeClock, FEvict, FSplit, FHealed, FKeys, FStall,
+		FCrash, FClock, FNodeDown, FNodeUp, FPromote, FNodeClock, FEvict, FSplit, FMigrate, FHealed, FKeys, FStall,
 		FDeadlock, FPanic, FRunaway, FLost, FAcquire, FRelease, FExtend, FRead, FWrite,
 	}, f)
 }

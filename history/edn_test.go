@@ -313,7 +313,8 @@ func TestWhatIsWrittenAsEDNIsReadBack(t *testing.T) {
 			if rapid.IntRange(0, 3).Draw(t, "nemesis") == 0 {
 				op.Process, op.Type, op.F = Nemesis, Info, FCrash
 				op.Client = rapid.IntRange(NoClient, 3).Draw(t, "client")
-				op.Node, op.Offset = text.Draw(t, "node"), time.Duration(rapid.Int64Range(-5, 5).Draw(t, "offset"))
+				op.Node, op.From = text.Draw(t, "node"), text.Draw(t, "from")
+				op.Offset = time.Duration(rapid.Int64Range(-5, 5).Draw(t, "offset"))
 				if id := rapid.IntRange(-1, 2).Draw(t, "window"); id >= 0 {
 					op.F = "delay"
 					op.Window = &Window{ID: id, Fault: op.F, Target: text.Draw(t, "target"), Planned: text.Draw(t, "planned"), Hits: int(number.Draw(t, "hits")), Evidence: text.Draw(t, "evidence")}

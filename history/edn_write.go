@@ -74,6 +74,7 @@ func (m *ednMap) op(op *Op) {
 		m.raw(":reason", keyword(string(op.Reason)))
 	}
 	m.text(":node", op.Node)
+	m.text(":from", op.From)
 	m.b = appendNumber(m.b, ", :offset ", op.Offset)
 	if op.Window != nil {
 		m.window(op.Window, op.Type == Invoke)

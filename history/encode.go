@@ -41,6 +41,7 @@ func (op *Op) AppendJSON(b []byte) []byte {
 	b = appendText(b, `,"error":`, op.Error)
 	b = appendText(b, `,"reason":`, op.Reason)
 	b = appendText(b, `,"node":`, op.Node)
+	b = appendText(b, `,"from":`, op.From)
 	b = appendNumber(b, `,"offset":`, op.Offset)
 	if op.Window != nil {
 		b = appendRare(append(b, `,"window":`...), op.Window)

@@ -75,6 +75,7 @@ const (
 	FNodeClock = "node-clock" // nemesis event: Op.Node's wall clock is off by Op.Offset from now on
 	FEvict     = "evict"      // nemesis event: Op.Node evicted Op.Keys under memory pressure
 	FSplit     = "split"      // nemesis event: Op.Client is served by Op.Node from now on, while others stay with the old primary; FPromote of that node ends it
+	FMigrate   = "migrate"    // nemesis event: Op.Keys are on Op.Node from now on, and not on Op.From any more: their slots move
 	FHealed    = "healed"     // nemesis event: the last fault is healed; the liveness phase starts
 	FKeys      = "keys"       // nemesis event: post-mortem of Op.Node in Op.Keys
 	FStall     = "stall"      // nemesis event: the harness itself was not scheduled for Op.Offset
@@ -130,6 +131,9 @@ type Op struct {
 	Reason Reason `json:"reason,omitempty"`
 	// Node is the Redis node that a nemesis event concerns, as in Command.Node.
 	Node string `json:"node,omitempty"`
+	// From is the node whose place, or whose keys, Op.Node gets, where that is not
+	// the one primary of all.
+	From string `json:"from,omitempty"`
 	// Offset is by how much a clock is ahead (or behind, if negative), or how
 	// long a stall lasted.
 	Offset time.Duration `json:"offset,omitempty"`

@@ -131,6 +131,7 @@ func capabilities(env testbed.Env) []testbed.Capability {
 	add(testbed.CanNodeClocks, implements[testbed.NodeClocks](env))
 	add(testbed.CanMemory, implements[testbed.Memory](env))
 	add(testbed.CanSplitBrain, implements[testbed.SplitBrain](env))
+	add(testbed.CanSlots, implements[testbed.Slots](env))
 	return have
 }
 

@@ -73,6 +73,20 @@ func (c *GatedClient) ReachSentinel(o *redis.FailoverOptions, addr string,
 	return r
 }
 
+// ReachCluster gives the client a cluster, whose nodes announce the addresses
+// o.Addrs; dial makes connections to them, through the gate. The client that is
+// returned has to be closed by the caller.
+func (c *GatedClient) ReachCluster(o *redis.ClusterOptions, dial func(ctx context.Context, addr string) (net.Conn, error)) *redis.ClusterClient {
+	o.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return dial(ctx, addr) }
+	r := redis.NewClusterClient(o)
+	for _, addr := range o.Addrs {
+		c.dials = append(c.dials, func(ctx context.Context) (net.Conn, error) { return dial(ctx, addr) })
+		c.locks.Addrs = append(c.locks.Addrs, addr)
+	}
+	c.locks.Nodes = append(c.locks.Nodes, r)
+	return r
+}
+
 // Pools are what Reach returned, in the order of locks.Client.Nodes.
 func (c *GatedClient) Pools() []*redis.Client { return c.pools }
 

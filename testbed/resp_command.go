@@ -135,7 +135,7 @@ var classes = map[string]class{
 	"SUBSCRIBE": subscription, "PSUBSCRIBE": subscription, "SSUBSCRIBE": subscription,
 	"UNSUBSCRIBE": subscription, "PUNSUBSCRIBE": subscription, "SUNSUBSCRIBE": subscription,
 	"HELLO": handshake, "CLIENT": handshake, "PING": handshake, "AUTH": handshake, "SELECT": handshake,
-	"COMMAND": handshake, "READONLY": handshake, "QUIT": handshake, "RESET": handshake,
+	"COMMAND": handshake, "READONLY": handshake, "READWRITE": handshake, "CLUSTER": handshake, "ASKING": handshake, "QUIT": handshake, "RESET": handshake,
 }
 
 // classOf is CommandName and a look into classes, but makes no string.

@@ -72,6 +72,7 @@ const (
 	CanNodeClocks Capability = "node-clocks" // NodeClocks
 	CanMemory     Capability = "memory"      // Memory
 	CanSplitBrain Capability = "split-brain" // SplitBrain
+	CanSlots      Capability = "slots"       // Slots
 )
 
 // Topology is an arrangement of Redis nodes.
@@ -260,7 +261,8 @@ type Nodes interface {
 	FlushScripts(ctx context.Context, node string) (int, error)
 	// Keys lists what is on the node, for a post-mortem, sorted by key.
 	Keys(ctx context.Context, node string) ([]history.KeyState, error)
-	// List names the nodes that clients use now, in the order of locks.Client.Nodes.
+	// List names the nodes that clients use now, in the order of locks.Client.Nodes;
+	// of a cluster the present masters, in the order of those whose slots they have.
 	List() []string
 }
 
@@ -293,6 +295,21 @@ type SplitBrain interface {
 	// the old one becomes its replica and discards what it alone had, hits
 	// counts the writes that it had acknowledged since the split.
 	Split(ctx context.Context, node string, clients []int) (Undo, error)
+}
+
+// Slots is the capability to move hash slots between the masters of a Redis
+// Cluster. In other topologies its methods fail.
+type Slots interface {
+	// Migrate moves the slots of all keys that a master has to another one, with the
+	// keys, their values and the ends of their lives. The nodes are named by whose
+	// slots they had at first. Moved is told the node that had the keys, the one that
+	// gets them, and which they are, at the moment at which they change places:
+	// nothing is executed meanwhile.
+	//
+	// The slots are on their way until the undo: who asks the old master for what
+	// it does not have is sent on to the new one for this once (ASK). From then on the
+	// old one refuses whatever concerns them (MOVED). Hits counts the keys.
+	Migrate(ctx context.Context, from, to string, moved func(from, to string, keys []history.KeyState) error) (Undo, error)
 }
 
 // Clients is the capability to disturb client processes.

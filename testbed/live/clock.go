@@ -23,6 +23,10 @@ type (
 		watchedEnv
 		nodeClocks
 	}
+	clusterClockEnv struct {
+		clusterEnv
+		nodeClocks
+	}
 )
 
 // nodeClocks implements testbed.NodeClocks.

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/tempdir"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -29,6 +31,7 @@ type env struct {
 	links   []*link // of all clients
 
 	watchers *watchers // of Sentinel's topology; else nil
+	cluster  *cluster  // of Cluster's topology; else nil
 
 	mu      sync.Mutex
 	primary *node       // of a replicated topology
@@ -45,6 +48,10 @@ func (e *env) world(p Provider) testbed.Env {
 	}
 	own := ownEnv{e}
 	switch {
+	case e.cluster != nil && e.clocks:
+		return clusterClockEnv{clusterEnv{own, e.cluster}, nodeClocks{e}}
+	case e.cluster != nil:
+		return clusterEnv{own, e.cluster}
 	case e.watchers == nil && e.clocks:
 		return clockEnv{own, nodeClocks{e}}
 	case e.watchers == nil:
@@ -71,6 +78,7 @@ var (
 	_ testbed.Clients    = ownEnv{}
 	_ testbed.Memory     = ownEnv{}
 	_ testbed.SplitBrain = ownEnv{}
+	_ testbed.Slots      = ownEnv{}
 )
 
 func newEnv(ctx context.Context, s testbed.Setup, cancel context.CancelCauseFunc) *env {
@@ -90,7 +98,8 @@ func newEnv(ctx context.Context, s testbed.Setup, cancel context.CancelCauseFunc
 // client is one client process.
 type client struct {
 	*testbed.GatedClient
-	links []*link // in the order of locks.Client.Nodes
+	links   []*link              // in the order of locks.Client.Nodes; of a cluster, to all its nodes
+	cluster *redis.ClusterClient // nil elsewhere
 }
 
 // connect makes client id with a link to every node that clients use, its own or
@@ -100,6 +109,9 @@ func (e *env) connect(id int) error {
 	e.clients = append(e.clients, c)
 	if e.watchers != nil {
 		return e.reachWatched(c, id)
+	}
+	if e.cluster != nil {
+		return e.reachCluster(c, id)
 	}
 	for i, n := range e.serving() {
 		l, err := e.way(id, i, n)

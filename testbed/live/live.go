@@ -50,7 +50,7 @@ func (t *Testbed) Topologies() []testbed.Topology {
 	}
 	all := []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent}
 	if p, ok := t.provider.(Electing); ok && p.Elects() {
-		all = append(all, testbed.Sentinel)
+		all = append(all, testbed.Sentinel, testbed.Cluster)
 	}
 	return all
 }
@@ -62,7 +62,7 @@ func (t *Testbed) Capabilities() []testbed.Capability {
 	}
 	able := []testbed.Capability{
 		testbed.CanNetwork, testbed.CanNodes, testbed.CanClocks, testbed.CanClients,
-		testbed.CanMemory, testbed.CanSplitBrain,
+		testbed.CanMemory, testbed.CanSplitBrain, testbed.CanSlots,
 	}
 	if clocks(t.provider) == nil {
 		able = append(able, testbed.CanNodeClocks)
@@ -161,6 +161,9 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 	warm, ctx := errgroup.WithContext(ctx)
 	warm.SetLimit(warmedAtOnce)
 	for _, c := range e.clients {
+		if c.cluster != nil {
+			warm.Go(func() error { return e.warmCluster(ctx, c.cluster) })
+		}
 		for _, r := range c.Pools() {
 			warm.Go(func() error { return warmUp(ctx, r, e.warmth()) })
 		}
@@ -174,8 +177,9 @@ func (e *env) startNodes(ctx context.Context) error {
 	for i := range e.setup.Nodes {
 		e.nodes = append(e.nodes, e.newServer(fmt.Sprintf("n%d", i)))
 	}
-	if e.setup.Topology == testbed.Sentinel {
-		if err := e.announce(); err != nil {
+	announce := map[testbed.Topology]func() error{testbed.Sentinel: e.announce, testbed.Cluster: e.joined}[e.setup.Topology]
+	if announce != nil {
+		if err := announce(); err != nil {
 			return err
 		}
 	}
@@ -204,6 +208,8 @@ func (e *env) startNodes(ctx context.Context) error {
 			return err
 		}
 		return e.surveil(ctx)
+	case testbed.Cluster:
+		return e.form(ctx)
 	}
 	return nil
 }
@@ -253,6 +259,9 @@ func (e *env) tearDown() error {
 	}
 	e.gate.Close()
 	for _, c := range e.clients {
+		if c.cluster != nil {
+			errs = append(errs, c.cluster.Close())
+		}
 		for _, r := range c.Pools() {
 			errs = append(errs, r.Close())
 		}

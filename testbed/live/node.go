@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/clockshim"
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -31,6 +32,9 @@ type node struct {
 	died       func(error) // tells that it died unasked
 	doors      *doors      // by which others know it; nil where they need not
 	args       []string    // of its own, at every start
+	keeps      string      // a file that no loss of data concerns; "" = none
+	// admit, unless it is nil, is called before each command of a client is executed.
+	admit func(client int, args []history.Bytes)
 
 	// turn is held by the one command that the node is executing, so that the
 	// order of execution is known.
@@ -174,11 +178,25 @@ func (n *node) lose() (lost string, err error) {
 		lost, err = n.aof.cut(n.dir)
 		return lost + "; its script cache", err
 	default:
-		if err := os.RemoveAll(n.dir); err != nil {
+		if err := n.wipe(); err != nil {
 			return "", err
 		}
 		return "all keys and its script cache", nil
 	}
+}
+
+// wipe empties the node's directory.
+func (n *node) wipe() error {
+	files, err := os.ReadDir(n.dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if f.Name() != n.keeps {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(n.dir, f.Name())))
+		}
+	}
+	return err
 }
 
 // close kills the server for good and waits for its end.

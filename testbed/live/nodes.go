@@ -99,6 +99,11 @@ func (e *env) Keys(ctx context.Context, node string) ([]history.KeyState, error)
 				return err
 			}
 		}
+		if e.cluster != nil { // of a replica, too
+			if err := c.ReadOnly(ctx).Err(); err != nil {
+				return err
+			}
+		}
 		keys, err = keysOn(ctx, c)
 		return err
 	})

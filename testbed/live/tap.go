@@ -16,10 +16,11 @@ import (
 // and feeds each node one command at a time, so that the order of execution is
 // known. What it has read whole it hands on even if the client has gone.
 type pair struct {
-	gate *testbed.Conn
-	near *nearEnd
-	far  *net.TCPConn
-	node *node
+	gate   *testbed.Conn
+	client int
+	near   *nearEnd
+	far    *net.TCPConn
+	node   *node
 
 	broken chan struct{} // closed when the node's side has ended
 
@@ -116,6 +117,9 @@ func (p *pair) execute(server net.Conn, m testbed.Message, args []history.Bytes)
 		return false
 	}
 	defer p.node.release()
+	if p.node.admit != nil {
+		p.node.admit(p.client, args)
+	}
 	got := make(chan struct{})
 	p.mu.Lock()
 	number := p.replies.Sent(args)

@@ -36,6 +36,7 @@ var implements = map[testbed.Capability]func(testbed.Env) bool{
 	testbed.CanNodeClocks: is[testbed.NodeClocks],
 	testbed.CanMemory:     is[testbed.Memory],
 	testbed.CanSplitBrain: is[testbed.SplitBrain],
+	testbed.CanSlots:      is[testbed.Slots],
 }
 
 func is[Capability any](e testbed.Env) bool {
