@@ -150,6 +150,20 @@ func (e watchedEnv) Pause(ctx context.Context, node string) (testbed.Undo, error
 	}), nil
 }
 
+// Unplug implements testbed.Unplugger. A primary that another has replaced
+// meanwhile is then made a replica, as after Pause.
+func (e watchedEnv) Unplug(ctx context.Context, node string) (testbed.Undo, error) {
+	e.provoke()
+	plug, err := e.ownEnv.Unplug(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	return once(func(ctx context.Context) (int, error) {
+		hits, err := plug(ctx)
+		return hits, errors.Join(err, e.retire(ctx))
+	}), nil
+}
+
 // retire makes the old primary, if it lives beside a new one, its replica and ends
 // its connections, as Sentinels do once they have seen it for some time.
 func (e watchedEnv) retire(ctx context.Context) error {
@@ -181,7 +195,8 @@ func (e watchedEnv) retire(ctx context.Context) error {
 	return nil
 }
 
-// Cut implements testbed.Network, also for the links among nodes and Sentinels.
+// Cut implements testbed.Network, also for the links among nodes and Sentinels. Once
+// they reach an old primary again, it is made a replica, as after Pause.
 func (e watchedEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
 	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*valve).cut)
 }
@@ -203,7 +218,14 @@ func (e watchedEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direc
 	case !slices.Contains(directionsKnown, d):
 		return otherwise(ctx, l, d) // which refuses it
 	}
-	return pair.disturb(d, how), nil
+	undo := pair.disturb(d, how)
+	return once(func(ctx context.Context) (int, error) {
+		hits, err := undo(ctx)
+		if old, _ := e.rivals(); old != nil && (l.From == old.name || l.To == old.name) {
+			err = errors.Join(err, e.retire(ctx))
+		}
+		return hits, err
+	}), nil
 }
 
 var directionsKnown = []testbed.Direction{testbed.Upstream, testbed.Downstream, testbed.Both}

@@ -162,3 +162,27 @@ func TestLogsAreKept(t *testing.T) {
 		}
 	}
 }
+
+func TestASentinelThatDiesUnaskedIsNamed(t *testing.T) {
+	logs := t.TempDir()
+	setup := testbed.Setup{Topology: testbed.Sentinel, Logs: logs}
+	err := run(t, setup, func(ctx context.Context, _ testbed.Env) error {
+		text, err := os.ReadFile(filepath.Join(logs, "s1.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(string(text), ":") // of "4711:X 21 Nov 2026 …"
+		pid, err := strconv.Atoi(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		<-ctx.Done()
+		return errors.New("what the body made of it")
+	})
+	if err == nil || !strings.Contains(err.Error(), "node s1 died unasked: ") {
+		t.Errorf("got %v, want one that names s1", err)
+	}
+}
