@@ -2,8 +2,10 @@ package campaign
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -24,6 +26,7 @@ type confirmation struct {
 	plan   []PlannedCell // of the other campaign
 	trials []Trial       // of it, those that tell most first
 	sought []Sought
+	tried  map[string]bool // folders of those that are run here
 }
 
 // newConfirmation loads the campaign that Config.Confirm names and makes the
@@ -44,7 +47,7 @@ func newConfirmation(c *Config) (*confirmation, error) {
 	c.TTL, c.Hold, c.Rest, c.Duration = o.TTL, o.Hold, o.Rest, o.Duration
 	trials := slices.DeleteFunc(slices.Clone(other.Trials), func(t Trial) bool { return t.Probe || t.Err != "" })
 	slices.SortStableFunc(trials, compareTrials)
-	return &confirmation{plan: other.Info.Plan, trials: trials}, nil
+	return &confirmation{plan: other.Info.Plan, trials: trials, tried: map[string]bool{}}, nil
 }
 
 // among are those of the cells that the other campaign has too. An InputError
@@ -66,19 +69,56 @@ func (f *confirmation) among(cells []plannedCell) ([]plannedCell, error) {
 func (c plannedCell) is(p PlannedCell) bool { return p.Lock == c.recipe.ID && p.Fault == c.fault.Name }
 
 // jobs are the trials of the cells: for each flaw that the other campaign showed
-// there, the first ones that show it, as many as the config asks for; where it
-// showed none, that many that it drew, in each workload.
+// there, the first candidates, as many as the config asks for; where it showed
+// none, that many that it drew, in each workload.
 func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
-	var jobs []job
 	for i := range cells {
 		c := &cells[i]
 		if j := slices.IndexFunc(f.plan, c.is); j >= 0 && c.why == "" {
 			c.why = f.plan[j].NotSupported // also what is seen only once it is known what a recipe sends
 		}
-		for _, s := range f.specs(*c, p.config.Trials) {
-			if _, ok := p.seen[pair{c.recipe.ID, s.Workload}]; !ok {
-				continue // its probe failed, which is reported
+	}
+	return f.each(p, cells, func(c plannedCell) []Spec {
+		sought, candidates := f.candidates(c)
+		f.sought = append(f.sought, sought...)
+		if len(sought) == 0 {
+			return f.drawn(c, p.config.Trials)
+		}
+		var specs []Spec
+		for _, s := range sought {
+			for _, t := range candidates[s][:min(p.config.Trials, len(candidates[s]))] {
+				specs = append(specs, t.Spec)
 			}
+		}
+		return specs
+	})
+}
+
+// more are, for each flaw that has not shown yet, the candidates that come next.
+func (f *confirmation) more(p *planner, cells []plannedCell, shown func(Sought) bool) []job {
+	return f.each(p, cells, func(c plannedCell) (specs []Spec) {
+		sought, candidates := f.candidates(c)
+		for _, s := range sought {
+			next := slices.DeleteFunc(candidates[s], func(t Trial) bool { return shown(s) || f.tried[folderName(t.Spec)] })
+			for _, t := range next[:min(p.config.Trials, len(next))] {
+				specs = append(specs, t.Spec)
+			}
+		}
+		return specs
+	})
+}
+
+// each makes jobs of the trials that are chosen for each cell and not run yet.
+func (f *confirmation) each(p *planner, cells []plannedCell, choose func(plannedCell) []Spec) []job {
+	var jobs []job
+	for i := range cells {
+		c := &cells[i]
+		for _, s := range choose(*c) {
+			id := folderName(s)
+			if _, probed := p.seen[pair{c.recipe.ID, s.Workload}]; !probed || f.tried[id] {
+				continue // of a probe that failed is reported
+			}
+			f.tried[id] = true
 			c.named++
 			jobs = append(jobs, job{spec: p.here(*c, s)})
 		}
@@ -87,35 +127,48 @@ func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 	return jobs
 }
 
-// specs are the trials of one cell, and note what they are to show.
-func (f *confirmation) specs(c plannedCell, each int) []Spec {
-	var specs []Spec
-	taken := map[string]bool{}
-	take := func(s Spec) {
-		if id := folderName(s); !taken[id] {
-			taken[id] = true
-			specs = append(specs, s)
-		}
-	}
-	shown, drawn := map[Sought]int{}, map[string]int{}
+// candidates are the flaws that the other campaign showed in the cell, and for
+// each the trials that showed it: first those that showed it for so long that no
+// stall can hide it, but for one that spoils the whole trial (a tenth of the lease
+// time: checker.Stalled); then the others, the longest first.
+func (f *confirmation) candidates(c plannedCell) (sought []Sought, by map[Sought][]Trial) {
+	by = map[Sought][]Trial{}
 	for _, t := range f.of(c) {
 		for _, flaw := range t.Flaws {
 			s := Sought{t.Spec.Lock, t.Spec.Fault, flaw.Oracle, flaw.Cause}
-			if shown[s] == 0 {
-				f.sought = append(f.sought, s)
+			if by[s] == nil {
+				sought = append(sought, s)
 			}
-			if shown[s]++; shown[s] <= each {
-				take(t.Spec)
+			by[s] = append(by[s], t)
+		}
+	}
+	for s, trials := range by {
+		slices.SortStableFunc(trials, func(a, b Trial) int { return -cmp.Compare(s.shownFor(a), s.shownFor(b)) })
+	}
+	return sought, by
+}
+
+// shownFor is for how long the trial showed the flaw at a time, at most a tenth of
+// its lease time.
+func (s Sought) shownFor(t Trial) time.Duration {
+	longest := time.Duration(0)
+	for _, v := range t.Verdicts {
+		for _, found := range v.Findings {
+			if v.Oracle == s.Oracle && string(found.Cause) == s.Cause {
+				longest = max(longest, found.To-found.From)
 			}
 		}
 	}
-	if len(specs) > 0 {
-		return specs
-	}
+	return min(longest, t.Spec.Options.TTL/10)
+}
+
+// drawn are trials of a cell in which there is nothing to find.
+func (f *confirmation) drawn(c plannedCell, each int) (specs []Spec) {
+	drawn := map[string]int{}
 	for _, t := range f.of(c) {
 		if w := t.Spec.Workload; !t.Spec.named() && drawn[w] < each {
 			drawn[w]++
-			take(t.Spec)
+			specs = append(specs, t.Spec)
 		}
 	}
 	return specs
@@ -144,6 +197,30 @@ func (p *planner) here(c plannedCell, s Spec) Spec {
 		s.Topology = c.topology
 	}
 	return s
+}
+
+// tries is how many more trials are run in which a flaw is to show that has not.
+const tries = 2
+
+// insist runs, if the campaign confirms another, more trials of it for the flaws
+// that have not shown: on real time they may meet other luck.
+func (r *run) insist(ctx context.Context, cells []plannedCell) error {
+	if r.planner.confirm == nil {
+		return nil
+	}
+	for range tries {
+		jobs := r.planner.confirm.more(r.planner, cells, huntOf(r.info, r.trials).shows)
+		if len(jobs) == 0 || ctx.Err() != nil {
+			return nil
+		}
+		r.info.Plan = planned(cells)
+		if err := r.saveInfo(); err != nil {
+			return err
+		}
+		r.progress.Total += len(jobs)
+		r.rounds(ctx, jobs)
+	}
+	return nil
 }
 
 // unconfirmed are the flaws that were sought and did not show, in cells that were

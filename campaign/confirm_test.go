@@ -1,11 +1,19 @@
 package campaign
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/workloads"
 )
 
 // A campaign on the simulation is confirmed by the simulation: what it showed
@@ -53,6 +61,64 @@ func TestConfirmRunsWhatShowedFlaws(t *testing.T) {
 	second.Info.Sought = append(second.Info.Sought, Sought{"set-nx-px", "none", "exclusion", "lease-outlived"})
 	if missed := fold(second.Info, second.Dir, second.Trials).Missed; len(missed) != 1 || missed[0].Cause != "foreign-delete" {
 		t.Errorf("on real time: got %v, want the flaw that nobody showed", missed)
+	}
+}
+
+// TestConfirmInsists has a campaign confirmed that says of a trial that it showed
+// what others did: then those are run as well.
+func TestConfirmInsists(t *testing.T) {
+	c := DefaultConfig()
+	c.Testbed, c.Store, c.Name = "sim", t.TempDir(), "first"
+	c.Locks, c.Faults, c.Trials, c.Named = []string{"set-nx-px"}, []string{"client-crash"}, 1, true
+	first := mustRun(t, c)
+	shown := Sought{"set-nx-px", "client-crash", "liveness", "orphaned-key"}
+	var lines []byte
+	lies := 0
+	for _, trial := range first.Trials {
+		if trial.Outcome == Holds && trial.Spec.named() && lies < tries {
+			lies++
+			trial.Flaws = []Flaw{{Oracle: shown.Oracle, Cause: shown.Cause}}
+			trial.Verdicts = []checker.Verdict{{Oracle: shown.Oracle, Result: checker.Violated, Findings: []checker.Finding{{Cause: checker.OrphanedKey, To: time.Hour}}}}
+			trial.Outcome = Violated // first of all
+		}
+		line, err := json.Marshal(trial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	if err := os.WriteFile(filepath.Join(first.Dir, TrialsFile), lines, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	c.Name, c.Confirm, c.Named = "second", first.Dir, false
+	second := mustRun(t, c)
+	if n, of := second.Confirmed(); n != 1 || of != 1 || len(second.Trials) < 2+lies || second.Matrix.Interrupted || second.Matrix.Missed != nil {
+		t.Errorf("confirmed %d of %d, missed %v, interrupted %v", n, of, second.Matrix.Missed, second.Matrix.Interrupted)
+	}
+}
+
+// What showed for longer is looked for first, but what lasted for a tenth of the
+// lease is as good as any.
+func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
+	s := Sought{"set-nx-px", "delay", "exclusion", "late-command"}
+	var f confirmation
+	for i, length := range []time.Duration{1, 50, 0, 100, 1000} {
+		f.trials = append(f.trials, Trial{
+			Spec:  Spec{Lock: s.Lock, Fault: s.Fault, Workload: "mutex", Trial: i, Options: workloads.Options{TTL: time.Second}},
+			Flaws: []Flaw{{Oracle: s.Oracle, Cause: s.Cause}},
+			Verdicts: []checker.Verdict{{Oracle: s.Oracle, Findings: []checker.Finding{
+				{Cause: checker.LateCommand, To: length * time.Millisecond}, {Cause: checker.Race, To: time.Hour},
+			}}},
+		})
+	}
+	c := plannedCell{recipe: locks.Recipe{ID: s.Lock}, fault: nemesis.Fault{Name: s.Fault}, workloads: []string{"mutex"}}
+	sought, by := f.candidates(c)
+	var order []int
+	for _, trial := range by[s] {
+		order = append(order, trial.Spec.Trial)
+	}
+	if want := []int{3, 4, 1, 0, 2}; !slices.Equal(order, want) || len(sought) != 1 {
+		t.Errorf("got %v of %v, want %v", order, sought, want)
 	}
 }
 

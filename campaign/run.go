@@ -149,6 +149,9 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	}
 	r.progress.Total = len(probes) + len(jobs)
 	r.rounds(ctx, r.sampling(r.progress.Total).mark(jobs))
+	if err := r.insist(ctx, cells); err != nil {
+		return err
+	}
 	r.repeat(ctx)
 	r.shrink(ctx)
 	return r.finish(ctx)
