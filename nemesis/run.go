@@ -96,7 +96,15 @@ type strike struct {
 	ended  *testbed.Hit   // the Until that ended it, nil if time did
 	struck []testbed.Link // as links found them
 	heal   heal
-	letGo  func() // lets the client at Until go on before all is healed
+	until  *ending // nil before Until is awaited
+	letGo  func()  // lets the client at Until go on before all is healed
+}
+
+// ending waits for an action's Until. The client that gets there is held until
+// release is called, which must happen.
+type ending struct {
+	reached chan testbed.Hit
+	release func()
 }
 
 // perform waits for an action's start, strikes, waits for its end, and heals.
@@ -195,7 +203,27 @@ func (x *execution) begin(ctx context.Context, s *strike, h testbed.Hit) error {
 	var err error
 	s.heal, err = s.fault.inject(ctx, s)
 	s.from = x.env.Now()
+	if err == nil && s.action.For == 0 {
+		s.awaitUntil() // before the client that was struck goes on, which may be there at once
+	}
 	return err
+}
+
+// awaitUntil begins to wait for the action's Until, if it has one and that is not
+// awaited yet.
+func (s *strike) awaitUntil() {
+	if s.action.Until == nil || s.until != nil {
+		return
+	}
+	reached, healed := make(chan testbed.Hit, 1), make(chan struct{})
+	w := await(s.env, *s.action.Until, s.client, s.action.ID, func(h testbed.Hit) {
+		reached <- h
+		<-healed
+	})
+	s.until = &ending{reached, func() {
+		close(healed)
+		w.stop()
+	}}
 }
 
 // slot is the first instant from t on that is this action's alone: a whole
@@ -214,27 +242,19 @@ func (x *execution) end(ctx context.Context, s *strike) (release func()) {
 	if a.For > 0 {
 		_ = sleepUntil(ctx, x.env, a.slot(s.from+a.For)) // an early end of ctx ends the fault
 	}
-	if a.Until == nil || ctx.Err() != nil {
+	if a.Until == nil || ctx.Err() != nil && s.until == nil {
 		return func() {}
 	}
-	reached, healed := make(chan testbed.Hit, 1), make(chan struct{})
-	w := await(x.env, *a.Until, s.client, a.ID, func(h testbed.Hit) {
-		reached <- h
-		<-healed
-	})
-	release = func() {
-		close(healed)
-		w.stop()
-	}
+	s.awaitUntil()
 	limit := time.NewTimer(a.slot(s.from+a.length()) - x.env.Now())
 	defer limit.Stop()
 	select {
-	case h := <-reached:
+	case h := <-s.until.reached:
 		s.ended = &h
 	case <-limit.C:
 	case <-ctx.Done():
 	}
-	return release
+	return s.until.release
 }
 
 // takeBack heals the fault, whatever became of ctx, and closes the window.

@@ -179,6 +179,22 @@ func TestUntilHoldsItsClientUntilTheFaultIsHealed(t *testing.T) {
 	}
 }
 
+// A client that was struck may get to Until at once: nothing slips in between.
+func TestUntilIsAwaitedBeforeTheStruckClientGoesOn(t *testing.T) {
+	p := Plan{{
+		ID: 1, Fault: "partition", Idea: "at once", Point: both(testbed.StepHold), By: time.Second,
+		Client: history.NoClient, Nodes: []string{"n0"}, Direction: testbed.Upstream, Until: both(testbed.StepRead), Limit: 5 * time.Second,
+	}}
+	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
+		time.Sleep(100 * time.Millisecond)
+		_ = e.clients[0].Step(ctx, testbed.StepHold)
+		_ = e.clients[0].Step(ctx, testbed.StepRead)
+	}, nil)
+	if w := windows(ops)[1]; w.Time != 100*time.Millisecond || !strings.Contains(w.Window.Evidence, "until c0 began read") {
+		t.Errorf("closed at %v with %+v, want at 100ms, ended by c0", w.Time, w.Window)
+	}
+}
+
 func TestArmedTriggerWaitsForItsArm(t *testing.T) {
 	p := Plan{{
 		ID: 1, Fault: "script-flush", Idea: "armed", Arm: both(testbed.StepRest), Point: both(testbed.StepAcquire), By: 2 * time.Second,
