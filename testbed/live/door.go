@@ -174,11 +174,11 @@ func (d *door) serve(far *net.TCPConn) {
 	if peer == "" {
 		return
 	}
-	p, err := d.from(peer)
+	at, err := d.from(peer)
 	if err != nil {
 		return // it is down: the peer will try again
 	}
-	c, err := net.Dial("tcp4", p.Listen)
+	c, err := net.Dial("tcp4", at)
 	if err != nil || !d.track(c) {
 		return
 	}
@@ -243,23 +243,26 @@ func (d *door) who(c net.Conn) string {
 	}
 }
 
-// from is the proxy over which that peer comes, led to where the server is now;
-// the error is upstream's.
-func (d *door) from(peer string) (*proxy, error) {
-	addr, err := d.upstream()
+// from is where the proxy listens over which that peer comes, which is led to where
+// the server is now; the error may be upstream's.
+func (d *door) from(peer string) (addr string, err error) {
+	upstream, err := d.upstream()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	p, err := d.pair(peer)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.over() {
-		return nil, net.ErrClosed
+		return "", net.ErrClosed
 	}
-	return p, p.lead(addr)
+	if err := p.lead(upstream); err != nil {
+		return "", err
+	}
+	return p.Listen, nil
 }
 
 // over says whether the door is shut. mu is held.

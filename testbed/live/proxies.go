@@ -59,13 +59,18 @@ func (p *proxies) open(name, host, upstream string) (*proxy, error) {
 	return one, nil
 }
 
-// lead leads the proxy to another address, and ends its connections if that is
-// not where it led. Its valves stay as they are.
+// lead leads the proxy to another address, and if that is not where it led, ends
+// its connections and lets it listen on another port: its own may be somebody's by
+// the time it is back. Its valves stay as they are.
 func (p *proxy) lead(upstream string) error {
-	if p.Upstream == upstream { // written by none but this
+	if p.Upstream == upstream && p.Enabled { // written by none but this
 		return nil
 	}
-	err := p.Update(&toxiproxy.Proxy{Listen: p.Listen, Upstream: upstream, Enabled: true})
+	host, _, err := net.SplitHostPort(p.Listen)
+	if err != nil {
+		return fmt.Errorf("proxy %s: %w", p.Name, err)
+	}
+	err = p.Update(&toxiproxy.Proxy{Listen: net.JoinHostPort(host, "0"), Upstream: upstream, Enabled: true})
 	if err != nil {
 		return fmt.Errorf("proxy %s: %w", p.Name, err)
 	}
