@@ -84,6 +84,9 @@ type Defaults struct {
 	// Named: the named schedules run if nothing is chosen; they are worth their
 	// time where trials do the same again.
 	Named bool
+	// TTL is the lease time if none is chosen, 0 = DefaultConfig's: where a node
+	// takes long to be killed and started again, leases have to last longer.
+	TTL time.Duration
 }
 
 // modest is for testbeds of which nothing is known.

@@ -73,6 +73,7 @@ history differs on a testbed with virtual time, or the harness failed.`,
 	flags.StringVar(&f.schedule, "schedule", "", "the named schedule to run instead, whatever the seed")
 	flags.StringVar(&f.Testbed, "testbed", f.Testbed, "where Redis comes from (lockstorm list testbeds; with DIR default the one that the trial ran on)")
 	trialFlags(flags, &f.Config)
+	a.tellLeases(flags)
 	f.testbed.register(flags)
 	flags.StringVar(&f.hash, "hash", "", fmt.Sprintf("the hash to compare with, or its first digits, at least %d", fewestDigits))
 	flags.StringVar(&f.out, "out", "", "directory to write the trial to: history, commands, verdict, timeline, story")
@@ -184,6 +185,7 @@ func (a *app) replay(cmd *cobra.Command, f replayFlags, args []string) error {
 	if err := checkTestbedFlags(cmd.Flags(), choice.Name); err != nil {
 		return err
 	}
+	f.TTL = choice.lease(f.TTL, cmd.Flags().Changed("ttl"))
 	f.testbed.intend(f.Config, campaign.Defaults{})
 	tb, done, err := choice.open(ctx, f.testbed)
 	if err != nil {

@@ -26,6 +26,7 @@ type runFlags struct {
 	json                     bool
 	namedChosen              bool // else the testbed's default counts
 	shrinkChosen             bool
+	ttlChosen                bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -70,7 +71,8 @@ something else. Without --expect, finding violations is the job done: 0.`,
 			if err := checkTestbedFlags(cmd.Flags(), f.Testbed); err != nil {
 				return err
 			}
-			f.namedChosen, f.shrinkChosen = cmd.Flags().Changed("named"), cmd.Flags().Changed("shrink")
+			chosen := cmd.Flags().Changed
+			f.namedChosen, f.shrinkChosen, f.ttlChosen = chosen("named"), chosen("shrink"), chosen("ttl")
 			return a.campaign(cmd.Context(), f)
 		},
 	}
@@ -94,6 +96,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	flags.StringVar(&f.workloads, "workloads", f.Workloads[0], "what clients do; each recipe gets those that suit it (lockstorm list workloads)")
 	flags.StringVar(&f.Testbed, "testbed", f.Testbed, "where Redis comes from (lockstorm list testbeds)")
 	trialFlags(flags, &f.Config)
+	a.tellLeases(flags)
 	flags.IntVar(&f.Trials, "trials", f.Trials, "trials of each cell and workload ("+a.defaults(trialsOf)+")")
 	flags.BoolVar(&f.Named, "named", false, "run the named schedules before the trials that are drawn ("+a.namedDefaults()+")")
 	flags.StringVar(&f.Confirm, "confirm", "", "directory of a stored campaign: run here the trials that show its flaws, --trials for each, instead of trials of this one's own")
@@ -121,6 +124,7 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	c.TTL = choice.lease(c.TTL, f.ttlChosen)
 	if !f.namedChosen {
 		c.Named = choice.Defaults.Named && c.Confirm == ""
 	}
