@@ -29,8 +29,8 @@ lint: ## gofmt, go vet and staticcheck
 	$(GO) vet $(PACKAGES)
 	$(GO) tool staticcheck $(PACKAGES)
 
-test: setup ## all tests, with the race detector; those on real Redis too
-	$(GO) test -race -timeout 15m $(PACKAGES)
+test: setup ## all tests, with the race detector; on real Redis too, and on containers where Docker runs
+	@GO='$(GO)' PACKAGES='$(PACKAGES)' ./scripts/test
 
 test-chaos: setup build ## what the simulation finds has to show on real Redis too, and nothing else (some 4 minutes)
 	@STORE=$(STORE) LOCKS=$(LOCKS) FAULTS=$(FAULTS) TRIALS=$(TRIALS) ./scripts/test-chaos

@@ -18,6 +18,9 @@ const (
 	playHarness = "play-harness"
 )
 
+// needVariable, if set, makes it a failure that there are no containers.
+const needVariable = "LOCKSTORM_NEED_CONTAINERS"
+
 // shared is the testbed of all tests: a session takes time. missing says why there
 // is none.
 var (
@@ -36,6 +39,9 @@ func TestMain(m *testing.M) {
 	}
 	if shared, missing = openShared(); missing != nil {
 		fmt.Fprintf(os.Stderr, "testbed/container: NOT TESTED on containers: %v\n", missing)
+		if os.Getenv(needVariable) != "" {
+			os.Exit(1)
+		}
 	}
 	code := m.Run()
 	if shared != nil {
