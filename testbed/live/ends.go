@@ -16,8 +16,9 @@ import (
 // nothing more will be sent, and reads on until the proxy closes.
 type nearEnd struct {
 	*net.TCPConn
+	by     known   // how commands know it
 	gone   func()  // called once the proxy has closed
-	resets *resets // counts it if it is reset from outside; may be nil
+	resets *resets // notes it if it is reset from outside; may be nil
 
 	reading sync.Mutex // held by Read
 	mu      sync.Mutex
@@ -97,10 +98,10 @@ func (c *nearEnd) drain() {
 	c.gone()
 }
 
-// resets counts the connections that a fault has reset.
+// resets are the connections that a fault has reset, disturbing or not.
 type resets struct {
 	mu    sync.Mutex
-	conns map[*nearEnd]bool
+	conns map[known]bool
 }
 
 func (r *resets) note(c *nearEnd) {
@@ -109,11 +110,18 @@ func (r *resets) note(c *nearEnd) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.conns[c] = true
+	r.conns[c.by] = true
 }
 
-func (r *resets) count() int {
+// among counts those of these connections that were reset.
+func (r *resets) among(conns map[known]bool) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.conns)
+	n := 0
+	for c := range conns {
+		if r.conns[c] {
+			n++
+		}
+	}
+	return n
 }

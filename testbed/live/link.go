@@ -155,7 +155,7 @@ func refuse(ctx context.Context) error {
 // pair starts serving a new connection. l.dialling is held.
 func (l *link) pair(gc *testbed.Conn, by known, near *net.TCPConn, far net.Conn, target *node) net.Conn {
 	p := &pair{gate: gc, client: by.client, far: far.(*net.TCPConn), node: target, broken: make(chan struct{})}
-	p.near = &nearEnd{TCPConn: near, gone: l.draining.done}
+	p.near = &nearEnd{TCPConn: near, by: by, gone: l.draining.done}
 	l.draining.add()
 	gc.Observe()
 	l.mu.Lock()

@@ -144,6 +144,8 @@ func stopped(c history.Command, d testbed.Direction) bool {
 
 // Reset implements testbed.Network. The connections that exist are reset as
 // their client sees it; toxiproxy alone would end them as if they were closed.
+// Hits counts the connections on which a command was under way, or was sent after:
+// an idle one that is replaced unseen disturbs nobody.
 func (e *env) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
 	_, l, err := e.link(on)
 	if err != nil {
@@ -152,11 +154,19 @@ func (e *env) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
 	// None is made between the toxic and the reset of those that exist.
 	l.dialling <- struct{}{}
 	defer func() { <-l.dialling }()
+	r, unanswered := &resets{conns: map[known]bool{}}, map[known]bool{}
+	w := e.watch(func(c history.Command) bool {
+		missed := l.carries(c.Client, c.Node) && c.Replied == 0
+		if missed {
+			unanswered[known{c.Client, c.Node, c.Conn}] = true
+		}
+		return missed
+	})
 	undo, err := l.proxy.reset()
 	if err != nil {
+		e.count(w)
 		return nil, err
 	}
-	r := &resets{conns: map[*nearEnd]bool{}}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.resets = r
@@ -167,12 +177,13 @@ func (e *env) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
 	}
 	return once(func(ctx context.Context) (int, error) {
 		err := undo(ctx)
+		e.count(w) // nobody writes to unanswered any more
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.resets == r {
 			l.resets = nil
 		}
-		return r.count(), err
+		return r.among(unanswered), err
 	}), nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -19,6 +20,7 @@ var networks = []promise{
 	{name: "held replies come late", test: heldReplies},
 	{name: "what is sent later overtakes a held connection", test: heldConnection},
 	{name: "a reset reaches old and new connections", test: resets},
+	{name: "a reset of idle connections hits nobody", test: idleResets},
 	{name: "a fault set at a point hits exactly that command", test: faultsAtPoints},
 	{name: "a withdrawn point is not reached", test: withdrawnPoints},
 	{name: "unknown links are errors", test: unknownLinks},
@@ -174,6 +176,22 @@ func resets(s suite) {
 			w.Errorf("undo: got %d hits, want the one in flight and a new one", hits)
 		}
 		w.mustSet(0, "after", "1")
+	})
+}
+
+func idleResets(s suite) {
+	s.run(single, func(w *world) {
+		w.mustSet(0, "k", "1")
+		reset := w.reset(c0n0)
+		w.mustSet(1, "other", "1") // another link
+		time.Sleep(hasty)
+		reset.liftAfter(0)
+		w.mustSet(0, "after", "1") // by a new connection
+		reset = w.reset(c0n0)
+		w.mustNotSet(0, "new", "on a connection that is reset")
+		if hits := reset.lift(); hits == 0 {
+			w.Error("reset of connections that were used: got no hits")
+		}
 	})
 }
 
