@@ -34,12 +34,11 @@ func start(t *testing.T, store, temp string, args ...string) *program {
 	return launch(t, exec.Command(os.Args[0], args...), store, temp)
 }
 
-// launch starts a command that is the program.
+// launch starts a command that is the program; its environment is added to ours.
 func launch(t *testing.T, cmd *exec.Cmd, store, temp string) *program {
 	t.Helper()
 	p := &program{Cmd: cmd, store: store, temp: temp, ended: make(chan struct{})}
-	p.Env = append(p.Env, os.Environ()...)
-	p.Env = append(p.Env, asProgram+"=1", "TMPDIR="+temp)
+	p.Env = slices.Concat(os.Environ(), []string{asProgram + "=1", "TMPDIR=" + temp}, cmd.Env)
 	p.Stdout, p.Stderr = &p.stdout, &p.stderr
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
