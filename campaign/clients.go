@@ -114,6 +114,9 @@ func (t *trial) blame(err error) error {
 		return err
 	}
 	d := death{stderr: died.Said, cut: died.Cut, how: died.How, exited: died.Exited}
+	if died.Garbled {
+		d.killed = garbled
+	}
 	b, failure := d.breakdown()
 	if failure != nil {
 		return fmt.Errorf("%w: %w: %s", died, failure, firstLine(died.Said))

@@ -134,7 +134,7 @@ func (h *Host) start(argv []string, p *process, w World, origin time.Duration) e
 	if err := p.start(argv, clock); err != nil {
 		return err
 	}
-	h.serving.Go(func() { server.ServeConn(p.pipe) })
+	h.serving.Go(func() { server.ServeCodec(newCodec(p.pipe, &p.garbled)) })
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,6 +24,8 @@ type Death struct {
 	Exited bool   // by itself, with a status
 	Said   string // on stdout and stderr
 	Cut    bool   // the middle of that is lost
+	// Garbled: before, what it said as a client process was not understood.
+	Garbled bool
 }
 
 // Error implements error.
@@ -40,6 +43,8 @@ type process struct {
 	ready  chan struct{} // closed when it has its connections
 	ended  chan struct{} // closed when its session has come to its end
 	end    End           // of its session; not before ended is closed
+
+	garbled atomic.Bool // it said what no client process says
 
 	mu     sync.Mutex
 	frozen int   // freezes in force
@@ -183,7 +188,7 @@ func (p *process) death() *Death {
 	if p.asked {
 		return nil
 	}
-	d := &Death{Client: p.id, How: "nobody knows how"}
+	d := &Death{Client: p.id, How: "nobody knows how", Garbled: p.garbled.Load()}
 	if s := p.cmd.ProcessState; s != nil {
 		d.How, d.Exited = s.String(), s.Exited()
 	}

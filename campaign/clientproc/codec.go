@@ -1,0 +1,59 @@
+package clientproc
+
+import (
+	"bufio"
+	"encoding/gob"
+	"errors"
+	"io"
+	"net/rpc"
+	"os"
+	"sync/atomic"
+)
+
+// codec is the serving side of a pipe, as net/rpc's own, which a client's
+// *rpc.Client speaks with. But who stops being understood, because the code under
+// test wrote into the pipe, say, is told at once by its end, and not only when
+// the calls have returned that wait for something.
+type codec struct {
+	pipe pipes
+	in   *gob.Decoder
+	out  *gob.Encoder
+	buf  *bufio.Writer
+	// garbled is set when the client is not understood.
+	garbled *atomic.Bool
+}
+
+func newCodec(p pipes, garbled *atomic.Bool) rpc.ServerCodec {
+	buf := bufio.NewWriter(p)
+	return codec{p, gob.NewDecoder(p), gob.NewEncoder(buf), buf, garbled}
+}
+
+// ReadRequestHeader implements rpc.ServerCodec.
+func (c codec) ReadRequestHeader(r *rpc.Request) error { return c.read(r) }
+
+// ReadRequestBody implements rpc.ServerCodec.
+func (c codec) ReadRequestBody(body any) error { return c.read(body) }
+
+func (c codec) read(v any) error {
+	err := c.in.Decode(v)
+	if err != nil {
+		ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed)
+		c.garbled.Store(!ended)
+		c.pipe.out.Close()
+	}
+	return err
+}
+
+// WriteResponse implements rpc.ServerCodec.
+func (c codec) WriteResponse(r *rpc.Response, body any) error {
+	if err := c.out.Encode(r); err != nil {
+		return err
+	}
+	if err := c.out.Encode(body); err != nil {
+		return err
+	}
+	return c.buf.Flush()
+}
+
+// Close implements rpc.ServerCodec.
+func (c codec) Close() error { return c.pipe.Close() }

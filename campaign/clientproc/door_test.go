@@ -1,0 +1,136 @@
+package clientproc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// pairOf are both ends of a TCP connection.
+func pairOf(t testing.TB) (near, far *net.TCPConn) {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dialled, err := net.Dial("tcp4", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dialled.(*net.TCPConn), accepted.(*net.TCPConn)
+}
+
+// through opens a door with one connection: near is the client's end, far the node's.
+func through(t testing.TB) (d *door, near, far *net.TCPConn, number int) {
+	t.Helper()
+	inner, far := pairOf(t)
+	d, err := openDoor(func(context.Context, int, string) (net.Conn, error) { return inner, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if near, number, err = knock(t.Context(), d.Addr().String(), 0, "n0"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		near.Close()
+		far.Close()
+		if err := d.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d, near, far, number
+}
+
+func TestTheDoorCarriesEveryByteBothWays(t *testing.T) {
+	d, near, far, number := through(t)
+	var total int64
+	rapid.Check(t, func(r *rapid.T) {
+		said := rapid.SliceOfN(rapid.Byte(), 1, 1<<16).Draw(r, "said")
+		for from, to := range map[*net.TCPConn]*net.TCPConn{near: far, far: near} {
+			go func() { _, _ = from.Write(said) }()
+			heard := make([]byte, len(said))
+			if _, err := io.ReadFull(to, heard); err != nil || !slices.Equal(said, heard) {
+				r.Fatalf("of %d bytes came %d that are the same, %v", len(said), len(heard), err)
+			}
+		}
+		total += int64(len(said))
+		d.await(number, total) // which have passed
+	})
+}
+
+func TestWhatEndsOneSideOfADoorEndsTheOther(t *testing.T) {
+	for name, test := range map[string]struct {
+		end  func(*net.TCPConn)
+		want error
+	}{
+		"closed": {func(c *net.TCPConn) { c.Close() }, io.EOF},
+		"reset":  {func(c *net.TCPConn) { _ = c.SetLinger(0); c.Close() }, syscall.ECONNRESET},
+	} {
+		t.Run("node "+name, func(t *testing.T) {
+			_, near, far, _ := through(t)
+			test.end(far)
+			if _, err := near.Read(make([]byte, 1)); !errors.Is(err, test.want) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+		})
+		t.Run("client "+name, func(t *testing.T) {
+			d, near, far, number := through(t)
+			test.end(near)
+			if _, err := far.Read(make([]byte, 1)); err == nil {
+				t.Error("got no error")
+			}
+			d.await(number, 1) // which will never pass
+		})
+	}
+}
+
+func TestADialThatIsGivenUpIsGivenUpBehindTheDoor(t *testing.T) {
+	gaveUp := make(chan struct{})
+	d, err := openDoor(func(ctx context.Context, _ int, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		close(gaveUp)
+		return nil, ctx.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, _, err := knock(ctx, d.Addr().String(), 0, "n0"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+	}
+	<-gaveUp
+	if err := d.close(); err != nil {
+		t.Error(err)
+	}
+	d.await(7, 1) // there is no such connection
+}
+
+func TestWhoeverKnocksWithNonsenseIsToldWhatWasExpected(t *testing.T) {
+	d, err := openDoor(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	c, err := net.Dial("tcp4", d.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, _ = io.WriteString(c, "GET / HTTP/1.1\n")
+	if got, err := readLine(c); err != nil || got != `no connection: expected a client and an address, got "GET / HTTP/1.1"` {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

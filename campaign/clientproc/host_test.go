@@ -1,0 +1,318 @@
+package clientproc
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// env is a world in which everything is let pass; its node says again what it is
+// told.
+type env struct{ testbed.Env }
+
+type client struct{ testbed.Client }
+
+func (env) Client(int) testbed.Client                   { return client{} }
+func (client) Step(ctx context.Context, _ string) error { return ctx.Err() }
+func (client) Open(int)                                 {}
+func (client) Ways() testbed.Ways                       { return testbed.Ways{} }
+
+func (client) Connect(ctx context.Context, addr string) (net.Conn, error) {
+	if addr != "n0" {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	}
+	near, far := net.Pipe()
+	go func() {
+		defer far.Close()
+		_, _ = io.Copy(far, far)
+	}()
+	return near, nil
+}
+
+// stage is a host whose clients play a scene.
+type stage struct {
+	*Host
+	rec    *history.Recorder
+	healed chan struct{}
+	late   []time.Duration
+}
+
+// open starts the clients.
+func open(t testing.TB, scene string, clients int) (*stage, error) {
+	t.Helper()
+	t.Setenv(asClient, "1")
+	started := time.Now()
+	s := &stage{healed: make(chan struct{})}
+	s.rec = history.NewRecorder(nil, func() time.Duration { return time.Since(started) })
+	s.Host = NewHost(clients, s.rec.Now)
+	t.Cleanup(func() {
+		for range 2 {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	w, _ := workloads.ByName("mutex")
+	return s, s.Start(t.Context(), []string{os.Args[0]}, World{
+		Env: env{}, Rec: s.rec, Healed: s.healed, Job: []byte(scene),
+		Resources: w.Resources(workloads.Options{Keys: 1}, history.Claims{}),
+		Stalled:   func(late time.Duration) (time.Duration, error) { return late, nil },
+	})
+}
+
+func mustOpen(t testing.TB, scene string, clients int) *stage {
+	t.Helper()
+	s, err := open(t, scene, clients)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestWhatAClientProcessDoesIsRecordedHere(t *testing.T) {
+	s := mustOpen(t, "write", 2)
+	time.AfterFunc(10*time.Millisecond, func() { close(s.healed) })
+	if err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ops := s.rec.Ops()
+	if _, err := history.Pairs(ops); err != nil || len(ops) != 4 {
+		t.Fatalf("got %d entries, %v: %+v", len(ops), err, ops)
+	}
+	var seqs []int64
+	for _, op := range ops {
+		if op.Type == history.OK {
+			seqs = append(seqs, op.Seq)
+		}
+		if op.F != history.FWrite || !slices.Equal(op.Value, []int64{7}) {
+			t.Errorf("got %+v", op)
+		}
+	}
+	if slices.Sort(seqs); !slices.Equal(seqs, []int64{1, 2}) {
+		t.Errorf("numbers of the writes are %v, want 1 and 2", seqs)
+	}
+	if err := s.Died(); err != nil {
+		t.Error(err)
+	}
+}
+
+// ticks waits until the client has said something after that many entries.
+func (s *stage) ticks(t *testing.T, after int) []history.Op {
+	t.Helper()
+	for t.Context().Err() == nil {
+		if ops := s.rec.Ops(); len(ops) > after {
+			return ops
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return nil
+}
+
+func TestAFrozenProcessDoesNothingUntilTheLastThaw(t *testing.T) {
+	s := mustOpen(t, "tick", 1)
+	go s.Run(t.Context())
+	s.ticks(t, 3)
+	for range 2 {
+		if err := s.Freeze(0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(50 * time.Millisecond) // what it said before is here
+	frozen := len(s.rec.Ops())
+	s.Skew(0, -time.Hour)
+	if err := s.Thaw(0); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(200 * time.Millisecond)
+	if got := len(s.rec.Ops()); got != frozen {
+		t.Errorf("%d entries of a frozen process", got-frozen)
+	}
+	if err := s.Thaw(0); err != nil {
+		t.Fatal(err)
+	}
+	ops := s.ticks(t, frozen+1)
+	if first := ops[frozen+1]; first.Lock != "-1h0m0s" { // the one before may have been begun
+		t.Errorf("its clock is ahead by %s when it goes on, want -1h", first.Lock)
+	}
+	gap := Gap{From: ops[frozen-1].Time, To: ops[frozen].Time, Late: ops[frozen].Time - ops[frozen-1].Time}
+	if late := s.procs[0].lateness(gap); late > gap.Late-200*time.Millisecond {
+		t.Errorf("of %v that it did nothing %v are its own, though it was frozen", gap.Late, late)
+	}
+}
+
+func TestBothSidesReadOneClock(t *testing.T) {
+	s := mustOpen(t, "tick", 1)
+	go s.Run(t.Context())
+	var before time.Duration
+	for _, op := range s.ticks(t, 10) {
+		there := time.Duration(op.Seq)
+		if there < before || there > op.Time {
+			t.Errorf("the process reads %v, between the trial's %v and %v", there, before, op.Time)
+		}
+		before = there
+	}
+}
+
+func TestAKilledProcessHasEnded(t *testing.T) {
+	s := mustOpen(t, "tick", 2)
+	ran := make(chan error, 1)
+	go func() { ran <- s.Run(t.Context()) }()
+	s.ticks(t, 3)
+	if err := s.Freeze(0); err != nil { // which does not save it
+		t.Fatal(err)
+	}
+	for id := range 2 {
+		if err := s.rec.Crash(id); err != nil {
+			t.Fatal(err)
+		}
+		pid := s.procs[id].cmd.Process.Pid
+		for range 2 {
+			if err := s.Kill(id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("process %d: got %v, want it gone", pid, err)
+		}
+	}
+	if err := errors.Join(<-ran, s.Died(), s.Freeze(0), s.Thaw(0)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAConnectionPassesTheDoorBothWays(t *testing.T) {
+	s := mustOpen(t, "echo", 1)
+	err := s.Run(t.Context())
+	if want := "client 0: as expected: dial tcp: connect: connection refused"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestASealedClientIsToldSo(t *testing.T) {
+	s := mustOpen(t, "quiet", 1) // started, and not begun
+	_ = s.Close()
+	s = mustOpen(t, "seal", 1)
+	if err := s.rec.Crash(0); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhoDiesUnaskedIsNamedWithItsLastWords(t *testing.T) {
+	for scene, want := range map[string]Death{
+		"exit":     {How: "exit status 3", Exited: true, Said: "last words\n"},
+		"nonsense": {How: "exit status 1", Exited: true, Garbled: true},
+	} {
+		s := mustOpen(t, scene, 1)
+		var d *Death
+		if err := s.Run(t.Context()); !errors.As(err, &d) || d.How != want.How || !d.Exited || d.Garbled != want.Garbled || !strings.HasPrefix(d.Said, want.Said) {
+			t.Errorf("%s: got %+v, want %+v", scene, d, want)
+		}
+		if err := s.Died(); err == nil {
+			t.Errorf("%s: nobody has died in the end", scene)
+		}
+	}
+	s := mustOpen(t, "quiet", 1)
+	if err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.procs[0].cmd.Process.Kill() // when its session is over
+	<-s.procs[0].exited
+	if err := s.Died(); err == nil || err.Error() != "the process of client 0 died: signal: killed" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAClientsFailureEndsTheRun(t *testing.T) {
+	s := mustOpen(t, "broken", 2)
+	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), ": panic: boom") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestARunEndsWithItsContext(t *testing.T) {
+	s := mustOpen(t, "tick", 1)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	time.AfterFunc(20*time.Millisecond, func() { cancel(why) })
+	if err := s.Run(ctx); !errors.Is(err, why) {
+		t.Errorf("got %v, want %v", err, why)
+	}
+}
+
+func TestJoinIsForClientProcesses(t *testing.T) {
+	if _, err := Join(t.Context()); !errors.Is(err, ErrNoTrial) {
+		t.Errorf("got %v, want %v", err, ErrNoTrial)
+	}
+}
+
+// playHarness names its client processes and waits.
+func playHarness() {
+	var t harness
+	s := mustOpen(&t, "tick", 2)
+	for _, p := range s.procs {
+		fmt.Println(p.cmd.Process.Pid)
+	}
+	_ = s.Run(context.Background())
+}
+
+// harness is a test that is a process.
+type harness struct{ testing.TB }
+
+func (harness) Helper()                  {}
+func (harness) Cleanup(func())           {}
+func (harness) Setenv(name, to string)   { os.Setenv(name, to) }
+func (harness) Context() context.Context { return context.Background() }
+func (harness) Fatal(args ...any)        { fmt.Println(args...); os.Exit(1) }
+
+func TestNoClientSurvivesAKilledHarness(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), asHarness+"=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for lines := bufio.NewScanner(out); len(pids) < 2 && lines.Scan(); {
+		pid, err := strconv.Atoi(lines.Text())
+		if err != nil {
+			t.Fatal(lines.Text())
+		}
+		pids = append(pids, pid)
+	}
+	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	for _, pid := range pids {
+		for t.Context().Err() == nil && alive(pid) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// alive says whether the process, which is not our child, is there and not dead.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) && (err != nil || !strings.Contains(string(stat), ") Z "))
+}
