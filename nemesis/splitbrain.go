@@ -55,6 +55,7 @@ var splitBrain = Fault{
 		return func(ctx context.Context) (result, error) {
 			lasted := s.lasted()
 			if elects {
+				s.letGo() // the election may be late
 				hits, err := unite(ctx)
 				return s.parted(moved, heir, lasted, hits), err
 			}

@@ -24,6 +24,10 @@ const (
 	quorum          = 2
 	downAfter       = time.Second
 	failoverTimeout = 3 * time.Second
+	// stagger is by how much each Sentinel has more patience than the one before it:
+	// if all saw a primary die at one moment, each would vote for itself, and the
+	// next election comes after twice the failover timeout.
+	stagger = 300 * time.Millisecond
 	// untilReady is downAfter before the trial begins: nothing is to fail over while
 	// servers start.
 	untilReady = 10 * time.Minute
@@ -107,9 +111,10 @@ func (e *env) surveil(ctx context.Context) error {
 	if err := starting.Wait(); err != nil {
 		return err
 	}
-	for _, s := range e.watchers.all {
+	for i, s := range e.watchers.all {
+		patience := downAfter + time.Duration(i)*stagger
 		err := s.ask(ctx, func(c *redis.Client) error {
-			return c.Do(ctx, "SENTINEL", "SET", watched, "down-after-milliseconds", downAfter.Milliseconds()).Err()
+			return c.Do(ctx, "SENTINEL", "SET", watched, "down-after-milliseconds", patience.Milliseconds()).Err()
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
