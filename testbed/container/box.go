@@ -30,6 +30,9 @@ type box struct {
 	id      string
 	port    int // on which its server listens, and which is published
 	address netip.Addr
+	// What its server's wall clock takes.
+	mounts      []mount.Mount
+	environment []string
 
 	remove func() error
 }
@@ -51,6 +54,9 @@ func (s *session) newBox(ctx context.Context, o live.ServerOptions) (b *box, err
 		return nil, err
 	}
 	b = &box{session: s}
+	if b.mounts, b.environment, err = ownClock(o.Clock); err != nil {
+		return nil, err
+	}
 	if b.port, err = redisserver.FreePort(); err != nil {
 		return nil, err
 	}
@@ -101,17 +107,11 @@ func (s *session) request(b *box, o live.ServerOptions, ports []int) testcontain
 		Name:  strings.Join([]string{name, o.Name, strconv.Itoa(b.port)}, "-"),
 		Image: s.image.name, Entrypoint: []string{s.image.server}, Cmd: command,
 		Labels: maps.Clone(s.labels), ExposedPorts: exposed, Networks: []string{name},
-		ConfigModifier: func(c *container.Config) { c.User, c.WorkingDir = s.engine.facts.user, data },
+		ConfigModifier: func(c *container.Config) { c.User, c.WorkingDir, c.Env = s.engine.facts.user, data, b.environment },
 		HostConfigModifier: func(h *container.HostConfig) {
 			h.PortBindings = published
-			h.LogConfig = container.LogConfig{Type: "none"} // we read it ourselves
-			h.Mounts = []mount.Mount{{Type: mount.TypeBind, Source: o.Dir, Target: data}}
-			if s.engine.facts.userns {
-				h.UsernsMode = "host"
-			}
-			if s.engine.facts.labels {
-				h.SecurityOpt = []string{"label=disable"}
-			}
+			h.Mounts = slices.Concat([]mount.Mount{{Type: mount.TypeBind, Source: o.Dir, Target: data}}, b.mounts)
+			s.engine.facts.host(h)
 		},
 		EndpointSettingsModifier: func(all map[string]*network.EndpointSettings) {
 			all[name].IPAMConfig = b.endpoint().IPAMConfig

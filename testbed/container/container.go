@@ -68,6 +68,7 @@ func New(ctx context.Context, o Options) (*Testbed, error) {
 	if p.image, err = e.image(ctx, cmp.Or(o.Image, os.Getenv(ImageVariable), DefaultImage), o.Prepare); err != nil {
 		return nil, err
 	}
+	p.clocks = e.clocks(ctx, p.image, o.Prepare, o.Temp)
 	version := ""
 	if o.Prepare {
 		if version, err = e.askVersion(ctx, p.image); err != nil {
@@ -93,6 +94,7 @@ type provider struct {
 	engine  *engine
 	options Options
 	image   image
+	clocks  error // why servers have no wall clocks of their own, nil = they have
 
 	mu      sync.Mutex
 	session *session // nil before the first trial and after close

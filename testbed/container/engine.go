@@ -16,6 +16,7 @@ import (
 	"github.com/moby/moby/api/pkg/authconfig"
 	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
@@ -160,12 +161,26 @@ func (e *engine) pull(ctx context.Context, name string) error {
 }
 
 // askVersion runs the image's server for as long as it takes to say its version.
-func (e *engine) askVersion(ctx context.Context, i image) (version string, err error) {
+func (e *engine) askVersion(ctx context.Context, i image) (string, error) {
+	said, err := e.output(ctx, i, []string{"--version"}, nil, nil)
+	if err != nil {
+		return "", fmt.Errorf("image %s: %w", i.name, err)
+	}
+	version, err := redisserver.CheckVersion(said)
+	if err != nil {
+		return "", fmt.Errorf("image %s: %w", i.name, err)
+	}
+	return version, nil
+}
+
+// output runs the image's server until it ends by itself, and returns what it said.
+func (e *engine) output(ctx context.Context, i image, args []string, mounts []mount.Mount, environment []string) (said string, err error) {
 	made, err := e.client.ContainerCreate(ctx, client.ContainerCreateOptions{
 		Config: &container.Config{
-			Image: i.name, Entrypoint: []string{i.server}, Cmd: []string{"--version"}, Labels: self().labels("version"),
+			Image: i.name, Entrypoint: []string{i.server}, Cmd: args, Env: environment, User: e.facts.user,
+			Labels: self().labels("question"),
 		},
-		HostConfig: &container.HostConfig{NetworkMode: "none", LogConfig: container.LogConfig{Type: "none"}},
+		HostConfig: e.facts.host(&container.HostConfig{NetworkMode: "none", Mounts: mounts}),
 	})
 	if err != nil {
 		return "", err
@@ -175,21 +190,28 @@ func (e *engine) askVersion(ctx context.Context, i image) (version string, err e
 		defer cancel()
 		err = errors.Join(err, e.removeContainer(ctx, made.ID))
 	}()
-	said, err := e.client.ContainerAttach(ctx, made.ID, client.ContainerAttachOptions{Stream: true, Stdout: true, Stderr: true})
+	stream, err := e.client.ContainerAttach(ctx, made.ID, client.ContainerAttachOptions{Stream: true, Stdout: true, Stderr: true})
 	if err != nil {
 		return "", err
 	}
-	defer said.Close()
+	defer stream.Close()
 	if _, err := e.client.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err != nil {
 		return "", err
 	}
 	var text bytes.Buffer
-	if _, err := stdcopy.StdCopy(&text, &text, said.Reader); err != nil {
-		return "", err
+	_, err = stdcopy.StdCopy(&text, &text, stream.Reader)
+	return text.String(), err
+}
+
+// host makes of a container's place on this machine what the engine needs for it to
+// have our files. Its output goes to us alone.
+func (f facts) host(h *container.HostConfig) *container.HostConfig {
+	h.LogConfig = container.LogConfig{Type: "none"}
+	if f.userns {
+		h.UsernsMode = "host"
 	}
-	version, err = redisserver.CheckVersion(text.String())
-	if err != nil {
-		return "", fmt.Errorf("image %s: %w", i.name, err)
+	if f.labels {
+		h.SecurityOpt = []string{"label=disable"}
 	}
-	return version, nil
+	return h
 }

@@ -1,0 +1,94 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/moby/moby/api/types/mount"
+
+	"github.com/lockstorm/lockstorm/internal/clockshim"
+)
+
+// Where a container has what makes its server's wall clock jump.
+const (
+	shimInside  = "/lockstorm/clockshim.so"
+	clockInside = "/lockstorm/clock"
+)
+
+// Clocks implements live.Clockmaker.
+func (p *provider) Clocks() error {
+	if p.engine == nil {
+		_, err := clockshim.Find()
+		return err
+	}
+	return p.clocks
+}
+
+// ownClock is what a container needs for its server to live by the clock in that
+// file of this machine; nothing if there is none.
+func ownClock(clock string) (mounts []mount.Mount, environment []string, err error) {
+	if clock == "" {
+		return nil, nil, nil
+	}
+	shim, err := clockshim.Find()
+	if err != nil {
+		return nil, nil, err
+	}
+	return []mount.Mount{
+		{Type: mount.TypeBind, Source: shim, Target: shimInside, ReadOnly: true},
+		{Type: mount.TypeBind, Source: clock, Target: clockInside, ReadOnly: true},
+	}, clockshim.Environment(shimInside, clockInside), nil
+}
+
+// clocks says in one line why servers of the image cannot have wall clocks of their
+// own; nil if they can. Unless it is to be tried, that stays to be seen.
+func (e *engine) clocks(ctx context.Context, i image, try bool, temp string) error {
+	if _, err := clockshim.Find(); err != nil {
+		return err
+	}
+	if e.facts.desktop {
+		return errors.New("a node's clock is set in memory that it shares with this program, and Docker Desktop's containers run in a virtual machine")
+	}
+	if !try {
+		return nil
+	}
+	took, err := e.takesClock(ctx, i, temp)
+	if err != nil {
+		return fmt.Errorf("try a clock in a container: %w", err)
+	}
+	if !took {
+		return fmt.Errorf("the server of image %s does not load the clock shim of this machine: it is static, or for another processor", i.name)
+	}
+	return nil
+}
+
+// anotherTime is a jump that shows in the year of a log's first line.
+const anotherTime = 10 * 366 * 24 * time.Hour
+
+// takesClock starts the server with another time, and looks for that in what it
+// says at its start. It ends at once, for it is told to listen nowhere.
+func (e *engine) takesClock(ctx context.Context, i image, temp string) (took bool, err error) {
+	dir, err := os.MkdirTemp(temp, "lockstorm-clock-")
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	clock, err := clockshim.New(filepath.Join(dir, "clock"))
+	if err != nil {
+		return false, err
+	}
+	defer clock.Close()
+	clock.Set(anotherTime)
+	mounts, environment, err := ownClock(clock.Path())
+	if err != nil {
+		return false, err
+	}
+	said, err := e.output(ctx, i, []string{"--port", "0"}, mounts, environment)
+	year := time.Now().Add(anotherTime).Year()
+	return strings.Contains(said, fmt.Sprintf(" %d ", year)), err
+}
