@@ -145,11 +145,12 @@ func (r *Recorder) Crash(client int) error {
 	return r.err
 }
 
-// Ops returns a copy of the entries so far, in order.
+// Ops returns the entries so far, in order. They are the recorder's own, which
+// never changes one: neither may the caller.
 func (r *Recorder) Ops() []Op {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.ops)
+	return slices.Clip(r.ops)
 }
 
 // Err returns the first error of writing the stream. The entries themselves

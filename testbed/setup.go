@@ -71,6 +71,10 @@ const dialTimeout = 5 * time.Second
 // testing/synctest must not share.
 const poolSize = 512
 
+// connBuffer is the size of each of a connection's two buffers in go-redis, which
+// would take 32 KB: commands of locks are short, and clients may be a thousand.
+const connBuffer = 4 << 10
+
 func init() { redis.SetLogger(silent{}) } // failing connections are what we are here for
 
 type silent struct{}
@@ -85,6 +89,7 @@ func RedisOptions(addr string, timeout time.Duration) *redis.Options {
 		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
 		DialTimeout: max(timeout, dialTimeout), ReadTimeout: timeout, WriteTimeout: timeout,
 		PoolSize: poolSize, PipelinePoolSize: -1,
+		ReadBufferSize: connBuffer, WriteBufferSize: connBuffer,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
 }

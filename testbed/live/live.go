@@ -150,6 +150,9 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 	if err := e.startNodes(ctx); err != nil {
 		return err
 	}
+	if err := e.checkFiles(); err != nil {
+		return err
+	}
 	for id := range e.setup.Clients {
 		if err := e.connect(id); err != nil {
 			return err

@@ -3,6 +3,8 @@ package process
 import (
 	"context"
 	"errors"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -93,5 +95,29 @@ func TestClientsOfSharedLinksMoveTogether(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMoreClientsThanFilesAreRefused: in words, before any of them connects.
+func TestMoreClientsThanFilesAreRefused(t *testing.T) {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
+	less := limit
+	less.Cur = 400
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &less); err != nil {
+		t.Fatal(err)
+	}
+	for shared, want := range map[bool]string{
+		false: "100 clients need 1200 open files, and this program may have 400: raise the limit (ulimit -n), or let clients share links",
+		true:  "100 clients need 502 open files, and this program may have 400: raise the limit (ulimit -n)",
+	} {
+		setup := testbed.Setup{Topology: testbed.Single, Clients: 100, SharedLinks: shared}
+		err := run(t, setup, func(context.Context, testbed.Env) error { return nil })
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }

@@ -1,0 +1,39 @@
+package live
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// What a client's connection to a node keeps open in this program: the client's
+// end, the proxy's two, the tap's two; and what a link does: where proxy and tap
+// listen.
+const (
+	filesPerConnection = 5
+	filesPerLink       = 2
+)
+
+// checkFiles says so if the clients need more open files than this program may
+// have. Go has raised the limit as far as it goes; several trials at a time share
+// it.
+func (e *env) checkFiles() error {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
+		return nil
+	}
+	nodes := len(e.serving())
+	links := nodes * e.setup.Clients
+	if e.setup.SharedLinks {
+		links = nodes
+	}
+	need := nodes*e.setup.Clients*e.warmth()*filesPerConnection + links*filesPerLink
+	if uint64(need) <= uint64(limit.Cur) {
+		return nil
+	}
+	hint := ", or let clients share links"
+	if e.setup.SharedLinks {
+		hint = ""
+	}
+	return fmt.Errorf("%d clients need %d open files, and this program may have %d: raise the limit (ulimit -n)%s",
+		e.setup.Clients, need, limit.Cur, hint)
+}
