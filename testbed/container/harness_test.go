@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,9 +17,14 @@ import (
 )
 
 // harness runs a trial that never ends, and says the name of its session in the
-// middle of it.
-func harness() error {
-	tb, err := New(context.Background(), options())
+// middle of it. It has no reaper if it is told so.
+func harness(temp string, how ...string) error {
+	o := options()
+	o.Temp = temp
+	if slices.Contains(how, alone) {
+		o.Reaper = nil
+	}
+	tb, err := New(context.Background(), o)
 	if err != nil {
 		return err
 	}
@@ -31,9 +37,18 @@ func harness() error {
 	})
 }
 
-func TestNothingSurvivesAKilledHarness(t *testing.T) {
-	needEngine(t)
-	harness := exec.Command(os.Args[0], playHarness)
+// alone tells a harness to have no reaper.
+const alone = "alone"
+
+// killHarness kills a harness in the middle of a trial, and returns its session.
+func killHarness(t *testing.T, how ...string) (session string) {
+	t.Helper()
+	temp, err := os.MkdirTemp(memory(), "lockstorm-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(temp) })
+	harness := exec.Command(os.Args[0], append([]string{playHarness, temp}, how...)...)
 	harness.Stderr = os.Stderr
 	out, err := harness.StdoutPipe()
 	if err != nil {
@@ -46,7 +61,7 @@ func TestNothingSurvivesAKilledHarness(t *testing.T) {
 	if !lines.Scan() {
 		t.Fatal("the harness did not come to its trial")
 	}
-	session := lines.Text()
+	session = lines.Text()
 	if containers, networks := left(t, session); containers != 3 || networks != 1 {
 		t.Errorf("before: got %d containers and %d networks, want 3 and 1", containers, networks)
 	}
@@ -54,11 +69,42 @@ func TestNothingSurvivesAKilledHarness(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = harness.Wait()
+	return session
+}
+
+func TestNothingSurvivesAKilledHarness(t *testing.T) {
+	needEngine(t)
+	session := killHarness(t)
 	for t.Context().Err() == nil {
 		if containers, networks := left(t, session); containers+networks == 0 {
 			return
 		}
 		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+func TestTheNextSessionRemovesWhatAKilledOneLeft(t *testing.T) {
+	needEngine(t)
+	session := killHarness(t, alone)
+	tb, err := New(t.Context(), options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tb.provider.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if containers, networks := left(t, session); containers+networks != 0 {
+		t.Errorf("got %d containers and %d networks, want none", containers, networks)
+	}
+	if containers, networks := left(t, tb.provider.session.name); containers != 0 || networks != 1 {
+		t.Errorf("of the new session: got %d containers and %d networks, want 0 and 1", containers, networks)
+	}
+	name := tb.provider.session.name
+	if err := tb.Close(); err != nil {
+		t.Error(err)
+	}
+	if containers, networks := left(t, name); containers+networks != 0 {
+		t.Errorf("after Close: got %d containers and %d networks, want none", containers, networks)
 	}
 }
 
