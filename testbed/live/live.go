@@ -161,6 +161,10 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 	if e.setup.Processes != nil {
 		return nil // the clients' connections are made there
 	}
+	with := warmUp
+	if e.watchers != nil {
+		with = warmWatched
+	}
 	warm, ctx := errgroup.WithContext(ctx)
 	warm.SetLimit(warmedAtOnce)
 	for _, c := range e.clients {
@@ -168,7 +172,7 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 			warm.Go(func() error { return e.warmCluster(ctx, c.cluster) })
 		}
 		for _, r := range c.Pools() {
-			warm.Go(func() error { return warmUp(ctx, r, e.warmth()) })
+			warm.Go(func() error { return with(ctx, r, e.warmth()) })
 		}
 	}
 	return warm.Wait()

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -51,6 +54,17 @@ func (e *env) reachWatched(c *client, id int) error {
 		return dial(ctx)
 	})
 	return nil
+}
+
+// warmWatched warms connections of a client that asks Sentinels first. It asks with
+// as little patience as it has for commands, and so again.
+func warmWatched(ctx context.Context, r *redis.Client, connections int) error {
+	for end := time.Now().Add(adminTimeout); ; {
+		err := warmUp(ctx, r, connections)
+		if err == nil || ctx.Err() != nil || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 // nameplate is a connection to a node that shows the address by which the client
