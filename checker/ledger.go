@@ -112,9 +112,18 @@ func (l *ledger) attend(pairs []history.Pair) {
 		at := errand{h.Client, h.Lock}
 		until := h.To
 		if h.ToWhy == ByDeadline || h.ToWhy == ByLost {
-			until = l.leaving(pairs, h)
+			until = l.leaving(pairs, at, h.Acquire, h.To)
 		}
 		l.spells[at] = append(l.spells[at], spell{h.From, until})
+	}
+	for _, p := range pairs {
+		if p.Invoke.Process == history.Nemesis || p.Invoke.F != history.FAcquire || p.Done() != history.OK {
+			continue
+		}
+		if _, held := l.holdOf[p.Complete.Index]; !held { // it was told of the loss at once
+			at := errand{p.Invoke.Client, p.Invoke.Lock}
+			l.spells[at] = append(l.spells[at], spell{p.Complete.Time, l.leaving(pairs, at, p.Complete.Index, p.Complete.Time)})
+		}
 	}
 	for at, spells := range l.spells {
 		slices.SortFunc(spells, func(a, b spell) int { return cmp.Compare(a.from, b.from) })
@@ -138,17 +147,18 @@ func (l *ledger) doneAt(p *history.Pair) time.Duration {
 	return l.crashOf(p.Invoke.Client)
 }
 
-// leaving is when the client released what it had stopped believing in.
-func (l *ledger) leaving(pairs []history.Pair, h Hold) time.Duration {
-	i, _ := slices.BinarySearchFunc(pairs, h.Acquire, func(p history.Pair, ok int) int {
+// leaving is when the client released, from then on, what it was granted by the
+// completion of that index and had stopped believing in.
+func (l *ledger) leaving(pairs []history.Pair, at errand, granted int, from time.Duration) time.Duration {
+	i, _ := slices.BinarySearchFunc(pairs, granted, func(p history.Pair, ok int) int {
 		return cmp.Compare(p.Invoke.Index, ok)
 	})
 	for _, p := range pairs[i:] {
-		if p.Invoke.F == history.FRelease && p.Invoke.Client == h.Client && p.Invoke.Lock == h.Lock && p.Invoke.Time >= h.To {
+		if p.Invoke.F == history.FRelease && p.Invoke.Client == at.client && p.Invoke.Lock == at.lock && p.Invoke.Time >= from {
 			return p.Invoke.Time
 		}
 	}
-	return l.crashOf(h.Client)
+	return l.crashOf(at.client)
 }
 
 // crashOf is when the client stopped for ever; Never if it did not.

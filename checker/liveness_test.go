@@ -233,6 +233,14 @@ func TestLivenessAccusesNobodyOfWhatIsRight(t *testing.T) {
 			s.take(1100, 1, "OK", setPX("t1")...)
 			s.give(1150, 1, "1", s.cad("t1")...)
 		}, nil},
+		{"a holder that is told of its loss as soon as it is let in, and gives back late", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.entry(11, history.Op{Process: 0, Client: 0, Type: history.Info, F: history.FLost, Lock: "lock"})
+			s.queue(40, 1000, 1, "nil", setPX("t1")...)
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.give(1150, 1, "1", s.cad("t1")...)
+			s.give(1200, 0, "0", s.cad("t0")...)
+		}, nil},
 		{"a holder that works long", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.queue(20, 900, 1, "nil", setPX("t1")...)
