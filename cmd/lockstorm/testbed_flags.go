@@ -105,6 +105,12 @@ func newExternal(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
 	return external.New(ctx, o)
 }
 
+// newLab takes the lab. How many trials may run at a time is part of what is
+// intended.
+func newLab(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
+	return external.OpenLab(ctx, f.external.Parallel)
+}
+
 // nodesOf is how many nodes an independent topology gets: on a testbed that has a
 // certain number of them all, unless fewer are asked for.
 func nodesOf(tb testbed.Testbed, asked int) (int, error) {

@@ -73,6 +73,13 @@ var testbeds = []testbedChoice{
 		Sketch:   external.Sketch,
 		Defaults: campaign.Defaults{Trials: 4, Parallel: 4},
 	},
+	{
+		Name:     external.LabName,
+		Doc:      "the standing lab that make up starts, its links disturbed by toxiproxy's API",
+		New:      newLab,
+		Sketch:   func() testbed.Testbed { return new(external.Lab) },
+		Defaults: campaign.Defaults{Trials: 4, Parallel: 1},
+	},
 }
 
 func redisVersion() (string, error) {

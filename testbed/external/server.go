@@ -114,7 +114,6 @@ func (s *server) ask(ctx context.Context, exchange func(context.Context, *redis.
 		return err
 	}
 	o := testbed.RedisOptions(s.addr, patience)
-	o.PoolSize = 1
 	o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		if c := first; c != nil {
 			first = nil

@@ -1,0 +1,306 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2/client"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// labLink is what lies between one client and one node of the lab: a proxy.
+type labLink struct {
+	env    *labEnv
+	client int
+	node   string
+	addr   string // where clients reach the proxy
+	proxy  *toxiproxy.Proxy
+
+	mu     sync.Mutex
+	toxics map[string]int // how many faults want each
+	conns  map[*labConn]bool
+	resets *labResets // fault in force
+}
+
+// dial makes one connection through the gate. Nobody observes it at the node.
+func (l *labLink) dial(ctx context.Context) (net.Conn, error) {
+	c, err := l.env.gate.Dial(ctx, l.client, l.node, func(ctx context.Context, _ *testbed.Conn) (net.Conn, error) {
+		raw, err := (&net.Dialer{}).DialContext(ctx, "tcp4", l.addr)
+		if err != nil {
+			return nil, bare(err)
+		}
+		n := &labConn{TCPConn: raw.(*net.TCPConn), link: l}
+		l.env.nears.Add(1)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.conns[n] = true
+		n.resets = l.resets
+		return n, nil
+	})
+	if err != nil {
+		return nil, err // not a nil *Conn
+	}
+	return c, nil
+}
+
+// sever gives up the connections that the proxy does not close.
+func (l *labLink) sever() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.conns {
+		_ = c.TCPConn.SetDeadline(time.Unix(0, 1))
+		_ = c.TCPConn.Close()
+	}
+}
+
+// labConn is a client's end of a connection. As a proxy cannot bear that somebody
+// stops reading, it reads on after it was closed, until the proxy closes.
+type labConn struct {
+	*net.TCPConn
+	link   *labLink
+	resets *labResets // that new connections get; may be nil
+
+	reading sync.Mutex
+	mu      sync.Mutex
+	err     error // what reads and writes give once it is closed or reset
+}
+
+// Read implements net.Conn. Errors name no addresses: they go into histories.
+func (c *labConn) Read(p []byte) (int, error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	if err := c.over(); err != nil {
+		return 0, err
+	}
+	n, err := c.TCPConn.Read(p)
+	if errors.Is(err, syscall.ECONNRESET) {
+		c.resets.note(c)
+	}
+	if over := c.over(); over != nil {
+		return 0, over
+	}
+	return n, bare(err)
+}
+
+// Write implements net.Conn.
+func (c *labConn) Write(p []byte) (int, error) {
+	if err := c.over(); err != nil {
+		return 0, err
+	}
+	n, err := c.TCPConn.Write(p)
+	return n, bare(err)
+}
+
+func (c *labConn) over() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Close implements net.Conn.
+func (c *labConn) Close() error { c.end(net.ErrClosed); return nil }
+
+// end makes reads and writes fail with err from now on, and says whether nothing
+// else did before.
+func (c *labConn) end(err error) bool {
+	c.mu.Lock()
+	first := c.err == nil
+	if first {
+		c.err = err
+	}
+	c.mu.Unlock()
+	if !first {
+		return false
+	}
+	_ = c.TCPConn.CloseWrite()
+	_ = c.TCPConn.SetReadDeadline(time.Unix(0, 1)) // wakes the reader
+	go func() {
+		defer c.link.env.nears.Done()
+		c.reading.Lock()
+		_ = c.TCPConn.SetReadDeadline(time.Time{})
+		c.reading.Unlock()
+		_, _ = io.Copy(io.Discard, c.TCPConn)
+		_ = c.TCPConn.Close()
+		c.link.mu.Lock()
+		defer c.link.mu.Unlock()
+		delete(c.link.conns, c)
+	}()
+	return true
+}
+
+// labResets counts the connections that a fault has reset.
+type labResets struct {
+	mu    sync.Mutex
+	conns map[*labConn]bool
+}
+
+func (r *labResets) note(c *labConn) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.conns[c] = true
+}
+
+// forEver, in milliseconds, is longer than any trial.
+const forEver = 24 * 60 * 60 * 1000
+
+// Cut implements testbed.Network by timeout toxics. Its undo ends every connection
+// of the link, whether it lost something or not.
+func (e *labEnv) Cut(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	return e.shut(l, d, "timeout", toxiproxy.Attributes{"timeout": 0})
+}
+
+// Hold implements testbed.Network by latency toxics. Link.Conn is not looked at:
+// all connections of the link are held.
+func (e *labEnv) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	return e.shut(l, d, "latency", toxiproxy.Attributes{"latency": forEver})
+}
+
+// shut puts a toxic on a link, until undone. Hits counts the commands that were
+// sent over it and not answered by then: which way they were lost is not seen.
+func (e *labEnv) shut(on testbed.Link, d testbed.Direction, kind string, a toxiproxy.Attributes) (testbed.Undo, error) {
+	streams := []testbed.Direction{d}
+	switch d {
+	case testbed.Both:
+		streams = []testbed.Direction{testbed.Upstream, testbed.Downstream}
+	case testbed.Upstream, testbed.Downstream:
+	default:
+		return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
+	}
+	l, err := e.link(on)
+	if err != nil {
+		return nil, err
+	}
+	count := e.unanswered(l)
+	var undos []func() error
+	heal := func() error {
+		var errs []error
+		for _, undo := range undos {
+			errs = append(errs, undo())
+		}
+		return errors.Join(errs...)
+	}
+	for _, stream := range streams {
+		undo, err := l.add(kind, stream, a)
+		if err != nil {
+			return nil, errors.Join(err, heal())
+		}
+		undos = append(undos, undo)
+	}
+	return once(func() (int, error) { hits := count(); return hits, heal() }), nil
+}
+
+// Reset implements testbed.Network.
+func (e *labEnv) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
+	l, err := e.link(on)
+	if err != nil {
+		return nil, err
+	}
+	undo, err := l.add("reset_peer", testbed.Upstream, toxiproxy.Attributes{"timeout": 0})
+	if err != nil {
+		return nil, err
+	}
+	r := &labResets{conns: map[*labConn]bool{}}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.resets = r
+	for c := range l.conns {
+		if c.end(syscall.ECONNRESET) {
+			r.note(c)
+		}
+	}
+	return once(func() (int, error) {
+		err := undo()
+		l.mu.Lock()
+		if l.resets == r {
+			l.resets = nil
+		}
+		l.mu.Unlock()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.conns), err
+	}), nil
+}
+
+// add puts a toxic on one direction, unless it is there already.
+func (l *labLink) add(kind string, d testbed.Direction, a toxiproxy.Attributes) (undo func() error, err error) {
+	name := kind + "_" + string(d)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.toxics[name] == 0 {
+		if _, err := l.proxy.AddToxic(name, kind, string(d), 1, a); err != nil {
+			return nil, fmt.Errorf("%s on the link from c%d to %s: %w", kind, l.client, l.node, err)
+		}
+	}
+	l.toxics[name]++
+	return func() error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.toxics[name]--; l.toxics[name] > 0 {
+			return nil
+		}
+		if err := l.proxy.RemoveToxic(name); err != nil {
+			return fmt.Errorf("remove %s from the link from c%d to %s: %w", kind, l.client, l.node, err)
+		}
+		return nil
+	}, nil
+}
+
+// link finds a client's link.
+func (e *labEnv) link(on testbed.Link) (*labLink, error) {
+	i := slices.IndexFunc(e.links, func(l *labLink) bool { return fmt.Sprintf("c%d", l.client) == on.From && l.node == on.To })
+	if i < 0 {
+		return nil, fmt.Errorf("no link from %s to %s", on.From, on.To)
+	}
+	return e.links[i], nil
+}
+
+// unanswered begins to count the commands on a link that get no answer.
+func (e *labEnv) unanswered(l *labLink) (count func() int) {
+	early := map[int]bool{}
+	from := e.gate.Next()
+	for _, c := range e.gate.Outstanding() {
+		early[c.Index] = true
+	}
+	return func() int {
+		open := e.gate.Outstanding()
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		hit := map[int]bool{}
+		for _, c := range slices.Concat(e.ended, open) {
+			ours := c.Client == l.client && c.Node == l.node && (c.Index >= from || early[c.Index])
+			if ours && c.Replied == 0 {
+				hit[c.Index] = true
+			}
+		}
+		return len(hit)
+	}
+}
+
+// once makes an undo of end, which is called only the first time.
+func once(end func() (int, error)) testbed.Undo {
+	var mu sync.Mutex
+	var done bool
+	var hits int
+	return func(context.Context) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if done {
+			return hits, nil
+		}
+		done = true
+		var err error
+		hits, err = end()
+		return hits, err
+	}
+}
