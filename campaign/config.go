@@ -48,6 +48,8 @@ type Config struct {
 	ShareLinks bool   `json:"shareLinks,omitempty"`
 	Store      string `json:"store"`
 	Keep       bool   `json:"keep,omitempty"` // keep the folders of trials without a violation
+	// Monitor: beside the nodes' logs, all that they execute; on real Redis only.
+	Monitor bool `json:"monitor,omitempty"`
 	// Clean: only cells for which the recipe declares no flaw, to look for false
 	// alarms.
 	Clean bool `json:"clean,omitempty"`

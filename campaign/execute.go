@@ -22,10 +22,12 @@ type task struct {
 	Spec Spec `json:"spec"`
 	// Folder is the trial's, made only if there is something to store.
 	Folder string `json:"folder"`
-	Keep   bool   `json:"keep,omitempty"`   // store it, whatever the outcome
-	Drop   bool   `json:"drop,omitempty"`   // do not store it, whatever the outcome
-	Stream bool   `json:"stream,omitempty"` // store what happens as it happens
-	Probe  bool   `json:"probe,omitempty"`
+	Keep   bool   `json:"keep,omitempty"` // store it, whatever the outcome
+	// Monitor: with what nodes execute, if they can tell.
+	Monitor bool `json:"monitor,omitempty"`
+	Drop    bool `json:"drop,omitempty"`   // do not store it, whatever the outcome
+	Stream  bool `json:"stream,omitempty"` // store what happens as it happens
+	Probe   bool `json:"probe,omitempty"`
 	// Enough is what a violated trial may show and still not be stored.
 	Enough []string `json:"enough,omitempty"`
 	Log    bool     `json:"log,omitempty"` // pass commands on as they happen
@@ -94,6 +96,9 @@ func execute(ctx context.Context, tb testbed.Testbed, t task, judging sync.Locke
 			return d, err
 		}
 		t.Spec.Logs = filepath.Join(t.Folder, "logs")
+		if t.Monitor {
+			t.Spec.Monitor = t.Spec.Logs
+		}
 	}
 	commands := rec.command
 	if log != nil {

@@ -203,7 +203,7 @@ func (r *run) failed() bool {
 // instead.
 func (r *run) trial(ctx context.Context, j job) {
 	d, err := r.workers.run(ctx, task{
-		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled, Probe: j.probe, Enough: r.enough(j.spec),
+		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec),
 	}, nil)
 	if ctx.Err() != nil {
 		return

@@ -46,6 +46,9 @@ type Spec struct {
 	// Logs is where the nodes' logs go; "" = not kept. It is not part of what
 	// defines the trial.
 	Logs string `json:"-"`
+	// Monitor is where the logs of what nodes execute go; "" = not kept. It is not
+	// part of what defines the trial, but for what it costs nodes.
+	Monitor string `json:"-"`
 	// ClientCommand is the command line of a program that calls ServeClient, if
 	// ClientsAs asks for one. It is not part of what defines the trial either.
 	ClientCommand []string `json:"-"`

@@ -71,6 +71,7 @@ func runTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Reco
 		SharedLinks:    s.ShareLinks,
 		Clock:          rec.Now,
 		Logs:           s.Logs,
+		Monitor:        s.Monitor,
 	}
 	if !t.watched {
 		// Who does not come to an end in the time that is enough for anybody is a

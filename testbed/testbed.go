@@ -127,6 +127,10 @@ type Setup struct {
 	Commands func(history.Command)
 	// Logs is a directory for the nodes' logs; "" = not kept.
 	Logs string
+	// Monitor is a directory for logs of all that nodes execute, with what scripts
+	// call, as Redis's MONITOR tells it: monitor-n0.log; "" = not kept. It slows
+	// nodes down. Only testbeds that start real servers look at it.
+	Monitor string
 	// Processes of the clients; nil = they run in this one. Only for testbeds on
 	// real time.
 	Processes Processes

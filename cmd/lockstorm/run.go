@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // runFlags are those of lockstorm run.
@@ -106,6 +108,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	flags.StringVar(&f.Name, "name", f.Name, "the campaign's name in the store")
 	flags.DurationVar(&f.Shrink, "shrink", shrinkBudget, "how long to look, in all, for the smallest trials that show the violations; 0 = not at all (on real time it is not done)")
 	flags.BoolVar(&f.Keep, "keep", f.Keep, "keep the histories of trials without a violation too")
+	flags.BoolVar(&f.Monitor, "monitor", f.Monitor, "on real Redis, store with each trial a log of all that its nodes execute, what scripts call included (logs/monitor-n0.log); their commands take about 1.4 times as long then")
 	flags.BoolVar(&f.Clean, "clean", f.Clean, "only the cells for which the recipe declares no flaw, to look for false alarms")
 	flags.BoolVar(&f.Expect, "expect", f.Expect, "exit 1 if a declared flaw was missed, another was found, or a fault hit nothing")
 	flags.BoolVar(&f.json, "json", false, "print matrix.json instead of the matrix")
@@ -138,6 +141,9 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 	}
 	if c.Nodes, err = nodesOf(tb, c.Nodes); err != nil {
 		return err
+	}
+	if c.Monitor && (choice.Virtual || !slices.Contains(tb.Capabilities(), testbed.CanNodes)) {
+		return campaign.Inputf("--monitor: testbed %s has no servers of its own to tell what they execute", choice.Name)
 	}
 	v, err := choice.versions(tb)
 	if err != nil {

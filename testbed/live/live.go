@@ -142,8 +142,11 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 	if e.temp, err = tempdir.Make(temp); err != nil {
 		return fmt.Errorf("directory for the nodes: %w", pathError(err))
 	}
-	if e.setup.Logs != "" {
-		if err := os.MkdirAll(e.setup.Logs, 0o755); err != nil {
+	for _, dir := range []string{e.setup.Logs, e.setup.Monitor} {
+		if dir == "" {
+			continue
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("log directory: %w", err)
 		}
 	}
@@ -196,10 +199,8 @@ func (e *env) startNodes(ctx context.Context) error {
 			if err := sctx.Err(); err != nil {
 				return err
 			}
-			if e.clocks {
-				if err := n.giveClock(); err != nil {
-					return err
-				}
+			if err := e.equip(n); err != nil {
+				return err
 			}
 			return n.start(ctx)
 		})
@@ -219,6 +220,19 @@ func (e *env) startNodes(ctx context.Context) error {
 		return e.form(ctx)
 	}
 	return nil
+}
+
+// equip gives a node what it has for as long as the trial lasts.
+func (e *env) equip(n *node) (err error) {
+	if e.clocks {
+		if err := n.giveClock(); err != nil {
+			return err
+		}
+	}
+	if e.setup.Monitor != "" {
+		n.monitor, err = newMonitor(e.setup.Monitor, n.name)
+	}
+	return err
 }
 
 // newServer is a server of that name, to be started.

@@ -43,6 +43,7 @@ type node struct {
 	aof      aof
 	ledger   atomic.Pointer[ledger] // nil if nobody counts its writes
 	wall     *clockshim.Clock       // nil if the machine's
+	monitor  *monitor               // nil if nobody asked for it
 
 	pausing sync.Mutex
 	paused  *pause // nil if it is not; guarded by pausing
@@ -74,6 +75,13 @@ func (n *node) start(ctx context.Context, args ...string) error {
 	}
 	if p, ok := s.(Peer); ok && n.doors != nil {
 		n.doors.meet(p.Peer(), n.name)
+	}
+	if n.monitor != nil {
+		write, err := n.monitor.follow(s)
+		if err != nil {
+			return fmt.Errorf("node %s: %w", n.name, errors.Join(err, s.Close()))
+		}
+		n.watch.Go(write)
 	}
 	n.server, n.up = s, true
 	n.aof.begin(n.dir, n.clock())
@@ -208,8 +216,10 @@ func (n *node) close() error {
 	var err error
 	if s != nil {
 		err = s.Close()
+		n.monitor.leave()
 		n.watch.Wait()
 	}
+	err = errors.Join(err, n.monitor.close())
 	if n.wall != nil {
 		err = errors.Join(err, n.wall.Close())
 	}

@@ -60,6 +60,7 @@ func (p *pair) attach(server net.Conn) bool {
 		return false
 	}
 	p.server = server
+	p.node.monitor.meet(server.LocalAddr(), p.client)
 	return true
 }
 
