@@ -65,6 +65,7 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 		{"several models", []string{"check", history, "--model", "all"}, `--model "all": expected one of mutex`},
 		{"testbed that is not there", []string{"run", "--testbed", "absent"}, "--testbed absent: no redis-server on PATH"},
 		{"two pages at once", []string{"report", "--recipes", "x.md", "--json"}, "--json: --recipes x.md writes another page"},
+		{"monitor of no server", []string{"run", "--monitor"}, "--monitor: testbed "},
 		{"impossible number", []string{"run", "--clients", "-1"}, "--clients -1: expected at least 1"},
 		{"no configuration file", []string{"run", "--config", "/nonexistent"}, "--config /nonexistent: no such file"},
 		{"broken configuration file", []string{"run", "--config", broken}, "expected a JSON object of flag names and values"},
