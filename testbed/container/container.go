@@ -4,9 +4,13 @@
 // Each trial has its own containers, on a bridge network of the testbed's. A
 // container's port is published on 127.0.0.1, where links end; what its server
 // keeps is in a directory of this machine, mounted at /data. For its peers, a
-// server reaches this program at the gateway of the network.
+// server reaches this program at the gateway of the network, or in Docker Desktop
+// by the name host.docker.internal.
 //
 // The engine must run on this machine: files, ports and clocks are shared with it.
+// It has been tried with an engine on Linux. What is there for Docker Desktop, for
+// an engine without root or with user namespaces, and for SELinux, follows what
+// their documents say.
 package container
 
 import (
@@ -102,9 +106,11 @@ type provider struct {
 
 func (*provider) Name() string { return Name }
 
-// Elects implements live.Electing: in Docker Desktop's virtual machine, all
-// containers come from one address.
-func (p *provider) Elects() bool { return p.engine == nil || !p.engine.facts.desktop }
+// Elects implements live.Electing: from Docker Desktop's virtual machine, and from
+// an engine without root, all containers come from one address.
+func (p *provider) Elects() bool {
+	return p.engine == nil || !p.engine.facts.desktop && !p.engine.facts.rootless
+}
 
 // Open implements live.Provider. The first trial opens the session.
 func (p *provider) Open(ctx context.Context) (live.Place, error) {
@@ -135,8 +141,24 @@ func (p *provider) close() error {
 // place implements live.Place: a part of the session's network.
 type place struct{ *session }
 
+var _ live.Hosted = place{}
+
 // Doors implements live.Place.
-func (p place) Doors() string { return p.gateway.String() }
+func (p place) Doors() string {
+	if p.engine.facts.desktop {
+		return loopback
+	}
+	return p.gateway.String()
+}
+
+// Host implements live.Hosted. From Docker Desktop's virtual machine, this is the
+// name of the machine with what listens on its loopback interface.
+func (p place) Host() string {
+	if p.engine.facts.desktop {
+		return "host.docker.internal"
+	}
+	return ""
+}
 
 // Start implements live.Place.
 func (p place) Start(ctx context.Context, o live.ServerOptions) (live.Server, error) {

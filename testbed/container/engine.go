@@ -34,10 +34,11 @@ type engine struct {
 
 // facts are what of an engine decides how its containers are made.
 type facts struct {
-	desktop bool   // Docker Desktop: containers run in a virtual machine
-	user    string // as whom servers run, so that their files are ours
-	userns  bool   // users of containers are others on this machine
-	labels  bool   // SELinux keeps containers from our files
+	desktop  bool   // Docker Desktop: containers run in a virtual machine
+	rootless bool   // its networks are not this machine's: nobody listens at their gateways
+	user     string // as whom servers run, so that their files are ours
+	userns   bool   // users of containers are others on this machine
+	labels   bool   // SELinux keeps containers from our files
 }
 
 // answerTimeout bounds how long an engine may take to say that it is there.
@@ -89,12 +90,13 @@ func factsOf(info system.Info, uid, gid int) facts {
 		})
 	}
 	f := facts{
-		desktop: info.OperatingSystem == "Docker Desktop",
-		user:    fmt.Sprintf("%d:%d", uid, gid),
-		userns:  has("userns"),
-		labels:  has("selinux"),
+		desktop:  info.OperatingSystem == "Docker Desktop",
+		rootless: has("rootless"),
+		user:     fmt.Sprintf("%d:%d", uid, gid),
+		userns:   has("userns"),
+		labels:   has("selinux"),
 	}
-	if has("rootless") {
+	if f.rootless {
 		f.user = "0:0" // who is, outside, the user that the engine runs as
 	}
 	return f

@@ -92,7 +92,7 @@ func TestServersRunAsWhoeverOwnsTheirFiles(t *testing.T) {
 		want facts
 	}{
 		"an engine":       {system.Info{SecurityOptions: []string{"name=seccomp,profile=default"}}, facts{user: "7:8"}},
-		"rootless":        {system.Info{SecurityOptions: []string{"name=rootless"}}, facts{user: "0:0"}},
+		"rootless":        {system.Info{SecurityOptions: []string{"name=rootless"}}, facts{user: "0:0", rootless: true}},
 		"user namespaces": {system.Info{SecurityOptions: []string{"name=userns"}}, facts{user: "7:8", userns: true}},
 		"SELinux":         {system.Info{SecurityOptions: []string{"name=selinux"}}, facts{user: "7:8", labels: true}},
 		"Docker Desktop":  {system.Info{OperatingSystem: "Docker Desktop"}, facts{user: "7:8", desktop: true}},
@@ -100,6 +100,23 @@ func TestServersRunAsWhoeverOwnsTheirFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := factsOf(c.info, 7, 8); got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestServersReachThisMachineWhereItListens(t *testing.T) {
+	for name, c := range map[string]struct {
+		facts       facts
+		doors, host string
+	}{
+		"an engine":      {facts{}, "10.1.2.1", ""},
+		"Docker Desktop": {facts{desktop: true}, "127.0.0.1", "host.docker.internal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := place{&session{engine: &engine{facts: c.facts}, gateway: netip.MustParseAddr("10.1.2.1")}}
+			if p.Doors() != c.doors || p.Host() != c.host {
+				t.Errorf("got %s and %q, want %s and %q", p.Doors(), p.Host(), c.doors, c.host)
 			}
 		})
 	}

@@ -47,6 +47,13 @@ type Place interface {
 	Close() error
 }
 
+// Hosted is a Place whose servers may know this machine by a name of its own.
+type Hosted interface {
+	Place
+	// Host is by what name servers reach what listens at Doors; "" = by that address.
+	Host() string
+}
+
 // ServerOptions of a server that is to be started.
 type ServerOptions struct {
 	Name string // the node's, "n0"

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 type syncLink struct {
 	replica, primary *node
 	proxy            *proxy
+	host             string // by what name the replica knows this machine, "" = by the proxy's address
 }
 
 // follow opens the link from a replica to a primary.
@@ -25,6 +27,9 @@ func (e *env) follow(replica, primary *node) (*syncLink, error) {
 		return nil, err
 	}
 	s := &syncLink{replica: replica, primary: primary, proxy: proxy}
+	if h, ok := e.place.(Hosted); ok {
+		s.host = h.Host()
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.streams = append(e.streams, s)
@@ -34,7 +39,7 @@ func (e *env) follow(replica, primary *node) (*syncLink, error) {
 // address that the replica is told, as host and port.
 func (s *syncLink) address() (host, port string) {
 	host, port, _ = net.SplitHostPort(s.proxy.Listen)
-	return host, port
+	return cmp.Or(s.host, host), port
 }
 
 // replicate makes n0 the primary of all other nodes and returns when they are in
