@@ -91,65 +91,72 @@ func TestAPowerLossTakesTheLastSecond(t *testing.T) {
 	}
 }
 
-// TestNothingIsCalledKeptThatCouldNotBeRead spoils the file, or what leads to it,
-// and wants that told at the restart.
-func TestNothingIsCalledKeptThatCouldNotBeRead(t *testing.T) {
-	const manifest = "appendonlydir/appendonly.aof.manifest"
-	// swap puts a directory in a file's place, which even root cannot read as a file.
-	swap := func(t *testing.T, path string) {
+const manifest = "appendonlydir/appendonly.aof.manifest"
+
+// swap puts a directory in a file's place, which even root cannot read as a file.
+func swap(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hide makes looks at a path fail, though it is there again after.
+func hide(t *testing.T, path string, looking func()) {
+	t.Helper()
+	aside := path + ".aside"
+	if err := os.Rename(path, aside); err != nil {
+		t.Fatal(err)
+	}
+	looking()
+	if err := os.Rename(aside, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// spoilt are ways in which the file, or what leads to it, cannot be followed.
+var spoilt = map[string]struct {
+	layout string
+	follow func(t *testing.T, a *aof, dir, grows string)
+	want   string
+}{
+	"manifest is unreadable at the start": {"Redis 7", func(t *testing.T, a *aof, dir, grows string) {
+		path := filepath.Join(dir, manifest)
+		text := layouts["Redis 7"].files[manifest]
+		swap(t, path)
+		a.begin(dir, 0)
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Mkdir(path, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// hide makes looks at a path fail, though it is there again after.
-	hide := func(t *testing.T, path string, looking func()) {
-		aside := path + ".aside"
-		if err := os.Rename(path, aside); err != nil {
-			t.Fatal(err)
-		}
-		looking()
-		if err := os.Rename(aside, path); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, c := range map[string]struct {
-		layout string
-		follow func(t *testing.T, a *aof, dir, grows string)
-		want   string
-	}{
-		"manifest is unreadable at the start": {"Redis 7", func(t *testing.T, a *aof, dir, grows string) {
-			path := filepath.Join(dir, manifest)
-			text := layouts["Redis 7"].files[manifest]
-			swap(t, path)
-			a.begin(dir, 0)
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
-			write(t, path, text)
-			a.answered(1)
-		}, "follow the append-only file"},
-		"manifest is unreadable at the end": {"Redis 7", func(t *testing.T, a *aof, dir, grows string) {
-			a.begin(dir, 0)
-			swap(t, filepath.Join(dir, manifest))
-		}, "is a directory"},
-		"file is not there at the start": {"Redis 7", func(t *testing.T, a *aof, dir, grows string) {
-			hide(t, grows, func() { a.begin(dir, 0) })
-			a.answered(1)
-		}, "follow the append-only file"},
-		"file was not there after a command": {"Redis 6.2", func(t *testing.T, a *aof, dir, grows string) {
-			a.begin(dir, 0)
-			hide(t, grows, func() { a.answered(1) })
-			a.answered(2)
-		}, "follow the append-only file"},
-		"file is unreadable": {"Redis 6.2", func(t *testing.T, a *aof, dir, grows string) {
-			a.begin(dir, 0)
-			swap(t, grows)
-		}, "is a directory"},
-		"no file": {"none", func(t *testing.T, a *aof, dir, grows string) { a.begin(dir, 0) }, "no append-only file"},
-	} {
+		write(t, path, text)
+		a.answered(1)
+	}, "follow the append-only file"},
+	"manifest is unreadable at the end": {"Redis 7", func(t *testing.T, a *aof, dir, grows string) {
+		a.begin(dir, 0)
+		swap(t, filepath.Join(dir, manifest))
+	}, "is a directory"},
+	"file is not there at the start": {"Redis 7", func(t *testing.T, a *aof, dir, grows string) {
+		hide(t, grows, func() { a.begin(dir, 0) })
+		a.answered(1)
+	}, "follow the append-only file"},
+	"file was not there after a command": {"Redis 6.2", func(t *testing.T, a *aof, dir, grows string) {
+		a.begin(dir, 0)
+		hide(t, grows, func() { a.answered(1) })
+		a.answered(2)
+	}, "follow the append-only file"},
+	"file is unreadable": {"Redis 6.2", func(t *testing.T, a *aof, dir, grows string) {
+		a.begin(dir, 0)
+		swap(t, grows)
+	}, "is a directory"},
+	"no file": {"none", func(t *testing.T, a *aof, dir, grows string) { a.begin(dir, 0) }, "no append-only file"},
+}
+
+// TestNothingIsCalledKeptThatCouldNotBeRead wants that told at the restart.
+func TestNothingIsCalledKeptThatCouldNotBeRead(t *testing.T) {
+	for name, c := range spoilt {
 		t.Run(name, func(t *testing.T) {
 			dir, grows := layOut(t, c.layout)
 			var a aof
