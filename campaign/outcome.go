@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
 )
 
 // Outcome is how a trial or a cell came out, as matrix.json spells it.
@@ -150,11 +151,14 @@ func flawsOf(t Trial, declared []locks.Flaw) []Flaw {
 }
 
 // kindOf finds the kind that the recipe declares for (oracle, cause) under the
-// trial's own fault; empty if it declares none there, whatever it declares
-// elsewhere. A mix of faults may show whatever is declared for any.
+// trial's own fault, or one that this brings about in the trial's topology; empty if
+// it declares none there, whatever it declares elsewhere. A mix of faults may show
+// whatever is declared for any.
 func kindOf(s Spec, oracle, cause string, declared []locks.Flaw) locks.Kind {
-	if f, ok := (locks.Recipe{Flaws: declared}).Declares(oracle, cause, s.Fault); ok {
-		return f.Kind
+	for _, fault := range append([]string{s.Fault}, nemesis.Provoked(s.Fault, s.Topology)...) {
+		if f, ok := (locks.Recipe{Flaws: declared}).Declares(oracle, cause, fault); ok {
+			return f.Kind
+		}
 	}
 	i := slices.IndexFunc(declared, func(f locks.Flaw) bool { return f.Oracle == oracle && f.Cause == cause })
 	if i < 0 || !mixes(s.Fault) {

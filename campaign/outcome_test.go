@@ -8,6 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 func violated(oracle string, causes ...checker.Cause) checker.Verdict {
@@ -100,6 +101,19 @@ func TestAFlawIsDeclaredForFaultsAndForAMixOfAny(t *testing.T) {
 		trial.judged(declared)
 		if trial.Kind != want || trial.Outcome != Violated {
 			t.Errorf("under %s: got %s %q, want %s %q", fault, trial.Outcome, trial.Kind, Violated, want)
+		}
+	}
+}
+
+func TestAFaultMayShowWhatAnotherThatItBringsAboutMay(t *testing.T) {
+	declared := []locks.Flaw{{Oracle: "exclusion", Cause: "server-lost-key", Kind: locks.Limit, Faults: []string{"failover"}}}
+	for topology, want := range map[testbed.Topology]locks.Kind{
+		testbed.Sentinel:   locks.Limit, // where a frozen primary is replaced
+		testbed.Replicated: "",
+	} {
+		s := Spec{Fault: "node-pause", Topology: topology}
+		if got := kindOf(s, "exclusion", "server-lost-key", declared); got != want {
+			t.Errorf("%s: got %q, want %q", topology, got, want)
 		}
 	}
 }
