@@ -145,7 +145,7 @@ func TestListSaysWhichTestbedIsNotHere(t *testing.T) {
 			t.Errorf("got %q", row)
 		}
 	}
-	here, absent := []string{"sim", "a simulation", "single", "partition", "", ""}, []string{"absent", "a testbed", "", "", "", "no redis-server"}
+	here, absent := []string{"sim", "a simulation", "single", "partition", ""}, []string{"absent", "a testbed", "", "", "no redis-server"}
 	for want, rows := range map[bool][][]string{false: {here}, true: {here, absent}} {
 		if table := listings[len(listings)-1].table(rows, 80); strings.Contains(table, "error") != want || strings.Contains(table, "no redis-server") != want {
 			t.Errorf("the table has a column of errors: %t, want %t:\n%s", !want, want, table)

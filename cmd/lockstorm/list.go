@@ -64,7 +64,7 @@ var listings = []listing{
 		}
 		return rows
 	}},
-	{"testbeds", []string{"name", "what", "topologies", "disturbs", "lacks", "error"}, func(a *app) (rows [][]string) {
+	{"testbeds", []string{"name", "what", "topologies", "disturbs", "error"}, func(a *app) (rows [][]string) {
 		for _, t := range a.testbeds {
 			rows = append(rows, t.row())
 		}

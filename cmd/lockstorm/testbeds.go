@@ -131,14 +131,18 @@ func (c testbedChoice) worlds() (topologies []testbed.Topology, able []testbed.C
 	return tb.Topologies(), tb.Capabilities(), nil, missing
 }
 
-// row is what list testbeds says of it; where it is not available, why.
+// row is what list testbeds says of it; where it, or something in it, is not
+// available, why.
 func (c testbedChoice) row() []string {
 	topologies, able, lacks, missing := c.worlds()
 	var why []string
+	if missing != "" {
+		why = append(why, missing)
+	}
 	for _, l := range slices.Sorted(maps.Keys(lacks)) {
 		why = append(why, string(l)+": "+lacks[l])
 	}
-	return []string{c.Name, c.Doc, join(topologies), join(able), strings.Join(why, "\n"), missing}
+	return []string{c.Name, c.Doc, join(topologies), join(able), strings.Join(why, "\n")}
 }
 
 func join[T ~string](values []T) string {
