@@ -50,7 +50,7 @@ func (w World) elections() []move {
 	}
 	outvoted("another primary was elected, clients hear of it while the lock is held", testbed.StepHold)
 	lost(Killed, "the primary dies while the lock is held, the replica knows of no grant")
-	outvoted("another primary was elected, clients hear of it between look and touch", testbed.StepTouch)
+	outvoted("another primary was elected, clients hear of it as the holder looks", testbed.StepRead)
 	lost(Frozen, "the primary freezes while the lock is held, and comes back as a replica")
 	lost(CutOff, "the primary is cut off while the lock is held, and comes back as a replica")
 	return moves
@@ -75,13 +75,16 @@ func (s *strike) outvote(ctx context.Context) (heal, error) {
 	}
 	return func(ctx context.Context) (result, error) {
 		lasted := s.lasted()
-		release, err := s.electionHeld(ctx)
+		held, release, err := s.electionHeld(ctx)
 		defer release()
 		r := result{}
 		if err == nil {
 			r, err = s.overthrow(ctx, primary)
 		}
 		_, uerr := undoAll(ctx, append(news, cuts...))
+		if held != history.NoClient {
+			s.otherHolder(ctx, held)
+		}
 		r.evidence = fmt.Sprintf("%s reached by clients only, %s; %s elected, clients told by %s: it %s",
 			primary, lasted, heir, instant(s.env.Now()), r.evidence)
 		return r, errors.Join(err, uerr)
@@ -94,33 +97,53 @@ const soon = 200 * time.Millisecond
 // electionHeld waits for the election. If that is late, the client at Until is let
 // go, to be held for long would outlast its lease, and the next one is held there
 // until release is called, which must happen.
-func (s *strike) electionHeld(ctx context.Context) (release func(), err error) {
+func (s *strike) electionHeld(ctx context.Context) (held int, release func(), err error) {
 	nodes, heir, a := s.env.(testbed.Nodes), s.action.Nodes[0], s.action
 	hasty, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
+	held = history.NoClient
 	if nodes.Promote(hasty, heir) == nil {
-		return func() {}, nil
+		if s.ended != nil {
+			held = s.ended.Point.Client
+		}
+		return held, func() {}, nil
 	}
 	s.letGo()
 	if err := nodes.Promote(ctx, heir); err != nil {
-		return func() {}, err
+		return held, func() {}, err
 	}
-	reached, healed := make(chan struct{}), make(chan struct{})
-	w := await(s.env, *a.Until, s.client, a.ID, func(testbed.Hit) {
-		close(reached)
+	reached, healed := make(chan int, 1), make(chan struct{})
+	w := await(s.env, *a.Until, s.client, a.ID, func(h testbed.Hit) {
+		reached <- h.Point.Client
 		<-healed
 	})
 	patience := time.NewTimer(a.Limit - a.For)
 	defer patience.Stop()
 	select {
-	case <-reached:
+	case held = <-reached:
 	case <-patience.C:
 	case <-ctx.Done():
 	}
-	return func() {
+	return held, func() {
 		close(healed)
 		w.stop()
 	}, nil
+}
+
+// otherHolder waits until another client than the one that is held has the lock as
+// well, or for a fraction of a lease: clients need some milliseconds to hear of a
+// primary and to connect to it, which on a busy machine may be all of a hold.
+func (s *strike) otherHolder(ctx context.Context, held int) {
+	a := s.action
+	w := await(s.env, Trigger{Clients: a.Others, Who: Other, Step: testbed.StepHold}, held, a.ID, func(testbed.Hit) {})
+	defer w.stop()
+	patience := time.NewTimer((a.Limit - a.For) / 4)
+	defer patience.Stop()
+	select {
+	case <-w.hit:
+	case <-patience.C:
+	case <-ctx.Done():
+	}
 }
 
 // overthrow kills the old primary.
