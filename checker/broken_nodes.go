@@ -58,7 +58,7 @@ func (w *wire) unanswering(pos int) string {
 	switch {
 	case c.Replied > 0 || w.crashOf(c.Client) < Never:
 		return ""
-	case c.Arrived == 0 && c.Exec == 0:
+	case c.Arrived == 0 && c.Exec == 0 && !w.unobserved():
 		return assume(answered, fmt.Sprintf("c%d's %s, sent at %s, never reached %s", c.Client, w.name(pos), seconds(c.Sent), c.Node))
 	case w.lateness(c) > w.notable():
 		return assume(arrives, w.arrival(pos))

@@ -68,7 +68,7 @@ func (w *wire) explain(f Finding) []reason {
 	switch len(f.Clients) {
 	case 1:
 		if a := w.party(f, f.Clients[0]); len(a) > 0 {
-			return known([]reason{w.letIn(a[len(a)-1], nil).of(a[len(a)-1])})
+			return known([]reason{w.vouched(w.letIn(a[len(a)-1], nil)).of(a[len(a)-1])})
 		}
 		return nil
 	case 2:
@@ -89,11 +89,11 @@ func (w *wire) explain(f Finding) []reason {
 			if x.seq > y.seq {
 				x, y = y, x
 			}
-			reasons = append(reasons, w.letIn(x, y).of(x))
+			reasons = append(reasons, w.vouched(w.letIn(x, y)).of(x))
 		}
 	}
 	if len(reasons) == 0 {
-		return known([]reason{w.onDifferentNodes(a, b).of(a[0])})
+		return known([]reason{w.vouched(w.onDifferentNodes(a, b)).of(a[0])})
 	}
 	// Nodes on which the first party had nothing were free anyway.
 	needed := max(1, w.Claims.Quorum-(len(b)-len(reasons)))

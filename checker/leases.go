@@ -174,7 +174,7 @@ func (w *wire) unrenewed(first *life, last term) (reason, bool) {
 			continue
 		}
 		switch {
-		case c.Arrived == 0 && c.Exec == 0 && c.Replied == 0:
+		case c.Arrived == 0 && c.Exec == 0 && c.Replied == 0 && !w.unobserved():
 			return because(RenewalFailed, append(cmds, pos), "c%d's %s, sent at %s, never reached %s, and %s expired at %s",
 				first.client, w.name(pos), seconds(c.Sent), first.node, first.key, seconds(due.mid())), true
 		case c.Arrived > due.lo || c.Replied > due.lo:
