@@ -25,9 +25,9 @@ var commandReaders = map[string]reader{
 
 // quietCommands change no key.
 var quietCommands = []string{
-	"AUTH", "CLIENT", "CLUSTER", "COMMAND", "CONFIG", "DBSIZE", "ECHO", "HELLO", "HGETALL", "HKEYS", "HLEN", "HMGET",
+	"ASKING", "AUTH", "CLIENT", "CLUSTER", "COMMAND", "CONFIG", "DBSIZE", "ECHO", "HELLO", "HGETALL", "HKEYS", "HLEN", "HMGET",
 	"HVALS", "INFO", "KEYS", "MEMORY", "MGET", "OBJECT", "PING", "PSUBSCRIBE", "PUBLISH", "PUNSUBSCRIBE", "QUIT",
-	"READONLY", "ROLE", "SCAN", "SCRIPT", "SELECT", "STRLEN", "SUBSCRIBE", "TIME", "TYPE", "UNSUBSCRIBE", "WAIT", "WAITAOF",
+	"READONLY", "READWRITE", "ROLE", "SCAN", "SCRIPT", "SELECT", "STRLEN", "SUBSCRIBE", "TIME", "TYPE", "UNSUBSCRIBE", "WAIT", "WAITAOF",
 }
 
 // text is the content of a bulk string's reply.

@@ -95,6 +95,17 @@ func readCommand(c history.Command, scripts map[string]history.Script) outcome {
 	return o
 }
 
+// elsewhere says whether a node of a Redis Cluster refused a command because of
+// the slots of its keys, or of the state of the cluster: whether a key was there it
+// does not say.
+func elsewhere(reply string) bool {
+	kind, _, _ := strings.Cut(reply, " ")
+	return isError(reply) && slices.Contains([]string{"MOVED", "ASK", "TRYAGAIN", crossSlot, "CLUSTERDOWN"}, kind)
+}
+
+// crossSlot is how a node refuses a command whose keys are in different slots.
+const crossSlot = "CROSSSLOT"
+
 // isError tells an error reply, which begins with its kind in capitals, from a
 // status like OK.
 func isError(reply string) bool {
@@ -111,7 +122,7 @@ func readScript(name string, args []string, reply string, scripts map[string]his
 		return outcome{}
 	}
 	n, err := strconv.Atoi(args[2])
-	if err != nil || n < 0 || n > len(args)-3 || strings.HasPrefix(reply, "NOSCRIPT ") {
+	if err != nil || n < 0 || n > len(args)-3 || strings.HasPrefix(reply, "NOSCRIPT ") || elsewhere(reply) {
 		return outcome{} // the node refused it
 	}
 	keys, argv := args[3:3+n], args[3+n:]

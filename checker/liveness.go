@@ -204,6 +204,27 @@ func (w *wire) waits(healed time.Duration) []wait {
 	return all
 }
 
+// crossSlot finds for each of those who waited the last command that a cluster
+// refused for the slots of its keys; not ok if any attempt of theirs met with
+// anything else.
+func (w *wire) crossSlot(waits []wait) (cmds []int, ok bool) {
+	refused := map[int]int{} // by operation
+	for pos, c := range w.Commands {
+		if strings.HasPrefix(string(c.Reply), crossSlot+" ") {
+			refused[c.Op] = pos
+		}
+	}
+	for _, x := range waits {
+		for _, op := range x.ops {
+			if _, was := refused[op]; !was {
+				return nil, false
+			}
+		}
+		cmds = append(cmds, refused[x.ops[len(x.ops)-1]])
+	}
+	return cmds, true
+}
+
 // stuck explains why clients never got into a lock, from the post-mortem.
 func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (findings []Finding, doubt string) {
 	var who []string
@@ -229,6 +250,13 @@ func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (fin
 	f.Ops = indices(f.Ops...)
 	slices.Sort(who)
 	names := strings.Join(slices.Compact(who), ", ")
+	if cmds, ok := w.crossSlot(waits); ok {
+		c := w.Commands[cmds[0]]
+		f.Cause, f.Forever, f.Commands = CrossSlot, true, w.indexOf(cmds...)
+		f.Summary = fmt.Sprintf("%s never got into %s: %s refused c%d's %s of %s, as every other attempt: its keys are in different slots (CROSSSLOT)",
+			names, lock, c.Node, c.Client, w.name(cmds[0]), seconds(sane(c.Sent)))
+		return []Finding{f}, ""
+	}
 	if !left.blocks {
 		return nil, fmt.Sprintf("%s never got into %s after %s, though no key that was left behind explains it", names, lock, seconds(start))
 	}

@@ -62,6 +62,9 @@ func (w *wire) gone(c history.Command) time.Duration {
 		if op.Process != history.Nemesis {
 			continue
 		}
+		if op.From != "" && op.From != c.Node && op.Node != c.Node {
+			continue // of another shard
+		}
 		up := op.F == history.FNodeUp && op.Node == c.Node || op.F == history.FPromote && op.Node != c.Node
 		switch {
 		case up && op.Time > c.Arrived:

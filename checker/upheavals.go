@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -29,6 +30,8 @@ func (w *wire) event(op history.Op) {
 		w.split(op)
 	case history.FPromote:
 		w.promote(op)
+	case history.FMigrate:
+		w.migrate(op)
 	case history.FNodeClock:
 		if n != nil {
 			w.jump(n, op)
@@ -60,12 +63,7 @@ func (w *wire) evict(n *node, op history.Op) {
 		if k == nil {
 			continue
 		}
-		s := sight{key: found.Key, present: true}
-		if found.Type == "string" {
-			value := string(found.Value)
-			s.value = &value
-		}
-		w.lapse(k, when{op.Time, op.Time}, &s)
+		w.lapse(k, when{op.Time, op.Time}, seen(found))
 		w.clear(k, lostIn(op))
 	}
 }
@@ -85,11 +83,12 @@ type parting struct {
 // split: clients are moved to a replica, one after the other, while the rest go
 // on at the old primary. From the first on, each node has what only it was told.
 func (w *wire) split(op history.Op) {
-	if w.apart() != nil || op.Node == w.primary {
+	old := cmp.Or(op.From, w.primary)
+	if w.apart() != nil || op.Node == old {
 		return
 	}
-	w.partings = append(w.partings, &parting{old: w.primary, heir: op.Node, since: op.Time, from: w.tick()})
-	w.inherit(w.nodes[w.primary], w.nodes[op.Node], op)
+	w.partings = append(w.partings, &parting{old: old, heir: op.Node, since: op.Time, from: w.tick()})
+	w.inherit(w.nodes[old], w.nodes[op.Node], op)
 }
 
 // apart is the parting that has not ended; nil if there is none.
@@ -121,7 +120,7 @@ func (w *wire) promote(op history.Op) {
 			return
 		}
 	}
-	from, to := w.nodes[w.primary], w.nodes[op.Node]
+	from, to := w.nodes[cmp.Or(op.From, w.primary)], w.nodes[op.Node]
 	if to == nil || from == to {
 		return // nobody ever talked to it
 	}
@@ -139,6 +138,42 @@ func (w *wire) discard(n *node, op history.Op) {
 		w.clear(n.keys[key], lostIn(op))
 	}
 	clear(n.keys)
+}
+
+// migrate: the slots of these keys move to another master, and the keys with them,
+// all that they carry included: the claims are the same.
+func (w *wire) migrate(op history.Op) {
+	from := w.nodes[op.From]
+	if from == nil || op.Node == op.From {
+		return
+	}
+	to := w.nodes[op.Node]
+	if to == nil {
+		to = &node{name: op.Node, keys: map[string]*keyState{}, blurred: map[int]bool{}}
+		w.nodes[op.Node] = to
+	}
+	for _, found := range op.Keys {
+		k := from.keys[found.Key]
+		if k == nil {
+			continue
+		}
+		w.lapse(k, when{op.Time, op.Time}, seen(found))
+		for _, l := range k.all() {
+			l.before, l.node = append(l.before, l.node), to.name
+		}
+		to.keys[found.Key] = k
+		delete(from.keys, found.Key)
+	}
+}
+
+// seen is what a look at a key tells of it.
+func seen(found history.KeyState) *sight {
+	s := &sight{key: found.Key, present: true}
+	if found.Type == "string" {
+		value := string(found.Value)
+		s.value = &value
+	}
+	return s
 }
 
 // ghosts are claims whose deletion may not have come to a node: it was not

@@ -39,6 +39,7 @@ const (
 	LateCommand    Cause = "late-command"    // a ghost of an earlier attempt
 	FenceRegressed Cause = "fence-regressed" // a later grant got a smaller fence
 	OrphanedKey    Cause = "orphaned-key"    // a key with a TTL, whose owner crashed or never learnt of its grant, kept others out until it expired
+	CrossSlot      Cause = "cross-slot"      // a Redis Cluster refused a command whose keys are in different slots
 	Deadlock       Cause = "deadlock"        // the code under test: everything waits, and nothing will ever come
 	Panic          Cause = "panic"           // the code under test panicked
 	Runaway        Cause = "runaway"         // the code under test did not come to an end
@@ -50,7 +51,7 @@ const (
 func Causes() []Cause {
 	return []Cause{
 		Race, ForeignDelete, ForeignRenewal, RenewalFailed, LeaseOutlived, ServerLostKey, ServerClock,
-		ClientClock, NoExpiry, LateCommand, FenceRegressed, OrphanedKey, Deadlock, Panic, Runaway, Unclassified,
+		ClientClock, NoExpiry, LateCommand, FenceRegressed, OrphanedKey, CrossSlot, Deadlock, Panic, Runaway, Unclassified,
 	}
 }
 

@@ -21,6 +21,7 @@ func (w when) mid() time.Duration { return (w.lo + (w.hi-w.lo)/2).Round(time.Mil
 // still profits from the key, so its life goes on until the key is gone.
 type life struct {
 	node, key, field string
+	before           []string // the nodes where it was before its slot moved
 	client           int
 	lock             string
 	mode             history.Mode
@@ -46,6 +47,9 @@ type life struct {
 	terms   []term
 	end     *ending // nil: it outlived the history
 }
+
+// wasOn says whether the claim is on that node, or was before its slot moved.
+func (l *life) wasOn(node string) bool { return l.node == node || slices.Contains(l.before, node) }
 
 // term is a life that a key was given.
 type term struct {

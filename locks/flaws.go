@@ -39,7 +39,10 @@ const mixed = "chaos"
 
 // anyFault is where to look for what needs no fault at all.
 var anyFault = []string{"none", "client-crash", "client-pause", "partition", "partition-requests", "partition-replies", "lost-reply", "delay", "reset",
-	"node-pause", "node-restart", "failover", "split-brain", "client-skew", "node-clock", "script-flush", "eviction"}
+	"node-pause", "node-restart", "failover", "split-brain", "client-skew", "node-clock", "script-flush", "eviction", slotMigration}
+
+// slotMigration is the one fault that takes a Redis Cluster.
+const slotMigration = "slot-migration"
 
 // strandingFaults leave a key behind that nobody will release: the holder is
 // gone, the grant's reply or the release got lost, a request ran after its sender

@@ -51,7 +51,7 @@ func init() {
 }
 
 var redlockNaiveFlaws = flaws(
-	under(without(anyFault, "failover", "split-brain"), "foreign-renewal", Bug,
+	under(without(anyFault, "failover", "split-brain", slotMigration), "foreign-renewal", Bug,
 		"Watchdogs outlive the attempt or the lease that started them, and their plain EXPIRE prolongs whatever lock is there by then.",
 		"D0, red lock: a watchdog per node, one stop channel", "ownership"),
 	// Everybody's watchdogs are everywhere: what they keep alive, and whom they

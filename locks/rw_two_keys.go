@@ -43,10 +43,13 @@ func init() {
 }
 
 var rwTwoKeysFlaws = flaws(
+	may(anyFault, under([]string{slotMigration}, "cross-slot", Bug,
+		"The script's two keys are in different slots: every node of a Redis Cluster refuses it, and nobody ever gets in.",
+		"D4: the single-node form and the cluster form", "liveness")),
 	foreignDelete(
 		"The first reader to leave deletes the key of all readers and lets a writer in beside the others; after an overrun any bare DEL removes another's.",
-		"D4, single node: SET and DEL of one key for all readers", anyFault...),
-	under(anyFault, "race", Bug,
+		"D4, single node: SET and DEL of one key for all readers", without(anyFault, slotMigration)...),
+	under(without(anyFault, slotMigration), "race", Bug,
 		"Readers are not counted: when the last to have come leaves, its key goes with it, and the script grants a writer while other readers are in.",
 		"D4, single node: SET and DEL of one key for all readers", "exclusion", "resource"),
 	under([]string{"delay"}, "late-command", Bug,

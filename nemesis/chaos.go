@@ -46,7 +46,7 @@ func (w World) suits(f Fault) []testbed.Topology {
 	}
 	suits := f.Topologies(locks.Single)
 	if slices.Contains(suits, testbed.Single) {
-		suits = append(suits, testbed.Replicated, testbed.Sentinel)
+		suits = append(suits, testbed.Replicated, testbed.Sentinel, testbed.Cluster)
 	}
 	return suits
 }
@@ -120,7 +120,8 @@ func (f Fault) ofNodes() bool {
 
 // promotes says whether the fault is about a replica that becomes primary.
 func (f Fault) promotes() bool {
-	return !slices.Contains(f.Topologies(locks.Single), testbed.Single)
+	suits := f.Topologies(locks.Single)
+	return slices.Contains(suits, testbed.Replicated) && !slices.Contains(suits, testbed.Single)
 }
 
 // number gives the actions their IDs and lets each wait for the one before it on

@@ -189,7 +189,9 @@ func (s *strike) provoke(ctx context.Context) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	s.letGo()
+	if s.action.Loss != Forced { // that takes no time
+		s.letGo()
+	}
 	var after map[string][]history.KeyState
 	if err = nodes.Promote(ctx, heir); err == nil {
 		after, err = keysOf(ctx, nodes, []string{heir})
@@ -204,6 +206,8 @@ func (s *strike) provoke(ctx context.Context) (result, error) {
 // lose loses the primary, and says how.
 func (s *strike) lose(ctx context.Context, primary string) (restore []testbed.Undo, how string, err error) {
 	switch s.action.Loss {
+	case Forced:
+		return nil, "replaced by force", nil
 	case Frozen:
 		undo, err := s.env.(testbed.Nodes).Pause(ctx, primary)
 		return []testbed.Undo{undo}, "frozen", err

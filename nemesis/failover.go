@@ -16,6 +16,9 @@ import (
 // heirNode is the replica that is promoted: by testbed.Replicated the first.
 const heirNode = "n1"
 
+// clusterHeirNode is the replica of the master that has the first lock's slot.
+const clusterHeirNode = "n3"
+
 // failover holds replication back, lets a client get to a telling place, kills
 // the primary there, and promotes a replica that has not heard of what happened
 // since. The proof is what differs between the old primary and the new one.
@@ -25,10 +28,15 @@ var failover = Fault{
 	Color:      "#c2185b",
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: withReplicas,
-	Impossible: unreplicated,
-	Plans:      failoverPlans,
-	named:      namedFailovers,
-	target:     nodeTarget,
+	Impossible: func(w World) string {
+		if w.Topology == testbed.Cluster {
+			return ""
+		}
+		return unreplicated(w)
+	},
+	Plans:  failoverPlans,
+	named:  namedFailovers,
+	target: nodeTarget,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		if s.action.Loss == Outvoted {
 			return s.outvote(ctx)
@@ -88,9 +96,12 @@ func (s *strike) failOver(ctx context.Context) (result, error) {
 
 // primary is the node that the action's heir is to replace.
 func (s *strike) primary() (string, error) {
-	list := s.env.(testbed.Nodes).List()
-	if len(list) != 1 || list[0] == s.action.Nodes[0] {
-		return "", fmt.Errorf("promote %s: clients use %v, expected one other node", s.action.Nodes[0], list)
+	list, heir := s.env.(testbed.Nodes).List(), s.action.Nodes[0]
+	if len(list) == testbed.Masters && heir == clusterHeirNode {
+		list = list[:1] // the first master's
+	}
+	if len(list) != 1 || list[0] == heir {
+		return "", fmt.Errorf("promote %s: clients use %v, expected one other node", heir, list)
 	}
 	return list[0], nil
 }
@@ -118,12 +129,16 @@ func failoverPlans(w World, r *rand.Rand) []Plan {
 	if w.elects() {
 		return w.pack(w.elections(), 1, r)
 	}
+	heir, loss := heirNode, Killed
 	var moves []move
+	if w.Topology == testbed.Cluster {
+		heir, loss = clusterHeirNode, Forced
+	}
 	add := func(idea string, stop *Trigger, lag time.Duration, strike *Trigger) {
 		moves = append(moves, move{Action: Action{
 			Fault: "failover", Idea: idea, Client: history.NoClient, Point: stop,
-			Nodes: []string{heirNode},
-			For:   lag, Until: strike, Limit: lag + 3*w.TTL/2,
+			Nodes: []string{heir}, Loss: loss,
+			For: lag, Until: strike, Limit: lag + 3*w.TTL/2,
 		}})
 	}
 	// What the replica heard of before would keep others out after the failover
@@ -143,5 +158,8 @@ func failoverPlans(w World, r *rand.Rand) []Plan {
 		add("the primary is lost after a release, of which the replica knows nothing", w.step(testbed.StepTouch), 0, after)
 	}
 	add("the primary is lost between look and touch", stop, lag, w.step(testbed.StepTouch))
+	if w.Topology == testbed.Cluster {
+		moves = append(moves, w.lostMasters()...)
+	}
 	return w.pack(moves, 1, r)
 }

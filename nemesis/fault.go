@@ -64,7 +64,7 @@ var disturbances = []Fault{
 	lostReply, delay, reset,
 	nodePause, nodeRestart, failover, splitBrain,
 	clientSkew, nodeClock,
-	scriptFlush, eviction,
+	scriptFlush, eviction, slotMigration,
 }
 
 // All returns every fault, in a fixed order.

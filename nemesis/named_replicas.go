@@ -12,7 +12,7 @@ import (
 // is free, or as long before that what the replica knows has expired, and the
 // replica that takes over has not heard of what came since.
 func namedFailovers(w World) []Schedule {
-	if w.elects() {
+	if w.elects() || w.Topology == testbed.Cluster {
 		return nil // the moment of an election is not ours to choose
 	}
 	e := w.enumerate("failover")

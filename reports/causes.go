@@ -89,6 +89,12 @@ var causeTexts = []causeText{
 		Prevention: "nothing that a lease can do: its length is the price of a crash or of a lost reply; a shorter, renewed lease makes the wait shorter",
 	},
 	{
+		Cause:      "cross-slot",
+		Title:      "a Redis Cluster refused a command whose keys are in different slots",
+		Assumption: "all keys are on one node",
+		Prevention: "one key for all that the lock has to remember, or a hash tag that puts its keys into one slot",
+	},
+	{
 		Cause:      "deadlock",
 		Title:      "the code under test waits for ever",
 		Assumption: "every reply comes, and every wait has somebody who ends it",

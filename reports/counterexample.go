@@ -208,6 +208,8 @@ func eventWords(op history.Op) string {
 		return op.Node + " was made the primary"
 	case history.FSplit:
 		return fmt.Sprintf("c%d was moved to %s, a second primary beside the old one", op.Client, op.Node)
+	case history.FMigrate:
+		return fmt.Sprintf("%s went from %s to %s with the slot", keyNames(op.Keys), op.From, op.Node)
 	case history.FEvict:
 		if len(op.Keys) == 0 {
 			return op.Node + " evicted nothing"

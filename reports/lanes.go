@@ -316,7 +316,7 @@ func keyMark(x keyEvent) mark {
 		m.Shape = markDeleted
 	case keyExpired:
 		m.Shape = markExpired
-	case keyLost, keyEvicted:
+	case keyLost, keyEvicted, keyMoved:
 		m.Shape = markGone
 		m.Label = string(x.Kind)
 	case keyGone:

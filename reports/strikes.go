@@ -170,7 +170,7 @@ func (t *teller) toldByEvents(w faultWindow) bool {
 			return slices.Contains(names, fmt.Sprintf("c%d", op.Client))
 		case history.FPromote:
 			return !strings.Contains(w.Evidence, "replication stopped")
-		case history.FNodeUp, history.FNodeDown, history.FNodeClock, history.FEvict, history.FSplit:
+		case history.FNodeUp, history.FNodeDown, history.FNodeClock, history.FEvict, history.FSplit, history.FMigrate:
 			return slices.Contains(names, op.Node)
 		}
 		return false
@@ -217,6 +217,8 @@ func (t *teller) eventStep(op history.Op) string {
 			return "the split ended: " + op.Node + " is the one primary, and the other threw away what it alone had"
 		}
 		return op.Node + " was made the primary"
+	case history.FMigrate:
+		return fmt.Sprintf("the slot of %s went from %s to %s, and the key with it", keyNames(op.Keys), op.From, op.Node)
 	case history.FEvict:
 		if len(op.Keys) == 0 {
 			return ""

@@ -35,7 +35,8 @@ const (
 	keyExpired keyEventKind = "expired"
 	keyLost    keyEventKind = "lost"
 	keyEvicted keyEventKind = "evicted"
-	keyGone    keyEventKind = "gone" // nobody knows how: the next grant proves it
+	keyMoved   keyEventKind = "moved" // to another node, with its slot
+	keyGone    keyEventKind = "gone"  // nobody knows how: the next grant proves it
 )
 
 // keySpan is a time during which a key on a node carried one client's claim.
@@ -200,6 +201,8 @@ func (l *keyLog) nemesis(op history.Op) {
 		l.lose(op.Time, keyEvicted, func(n keyName) bool {
 			return on(n) && slices.ContainsFunc(op.Keys, func(k history.KeyState) bool { return k.Key == n.key })
 		})
+	case history.FMigrate:
+		l.move(op)
 	case history.FSplit:
 		l.split = op.Node
 	case history.FPromote:
@@ -219,6 +222,22 @@ func (l *keyLog) lose(at time.Duration, why keyEventKind, lost func(keyName) boo
 			l.event(n, at, history.NoClient, why, 0, -1)
 			l.close(n, at, why)
 		}
+	}
+}
+
+// move lets keys go on at another node as they were.
+func (l *keyLog) move(op history.Op) {
+	for _, k := range op.Keys {
+		from, to := keyName{node: op.From, key: k.Key}, keyName{node: op.Node, key: k.Key}
+		s := l.open[from]
+		if s == nil {
+			continue
+		}
+		on := *s
+		on.since = op.Time
+		l.event(from, op.Time, history.NoClient, keyMoved, 0, -1)
+		l.close(from, op.Time, keyMoved)
+		l.open[to] = &on
 	}
 }
 

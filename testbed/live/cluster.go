@@ -19,6 +19,8 @@ import (
 const (
 	// nodeTimeout is after how much silence a master is taken for dead.
 	nodeTimeout = time.Second
+	// formingTimeout is the same while nodes start and meet, on a busy machine.
+	formingTimeout = 20 * time.Second
 	// clusterConfig is where a node keeps who it is and what it knows of the others.
 	// It survives what its data does not: who comes back is the same node.
 	clusterConfig = "nodes.conf"
@@ -75,12 +77,16 @@ func (e *env) joined() error {
 		n.doors, n.keeps, n.admit = e.doors, clusterConfig, e.cluster.admit(n)
 		n.args = []string{
 			"--cluster-enabled", "yes", "--cluster-config-file", clusterConfig,
-			"--cluster-node-timeout", strconv.FormatInt(nodeTimeout.Milliseconds(), 10),
 			"--cluster-announce-ip", host, "--cluster-announce-port", port, "--cluster-announce-bus-port", busPort,
+			"--" + timeoutOption, milliseconds(formingTimeout),
 		}
 	}
 	return nil
 }
+
+const timeoutOption = "cluster-node-timeout"
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // form makes a cluster of nodes that run and know nothing of each other, and
 // returns when all of them say that it is one.
@@ -105,6 +111,12 @@ func (e *env) form(ctx context.Context) error {
 	for _, s := range e.cluster.shards {
 		if err := s.replicated(ctx); err != nil {
 			return err
+		}
+	}
+	for _, n := range e.nodes {
+		n.args[len(n.args)-1] = milliseconds(nodeTimeout)
+		if err := n.ask(ctx, func(c *redis.Client) error { return c.ConfigSet(ctx, timeoutOption, milliseconds(nodeTimeout)).Err() }); err != nil {
+			return fmt.Errorf("timeout of %s: %w", n.name, err)
 		}
 	}
 	return nil
@@ -149,19 +161,24 @@ func (e *env) introduce(ctx context.Context) error {
 // settle waits until a node knows all others, makes it the replica of its master if
 // it is not a master itself, and waits until it says that the cluster works.
 func (e *env) settle(ctx context.Context, n, master *node) error {
-	return n.ask(ctx, func(c *redis.Client) error {
-		err := until(ctx, func() (string, error) { return e.acquainted(ctx, c) })
-		if err == nil && n != master {
-			err = until(ctx, func() (string, error) { return e.following(ctx, c, master) })
+	var lacks error
+	err := n.ask(ctx, func(c *redis.Client) error {
+		lacks = until(ctx, func() (string, error) { return e.acquainted(ctx, c) })
+		if lacks == nil && n != master {
+			lacks = until(ctx, func() (string, error) { return e.following(ctx, c, master) })
 		}
-		if err == nil {
-			err = until(ctx, func() (string, error) { return e.working(ctx, c) })
+		if lacks == nil {
+			lacks = until(ctx, func() (string, error) { return e.working(ctx, c) })
 		}
-		if err != nil {
-			return fmt.Errorf("node %s in the cluster: %w", n.name, err)
-		}
-		return nil
+		return lacks
 	})
+	if lacks != nil {
+		err = lacks
+	}
+	if err != nil {
+		return fmt.Errorf("node %s in the cluster: %w", n.name, err)
+	}
+	return nil
 }
 
 // until asks again and again until nothing is lacking any more. The error says what
@@ -194,18 +211,22 @@ func (e *env) acquainted(ctx context.Context, c *redis.Client) (string, error) {
 	return "", nil
 }
 
-// following makes a node follow a master, and says what it lacks to do so.
+// following makes a node follow a master, once: it would begin anew each time. It
+// says what the node lacks to do so.
 func (e *env) following(ctx context.Context, c *redis.Client, master *node) (string, error) {
-	known, err := knownTo(ctx, c)
-	if err != nil {
-		return "", err
-	}
-	if err := c.ClusterReplicate(ctx, known[e.cluster.doors[master].announced()].id).Err(); err != nil {
-		return err.Error(), nil
-	}
 	info, err := c.InfoMap(ctx, "replication").Result()
 	if err != nil {
 		return "", err
+	}
+	if info["Replication"]["role"] == "master" {
+		known, err := knownTo(ctx, c)
+		if err != nil {
+			return "", err
+		}
+		if err := c.ClusterReplicate(ctx, known[e.cluster.doors[master].announced()].id).Err(); err != nil {
+			return err.Error(), nil
+		}
+		return "it has only been told to follow " + master.name, nil
 	}
 	if link := info["Replication"]["master_link_status"]; link != "up" {
 		return "its link to " + master.name + " is " + link, nil

@@ -70,16 +70,24 @@ func (e clusterEnv) Promote(ctx context.Context, node string) error {
 		return fmt.Errorf("promote: %w", err)
 	}
 	e.provoke()
-	old := e.crown(n)
-	if old == nil {
+	old, present := e.rivals(n)
+	if old == n {
 		return fmt.Errorf("promote: node %s is a master", node)
 	}
-	if err := e.elect(ctx, n, old); err != nil {
-		return fmt.Errorf("promote %s: %w", node, err)
+	if present != n {
+		if err := e.elect(ctx, n, old); err != nil {
+			return fmt.Errorf("promote %s: %w", node, err)
+		}
+		e.rules(n)
 	}
-	n.aof.begin(n.dir, n.clock())
 	if pair, err := e.cluster.doors[old].pair(n.name); err == nil {
 		pair.open() // what it holds is lost
+	}
+	if e.frozen(old) {
+		return nil
+	}
+	if err := e.step(ctx, old); err != nil {
+		return fmt.Errorf("promote %s: %w", node, err)
 	}
 	e.follow(ctx, e.shardOf(n), n)
 	return nil
@@ -87,15 +95,16 @@ func (e clusterEnv) Promote(ctx context.Context, node string) error {
 
 // elect returns when all nodes that run take this one for a master that serves.
 func (e clusterEnv) elect(ctx context.Context, n, old *node) error {
-	if _, err := old.running(); err == nil {
+	if _, err := old.running(); err == nil && !e.frozen(old) {
 		if err := n.ask(ctx, func(c *redis.Client) error { return c.Do(ctx, "CLUSTER", "FAILOVER", "FORCE").Err() }); err != nil {
 			return err
 		}
 	}
-	for _, other := range append(e.masters(), n) {
-		if _, err := other.running(); err != nil || other == old {
-			continue
-		}
+	others := slices.DeleteFunc(append(e.masters(), n), func(n *node) bool {
+		_, err := n.running()
+		return err != nil || n == old || e.frozen(n)
+	})
+	for _, other := range others {
 		err := other.ask(ctx, func(c *redis.Client) error {
 			return until(ctx, func() (string, error) {
 				known, err := knownTo(ctx, c)
@@ -181,19 +190,32 @@ func (e clusterEnv) Pause(ctx context.Context, node string) (testbed.Undo, error
 	if err != nil {
 		return nil, err
 	}
+	e.freeze(n, 1)
 	return once(func(ctx context.Context) (int, error) {
 		hits, err := resume(ctx)
+		e.freeze(n, -1)
 		return hits, errors.Join(err, e.step(ctx, n))
 	}), nil
 }
 
+// freeze counts the pauses of a node.
+func (c *cluster) freeze(n *node, by int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pauses[n] += by
+}
+
+// frozen says whether the node is paused, so that it cannot be asked anything.
+func (c *cluster) frozen(n *node) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pauses[n] > 0
+}
+
 // step waits until a master beside which another was elected has stepped down.
 func (e clusterEnv) step(ctx context.Context, n *node) error {
-	s := e.shardOf(n)
-	e.mu.Lock()
-	rivals := s.heir != nil && s.master == n
-	e.mu.Unlock()
-	if _, err := n.running(); err != nil || !rivals {
+	old, present := e.rivals(n)
+	if _, err := n.running(); err != nil || old != n || present == n {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)

@@ -25,7 +25,8 @@ type cluster struct {
 	mu       sync.Mutex // guards the shards as well
 	record   func(history.Op)
 	early    []history.Op // from before there was somebody to record
-	provoked bool         // a fault has struck nodes or the links between them
+	pauses   map[*node]int
+	provoked bool // a fault has struck nodes or the links between them
 }
 
 // shard is a third of the slots, and who has it.
@@ -41,7 +42,7 @@ type shard struct {
 var shardKeys = [testbed.Masters]string{"sync-0", "sync-2", "sync-3"}
 
 func newCluster(e *env) *cluster {
-	c := &cluster{env: e, doors: map[*node]*door{}, buses: map[*node]*door{}}
+	c := &cluster{env: e, doors: map[*node]*door{}, buses: map[*node]*door{}, pauses: map[*node]int{}}
 	for i := range testbed.Masters {
 		c.shards = append(c.shards, &shard{
 			key: shardKeys[i], nodes: []*node{e.nodes[i], e.nodes[i+testbed.Masters]}, master: e.nodes[i], moved: map[int]bool{},
@@ -171,17 +172,21 @@ func (c *cluster) gone(n *node) {
 	}
 }
 
-// crown makes a node the present master of its shard, of which the history tells
-// already; nil if it is so without that.
-func (c *cluster) crown(n *node) (old *node) {
+// rules: the node is a master, if nobody has noticed yet.
+func (c *cluster) rules(n *node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.shardOf(n); n != s.present() && s.heir == nil {
+		c.elected(s, n)
+	}
+}
+
+// rivals are the masters of the node's shard, the present one last.
+func (c *cluster) rivals(n *node) (old, present *node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.shardOf(n)
-	if s.present() == n {
-		return nil
-	}
-	old, s.master, s.heir = s.master, n, nil
-	return old
+	return s.master, s.present()
 }
 
 // isMaster is what the node says of itself; a node that does not answer is none.

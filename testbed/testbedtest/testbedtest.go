@@ -24,7 +24,7 @@ type promise struct {
 
 // Run tests the testbed, each promise of what it is capable of in a subtest.
 func Run(t *testing.T, open Open) {
-	run(t, open, worlds, networks, nodes, clients, storms, clocks, memories, splits, sentinels)
+	run(t, open, worlds, networks, nodes, clients, storms, clocks, memories, splits, sentinels, clusters)
 }
 
 // RunNodes tests of a testbed what has to do with its nodes: for one that has its

@@ -1,0 +1,81 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// slotMigration moves the slot of a lock to another master of a Redis Cluster, as an
+// operator does who adds a node. Keys keep their values and lives, scripts are left
+// behind. The keys that moved are the proof.
+var slotMigration = Fault{
+	Name:       "slot-migration",
+	Doc:        "the key's slot moves to another master while it is held: ASK, then MOVED, NOSCRIPT",
+	Color:      "#4527a0",
+	Needs:      []testbed.Capability{testbed.CanSlots},
+	Topologies: inCluster,
+	Impossible: func(w World) string {
+		if w.Topology != testbed.Cluster {
+			return fmt.Sprintf("a %s topology has no slots", w.Topology)
+		}
+		return ""
+	},
+	Plans:  slotMigrationPlans,
+	target: nodeTarget,
+	inject: func(ctx context.Context, s *strike) (heal, error) {
+		var names []string
+		giver, taker := s.action.Nodes[0], s.action.Nodes[1]
+		at := s.env.Now()
+		finish, err := s.env.(testbed.Slots).Migrate(ctx, giver, taker, func(from, to string, keys []history.KeyState) error {
+			giver, taker, at = from, to, s.env.Now()
+			for _, k := range keys {
+				names = append(names, k.Key)
+			}
+			return s.event(history.Op{Client: history.NoClient, F: history.FMigrate, Node: to, From: from, Keys: keys})
+		})
+		if err != nil {
+			return nil, fmt.Errorf("move the slots of %s to %s: %w", giver, taker, err)
+		}
+		return func(ctx context.Context) (result, error) {
+			hits, err := finish(ctx)
+			if hits == 0 {
+				return result{0, "no key was there to move"}, err
+			}
+			return result{hits, fmt.Sprintf("%s: %s went from %s to %s at %s, everybody was told by %s",
+				s.place(), strings.Join(names, " "), giver, taker, instant(at), instant(s.env.Now()))}, err
+		}, nil
+	},
+}
+
+// inCluster is for faults of the slots of a cluster, which several independent nodes
+// do not have.
+func inCluster(t locks.Topology) []testbed.Topology {
+	if t != locks.Single && t != locks.Replicated {
+		return nil
+	}
+	return []testbed.Topology{testbed.Cluster}
+}
+
+func slotMigrationPlans(w World, r *rand.Rand) []Plan {
+	var moves []move
+	add := func(a Action) {
+		a.Nodes, a.For = []string{"n0", "n1"}, w.TTL/5
+		moves = append(moves, move{Action: a, gap: w.TTL / 2})
+	}
+	const name = "slot-migration"
+	add(w.during(name, "the slot moves while the lock is held", testbed.StepHold))
+	for _, p := range w.first(testbed.StepRelease) {
+		add(w.action(name, "the slot moves as the holder releases", p, testbed.Before))
+	}
+	add(w.during(name, "the slot moves between look and touch", testbed.StepTouch))
+	for _, p := range w.last(testbed.StepAcquire) {
+		add(w.action(name, "the slot moves when the lock is granted, before its client knows", p, testbed.Replied))
+	}
+	return w.pack(moves, 1, r)
+}
