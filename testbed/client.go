@@ -78,6 +78,7 @@ func (c *GatedClient) ReachSentinel(o *redis.FailoverOptions, addr string,
 // returned has to be closed by the caller.
 func (c *GatedClient) ReachCluster(o *redis.ClusterOptions, dial func(ctx context.Context, addr string) (net.Conn, error)) *redis.ClusterClient {
 	o.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return dial(ctx, addr) }
+	c.ways.Cluster = true
 	r := redis.NewClusterClient(o)
 	for _, addr := range o.Addrs {
 		c.dials = append(c.dials, func(ctx context.Context) (net.Conn, error) { return dial(ctx, addr) })

@@ -39,6 +39,8 @@ type Ways struct {
 	// Sentinels, where there are any, tell where the primary of that name is.
 	Sentinels []string
 	Primary   string
+	// Cluster: the nodes are those of one Redis Cluster.
+	Cluster bool
 }
 
 // Ways tells how the client reaches its nodes.

@@ -96,6 +96,9 @@ const warmingTimeout = 30 * time.Second
 func (s *Session) connect(ctx context.Context) error {
 	var pools []*redis.Client
 	ways := s.hello.Ways
+	if ways.Cluster {
+		return s.connectCluster(ctx)
+	}
 	if len(ways.Sentinels) > 0 {
 		o := testbed.FailoverOptions(ways.Primary, ways.Sentinels, s.hello.CommandTimeout)
 		o.Dialer = s.dial
@@ -114,6 +117,23 @@ func (s *Session) connect(ctx context.Context) error {
 		warm.Go(func() error { return warmUp(ctx, r) })
 	}
 	return warm.Wait()
+}
+
+// connectCluster makes the pools of a client of a Redis Cluster.
+func (s *Session) connectCluster(ctx context.Context) error {
+	o := testbed.ClusterOptions(s.hello.Ways.Addrs, s.hello.CommandTimeout)
+	o.Dialer = s.dial
+	r := redis.NewClusterClient(o)
+	s.locks.Nodes = append(s.locks.Nodes, r)
+	ctx, cancel := context.WithTimeout(ctx, warmingTimeout)
+	defer cancel()
+	for r.ForEachMaster(ctx, warmUp) != nil { // until it has learnt where the slots are
+		if ctx.Err() != nil {
+			return fmt.Errorf("learn the slots: %w", ctx.Err())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return r.ForEachShard(ctx, warmUp)
 }
 
 func warmUp(ctx context.Context, r *redis.Client) error {
