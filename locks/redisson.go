@@ -57,6 +57,9 @@ var redissonFlaws = flaws(
 	renewalFailed(Limit,
 		"A watchdog that gets no answer for the better part of a lease gives up while its holder works on.",
 		"Redisson, RedissonBaseLock: the renewal's failure is logged", "partition", "partition-requests", "delay"),
+	under([]string{slotMigration}, "orphaned-key", Limit,
+		"The release names the lock and its channel: while their slot moves, a Redis Cluster refuses what names several keys of which one is missing (TRYAGAIN), and the entry stays.",
+		"Redis Cluster specification: multi-key operations while a slot is resharded", "liveness"),
 	leaseOutlived(), serverClock(), prolongedKey(), ownerFlaws("D3"), may([]string{"failover"}, orphanedEntry("D3", append(without(strandingFaults, "failover"), "client-pause"))),
 )
 

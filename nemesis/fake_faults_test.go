@@ -69,6 +69,24 @@ func (e *fakeEnv) Evict(ctx context.Context, node string) ([]history.KeyState, e
 	return keys, err
 }
 
+func (e *fakeEnv) Migrate(ctx context.Context, from, to string, moved func(from, to string, keys []history.KeyState) error) (testbed.Undo, error) {
+	keys, err := e.Keys(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	e.did("migrate %s %s", from, to)
+	if len(keys) > 0 {
+		err = moved(from, to, keys)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, k := range keys {
+		e.nodes[to].keys[k.Key] = e.nodes[from].keys[k.Key]
+		delete(e.nodes[from].keys, k.Key)
+	}
+	return func(context.Context) (int, error) { return len(keys), nil }, err
+}
+
 func (e *fakeEnv) Split(_ context.Context, node string, clients []int) (testbed.Undo, error) {
 	e.did("split %s", node)
 	e.mu.Lock()

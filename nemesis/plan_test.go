@@ -20,7 +20,7 @@ import (
 // everything is what a testbed can be capable of.
 var everything = []testbed.Capability{
 	testbed.CanNetwork, testbed.CanNodes, testbed.CanClocks, testbed.CanClients,
-	testbed.CanNodeClocks, testbed.CanMemory, testbed.CanSplitBrain,
+	testbed.CanNodeClocks, testbed.CanMemory, testbed.CanSplitBrain, testbed.CanSlots,
 }
 
 // someWorld draws a world: its shape, its times, and a protocol.

@@ -1,0 +1,77 @@
+package nemesis
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+func TestAMigrationIsProvedByTheKeysThatMoved(t *testing.T) {
+	for name, c := range map[string]struct {
+		held   bool
+		hits   int
+		events int
+	}{
+		"a lock that is held": {true, 1, 1},
+		"no lock":             {false, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newFakeEnv(t, 1, "n0", "n1")
+				if c.held {
+					e.nodes["n0"].keys["lock-0"] = fakeKey{value: "t1"}
+				}
+				rec := history.NewRecorder(nil, e.Now)
+				p := Plan{{ID: 1, Fault: "slot-migration", Nodes: []string{"n0", "n1"}, Client: history.NoClient, By: time.Second, For: time.Second}}
+				if err := Run(t.Context(), p, e, rec); err != nil {
+					t.Fatal(err)
+				}
+				if got := Hits(rec.Ops()); got != c.hits {
+					t.Errorf("hits = %d, want %d", got, c.hits)
+				}
+				events := 0
+				for _, op := range rec.Ops() {
+					if op.F != history.FMigrate {
+						continue
+					}
+					events++
+					if op.From != "n0" || op.Node != "n1" || len(op.Keys) != 1 || op.Keys[0].Key != "lock-0" {
+						t.Errorf("got %+v, want lock-0 from n0 to n1", op)
+					}
+				}
+				if events != c.events {
+					t.Errorf("%d migrations recorded, want %d", events, c.events)
+				}
+			})
+		})
+	}
+}
+
+func TestSlotsMoveInClustersOnly(t *testing.T) {
+	real := []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Cluster}
+	if got, err := Supported(slotMigration, locks.Single, real, everything); got != testbed.Cluster || err != nil {
+		t.Errorf("where there are clusters: got %q, %v, want %s", got, err, testbed.Cluster)
+	}
+	for name, err := range map[string]error{
+		"in simulation":        second(Supported(slotMigration, locks.Single, real[:2], everything)),
+		"on independent nodes": second(Supported(slotMigration, locks.Independent, real, everything)),
+	} {
+		if !errors.Is(err, ErrNotSupported) {
+			t.Errorf("%s: got %v, want %v", name, err, ErrNotSupported)
+		}
+	}
+	w := worldOf(t, fakeRecipes["set-nx-px"], testbed.Cluster)
+	for k := range 4 {
+		p, err := New(1, []string{"slot-migration"}, w, k)
+		if err != nil || len(p) != 1 || p[0].For <= 0 {
+			t.Errorf("trial %d: plan %v, %v", k, p, err)
+		}
+	}
+}
+
+func second(_ testbed.Topology, err error) error { return err }
