@@ -49,7 +49,6 @@ type stage struct {
 	*Host
 	rec    *history.Recorder
 	healed chan struct{}
-	late   []time.Duration
 }
 
 // open starts the clients.
