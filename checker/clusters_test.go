@@ -1,0 +1,85 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// migrate moves the lock's key, a string of that value, from n0 to n1.
+func (s *story) migrate(at float64, value string) {
+	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FMigrate, From: "n0", Node: "n1", Keys: []history.KeyState{
+		{Key: "lock", Type: "string", Value: history.Bytes(value), TTL: 1},
+	}})
+	s.node = "n1"
+}
+
+func TestAKeyThatMovesWithItsSlotIsTheSameGrant(t *testing.T) {
+	const moved = "MOVED 1955 127.0.0.1:7001"
+	tales(t, []tale{
+		{"released by its owner at the new node", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.migrate(50, "t0")
+			s.busy(60, 1, "nil", setPX("t1")...)
+			s.give(100, 0, "1", s.cad("t0")...)
+			s.take(110, 1, "OK", setPX("t1")...)
+			s.give(120, 1, "1", s.cad("t1")...)
+		}, nil},
+		{"asked for at the old node first", "setnx", func(s *story) {
+			s.take(10, 0, "1", "SETNX", "lock", "1")
+			s.migrate(50, "1")
+			s.at("n0")
+			s.invoke(99, 0, history.FRelease)
+			s.cmd(100, 0, moved, "DEL", "lock")
+			s.at("n1")
+			s.cmd(101, 0, "1", "DEL", "lock")
+			s.done(102, 0, history.OK)
+			s.take(110, 1, "1", "SETNX", "lock", "1")
+			s.give(120, 1, "1", "DEL", "lock")
+		}, nil},
+		{"removed by another at the new node", "set-nx-ex", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.migrate(50, "1")
+			s.give(60, 1, "1", "DEL", "lock")
+			s.take(70, 1, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.give(90, 1, "1", "DEL", "lock")
+			s.give(100, 0, "0", "DEL", "lock")
+		}, []string{"exclusion: foreign-delete", "ownership: foreign-delete"}},
+		{"expired at the new node", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.migrate(50, "t0")
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.give(1200, 1, "1", s.cad("t1")...)
+			s.give(1300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: lease-outlived"}},
+		{"granted again beside the old one", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nemesis(50, history.Op{Client: history.NoClient, F: history.FPromote, From: "n0", Node: "n3"})
+			s.at("n3")
+			s.take(100, 1, "OK", setPX("t1")...)
+			s.give(200, 1, "1", s.cad("t1")...)
+			s.give(300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: server-lost-key"}},
+	})
+}
+
+func TestWhatAClusterRefusesForItsSlotsKeepsEverybodyOutForEver(t *testing.T) {
+	enter := func(s *story, reply string) {
+		s.healed(5)
+		read := s.script("two-keys-read", []string{"lock:read", "lock:write"}, "1")
+		for at := 10.0; at < 3000; at += 100 {
+			s.invoke(at, 0, history.FAcquire, history.Read)
+			s.cmd(at+1, 0, reply, read...)
+			s.done(at+50, 0, history.Info)
+		}
+		s.keys(3100)
+	}
+	tales(t, []tale{
+		{"keys in different slots", "rw-two-keys", func(s *story) {
+			enter(s, "CROSSSLOT Keys in request don't hash to the same slot")
+		}, []string{"liveness: cross-slot for ever"}},
+		{"a cluster that is down", "rw-two-keys", func(s *story) {
+			enter(s, "CLUSTERDOWN The cluster is down")
+		}, []string{"liveness: unknown"}},
+	})
+}
