@@ -115,6 +115,9 @@ func (w *wire) party(f Finding, client int) []*life {
 			last = max(last, op)
 		}
 	}
+	if last < 0 && w.obscured(f, client) {
+		return nil
+	}
 	if last < 0 {
 		last = w.latestBefore(f, client)
 	}

@@ -46,3 +46,23 @@ func (w *wire) overlapped(pos int) bool {
 	}
 	return false
 }
+
+// obscured says whether the client's grant that the finding is about rests on a
+// command that nobody can put in order: what it set is not known then, and no
+// earlier grant may stand for it.
+func (w *wire) obscured(f Finding, client int) bool {
+	if !w.unobserved() {
+		return false
+	}
+	granted := map[int]bool{}
+	for _, i := range f.Ops {
+		if op, ok := w.invocation(i); ok {
+			if p, isAcquire := w.acquired(op); isAcquire && p.Invoke.Client == client {
+				granted[op] = true
+			}
+		}
+	}
+	return slices.ContainsFunc(w.Commands, func(c history.Command) bool {
+		return granted[c.Op] && len(readCommand(c, w.scripts).acts) > 0
+	})
+}
