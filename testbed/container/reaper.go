@@ -39,12 +39,13 @@ func startReaper(command []string) (*reaper, error) {
 // dismissal is what the reaper reads if there is nothing left for it to do.
 const dismissal = "all is removed\n"
 
-// end ends the reaper: at once if all is removed, else when it has done it.
+// end ends the reaper if all is removed. Else it is left to itself: it outlives this
+// process if the engine takes long to answer again.
 func (r *reaper) end(removed bool) error {
-	var err error
-	if removed {
-		_, err = io.WriteString(r.pipe, dismissal)
+	if !removed {
+		return errors.Join(r.pipe.Close(), r.process.Process.Release())
 	}
+	_, err := io.WriteString(r.pipe, dismissal)
 	err = errors.Join(err, r.pipe.Close(), r.process.Wait())
 	if err != nil {
 		return fmt.Errorf("the process that removes containers: %w", err)
@@ -55,7 +56,7 @@ func (r *reaper) end(removed bool) error {
 // How long Reap tries, and how long it is watchful for what the engine was still
 // making when its owner died.
 const (
-	reapTimeout = 2 * time.Minute
+	reapTimeout = 10 * time.Minute
 	reapAgain   = time.Second
 	reapWatch   = 5 * time.Second
 )
@@ -64,6 +65,10 @@ const (
 // it lives, and then removes the session's containers and networks, unless the
 // owner has. It is all that the process of Options.Reaper does.
 func Reap(session string, alive io.Reader) error {
+	e, err := connect(context.Background()) // while the engine is there: it may go with the owner
+	if err != nil {
+		return err
+	}
 	said, err := io.ReadAll(alive)
 	if err != nil {
 		return fmt.Errorf("wait for the owner's end: %w", err)
@@ -76,7 +81,7 @@ func Reap(session string, alive io.Reader) error {
 	again := time.NewTicker(reapAgain)
 	defer again.Stop()
 	for clean := time.Now(); ; {
-		if err = reapOnce(ctx, session); err != nil {
+		if err = e.remove(ctx, session); err != nil {
 			clean = time.Now()
 		} else if time.Since(clean) >= reapWatch {
 			return nil
@@ -87,16 +92,6 @@ func Reap(session string, alive io.Reader) error {
 			return err
 		}
 	}
-}
-
-// reapOnce connects anew: the engine may have been away.
-func reapOnce(ctx context.Context, session string) error {
-	e, err := connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer e.idle()
-	return e.remove(ctx, session)
 }
 
 // remove removes all containers and networks of a session.
