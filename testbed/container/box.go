@@ -114,14 +114,16 @@ func (s *session) request(b *box, o live.ServerOptions, ports []int) testcontain
 			s.engine.facts.host(h)
 		},
 		EndpointSettingsModifier: func(all map[string]*network.EndpointSettings) {
-			all[name].IPAMConfig = b.endpoint().IPAMConfig
+			all[name] = b.endpoint() // whether or not testcontainers found the network
 		},
 	}
 }
 
 // endpoint is the container's place in the session's network.
 func (b *box) endpoint() *network.EndpointSettings {
-	return &network.EndpointSettings{IPAMConfig: &network.EndpointIPAMConfig{IPv4Address: b.address}}
+	return &network.EndpointSettings{
+		NetworkID: b.session.network, IPAMConfig: &network.EndpointIPAMConfig{IPv4Address: b.address},
+	}
 }
 
 // loopback is where ports are published.
