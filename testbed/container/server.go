@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -237,6 +238,14 @@ func (s *server) Addr() string {
 
 // Peer is the address from which the server's peers hear from it.
 func (s *server) Peer() string { return s.address.String() }
+
+// Bus implements live.Busser: nothing but the server's own port is published.
+func (s *server) Bus() string {
+	return net.JoinHostPort(s.address.String(), strconv.Itoa(s.port+clusterBus))
+}
+
+// clusterBus is where the cluster bus of a Redis server is, counted from its port.
+const clusterBus = 10_000
 
 // Pause implements live.Server.
 func (s *server) Pause() error {
