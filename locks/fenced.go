@@ -29,7 +29,7 @@ func init() {
 	Register(Recipe{
 		ID:       "fenced",
 		Document: "K",
-		Summary:  "Lua: SET key token NX PX ms, INCR key:fence; held for TTL - elapsed · Lua: compare and delete",
+		Summary:  "Lua: SET key token NX PX ms, INCR {key}:fence; held for TTL - elapsed · Lua: compare and delete",
 		Topology: Single,
 		Claims: func(ttl time.Duration, _ int) history.Claims {
 			claims := oneNodeClaims("fenced", ttl, wholeMilliseconds(ttl), setAndCount, compareAndDelete)
@@ -60,7 +60,8 @@ var fencedFlaws = flaws(
 
 // setAndCount takes the lock if it is free: the number of this grant, which is
 // the fencing token, else nil.
-// KEYS[1] the lock, KEYS[2] its counter, ARGV[1] the token, ARGV[2] milliseconds.
+// KEYS[1] the lock, KEYS[2] its counter, in the same slot of a cluster, ARGV[1] the
+// token, ARGV[2] milliseconds.
 var setAndCount = newScript("set-and-count", `
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   return redis.call("INCR", KEYS[2])
@@ -78,7 +79,7 @@ func (l *fenced) TryLock(ctx context.Context) (Lease, error) {
 		return Lease{}, err
 	}
 	node, lease, start := l.client.Nodes[0], Lease{Token: token}, time.Now()
-	fence, err := setAndCount.Run(ctx, node, []string{l.key, l.key + ":fence"}, token, milliseconds(l.ttl)).Int64()
+	fence, err := setAndCount.Run(ctx, node, []string{l.key, "{" + l.key + "}:fence"}, token, milliseconds(l.ttl)).Int64()
 	switch {
 	case errors.Is(err, redis.Nil):
 		return lease, ErrBusy
