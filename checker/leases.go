@@ -151,7 +151,7 @@ func (w *wire) foreclosed(first *life, last term) (int, bool) {
 	}
 	for _, pos := range w.renewals() {
 		c, at := w.Commands[pos], w.ran(pos)
-		if c.Client == first.client && c.Node == first.node && c.Ran() && at.lo >= first.end.at.lo && at.hi < last.fair.lo && w.renews(c, first) {
+		if c.Client == first.client && first.wasOn(c.Node) && c.Ran() && at.lo >= first.end.at.lo && at.hi < last.fair.lo && w.renews(c, first) {
 			return pos, true
 		}
 	}
@@ -169,7 +169,7 @@ func (w *wire) unrenewed(first *life, last term) (reason, bool) {
 	var tardy []int
 	for _, pos := range w.renewals() {
 		c := w.Commands[pos]
-		if c.Client != first.client || c.Node != first.node || c.Op == first.op ||
+		if c.Client != first.client || !first.wasOn(c.Node) || c.Op == first.op ||
 			c.Sent < w.Commands[last.cmd].Sent || c.Sent > due.hi || !w.renews(c, first) {
 			continue
 		}
