@@ -30,7 +30,7 @@ func TestASignalEndsARunThatCanBeRead(t *testing.T) {
 				if code := p.code(t); code != want {
 					t.Errorf("exit code %d, want %d", code, want)
 				}
-				if said := "interrupted by " + signal.String() + "; the 1 trials that were finished are in " + p.store; !strings.Contains(p.stderr.String(), said) {
+				if said := "interrupted by " + signal.String() + "; what was finished is in " + p.store; !strings.Contains(p.stderr.String(), said) {
 					t.Errorf("stderr is\n%s\nwant %q", p.stderr.String(), said)
 				}
 				awaitDeath(t, children)

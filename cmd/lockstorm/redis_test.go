@@ -87,7 +87,7 @@ func TestInterruptionTearsDownAndKeepsWhatIsFinished(t *testing.T) {
 	if code := a.run(ctx); code != 130 {
 		t.Errorf("exit code %d, want 130", code)
 	}
-	if !strings.Contains(stderr.String(), "interrupted by interrupt; the 0 trials that were finished are in "+store) {
+	if !strings.Contains(stderr.String(), "interrupted by interrupt; what was finished is in "+store) {
 		t.Errorf("stderr is %q", stderr.String())
 	}
 	if _, err := campaign.Load(filepath.Join(store, campaign.Latest)); err != nil {

@@ -211,7 +211,7 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, expect, asJSON boo
 	}
 	var why interruption
 	if s.Matrix.Interrupted && errors.As(context.Cause(ctx), &why) {
-		fmt.Fprintf(a.stderr, "lockstorm: %v; the %d trials that were finished are in %s\n", why, len(s.Trials), s.Dir)
+		fmt.Fprintf(a.stderr, "lockstorm: %v; what was finished is in %s: %s\n", why, s.Dir, count(len(s.Trials), "trial"))
 		return exit(why.code())
 	}
 	if code := s.Matrix.ExitCode(expect); code != campaign.ExitExpected {
