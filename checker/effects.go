@@ -78,7 +78,7 @@ func readCommand(c history.Command, scripts map[string]history.Script) outcome {
 	}
 	read, ok := commandReaders[name]
 	switch {
-	case isError(reply):
+	case IsError(reply):
 		return outcome{}
 	case !ok:
 		return outcome{keys: args[1:], opaque: true}
@@ -100,15 +100,15 @@ func readCommand(c history.Command, scripts map[string]history.Script) outcome {
 // does not say.
 func elsewhere(reply string) bool {
 	kind, _, _ := strings.Cut(reply, " ")
-	return isError(reply) && slices.Contains([]string{"MOVED", "ASK", "TRYAGAIN", crossSlot, "CLUSTERDOWN"}, kind)
+	return IsError(reply) && slices.Contains([]string{"MOVED", "ASK", "TRYAGAIN", crossSlot, "CLUSTERDOWN"}, kind)
 }
 
 // crossSlot is how a node refuses a command whose keys are in different slots.
 const crossSlot = "CROSSSLOT"
 
-// isError tells an error reply, which begins with its kind in capitals, from a
+// IsError tells an error reply, which begins with its kind in capitals, from a
 // status like OK.
-func isError(reply string) bool {
+func IsError(reply string) bool {
 	kind, rest, found := strings.Cut(strings.TrimPrefix(reply, "-"), " ")
 	if !found || rest == "" || kind == "" {
 		return false
@@ -129,7 +129,7 @@ func readScript(name string, args []string, reply string, scripts map[string]his
 	script, declared := scripts[digestOf(name, args[1])]
 	o := outcome{keys: keys}
 	if !declared {
-		o.opaque = !isError(reply) || diedHalfway(reply)
+		o.opaque = !IsError(reply) || diedHalfway(reply)
 		return o
 	}
 	effects, listed := script.Effects[reply]
@@ -140,7 +140,7 @@ func readScript(name string, args []string, reply string, scripts map[string]his
 		for _, r := range slices.Sorted(maps.Keys(script.Effects)) {
 			effects = append(effects, script.Effects[r]...)
 		}
-	case isError(reply):
+	case IsError(reply):
 		o.opaque = diedHalfway(reply)
 	default:
 		effects = script.Effects["*"]

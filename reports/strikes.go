@@ -296,24 +296,3 @@ func offsetWords(d time.Duration) string {
 	}
 	return "right again"
 }
-
-// answers tells which of their own operations the clients in the story could
-// not know the outcome of.
-func (t *teller) answers() []step {
-	var out []step
-	for _, p := range t.pairs {
-		c := p.Complete
-		if c == nil || c.Type != history.Info || c.Time < t.Start || c.Time > t.Finding.To || !slices.Contains(t.Cast, c.Client) ||
-			t.Finding.Lock != "" && c.Lock != t.Finding.Lock {
-			continue
-		}
-		told := map[string]string{
-			history.FAcquire: "c%d got no answer to its attempt and gave it up: it does not know whether it had acquired the lock",
-			history.FRelease: "c%d got no answer to its release and went on: it does not know whether the lock is free",
-		}[c.F]
-		if told != "" {
-			out = append(out, step{At: c.Time, Text: fmt.Sprintf(told, c.Client), Weight: aside})
-		}
-	}
-	return out
-}
