@@ -22,7 +22,7 @@ func TestFencesGrowWithEveryGrantAndOutliveTheLock(t *testing.T) {
 		} else if err := l.Unlock(t.Context(), lease); err != nil {
 			t.Error(err)
 		}
-		if got := life(t, c, "k:fence"); got != -1 {
+		if got := life(t, c, "{k}:fence"); got != -1 {
 			t.Errorf("the counter's life is %v, want none", got)
 		}
 	}

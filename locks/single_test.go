@@ -57,8 +57,8 @@ var protocols = []struct {
 		[]string{"EVALSHA redisson-leave 2 k redisson_lock__channel:{k} $token 1500", "lua HEXISTS k $token", "lua HINCRBY k $token -1",
 			"lua DEL k", "lua PUBLISH redisson_lock__channel:{k} 0"}},
 	{"fenced",
-		[]string{"EVALSHA set-and-count 2 k k:fence $token 1500", "lua SET k $token NX PX 1500", "lua INCR k:fence"},
-		[]string{"EVALSHA set-and-count 2 k k:fence $token 1500", "lua SET k $token NX PX 1500"},
+		[]string{"EVALSHA set-and-count 2 k {k}:fence $token 1500", "lua SET k $token NX PX 1500", "lua INCR {k}:fence"},
+		[]string{"EVALSHA set-and-count 2 k {k}:fence $token 1500", "lua SET k $token NX PX 1500"},
 		[]string{"EVALSHA compare-and-delete 1 k $token", "lua GET k", "lua DEL k"}},
 }
 
