@@ -70,16 +70,16 @@ func TestRecipesPageIsCurrent(t *testing.T) {
 	}
 	for _, r := range locks.All() {
 		for _, f := range r.Flaws {
-			if slices.ContainsFunc(f.Faults, simulated) && commands[declaredBy(r.ID, f)] == "" {
+			if slices.ContainsFunc(f.Faults, inSimulation) && commands[declaredBy(r.ID, f)] == "" {
 				t.Errorf("docs/recipes.md has no command that shows %s by %s in %s", f.Oracle, f.Cause, r.ID)
 			}
 		}
 	}
 }
 
-// simulated says whether a fault is one that the simulation has, which the page is
+// inSimulation says whether a fault is one that the simulation has, which the page is
 // made with, and that leaves nothing to chance.
-func simulated(fault string) bool {
+func inSimulation(fault string) bool {
 	f, ok := nemesis.ByName(fault)
 	lacks := func(need testbed.Capability) bool { return !slices.Contains(sim.New().Capabilities(), need) }
 	return ok && !f.Mix && !slices.ContainsFunc(f.Needs, lacks)
