@@ -214,7 +214,7 @@ func migration(s suite) {
 		}
 		w.gets(0, first, "1") // by ASK
 		moving.liftAfter(1)
-		w.gets(0, first, "1") // by MOVED
+		w.gets(0, first, "1") // by MOVED, or knowing
 		if got, err := script.Run(w.ctx, w.shared(0), []string{first}).Text(); got != "1" || err != nil {
 			w.Errorf("script at the new master: got %q, %v, want 1", got, err)
 		}
@@ -230,9 +230,11 @@ func migration(s suite) {
 		kind, _, _ := strings.Cut(string(c.Reply), " ")
 		replies = append(replies, c.Node+" "+kind)
 	}
-	want := []string{"n0 ASK", `n1 "1"`, "n0 MOVED", `n1 "1"`}
-	if len(replies) < 4 || !slices.Equal(replies[:4], want) {
-		s.Errorf("GETs: got %q, want %q first", replies, want)
+	// Who looks at the slots just after the move needs nobody to tell it.
+	asked := slices.DeleteFunc(slices.Clone(replies), func(r string) bool { return r == "n0 MOVED" })
+	want := []string{"n0 ASK", `n1 "1"`, `n1 "1"`}
+	if len(asked) < 3 || !slices.Equal(asked[:3], want) {
+		s.Errorf("GETs: got %q, want %q first, with n0 MOVED before the last of them or not at all", replies, want)
 	}
 }
 
