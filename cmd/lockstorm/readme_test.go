@@ -21,9 +21,13 @@ func TestReadmeTellsTheRegistries(t *testing.T) {
 	can := map[string][]testbed.Capability{}
 	beds := "| testbed | what | topologies |\n|---|---|---|\n"
 	for _, c := range testbeds {
-		topologies, able, lacks, missing := c.worlds()
-		if len(topologies) == 0 {
-			t.Fatal(missing)
+		var topologies []testbed.Topology
+		var able []testbed.Capability
+		var lacks map[testbed.Capability]string
+		if c.Sketch != nil { // not what is on this machine
+			topologies, able, lacks = worldsOf(c.Sketch())
+		} else {
+			topologies, able, lacks, _ = c.worlds()
 		}
 		can[c.Name] = slices.AppendSeq(able, maps.Keys(lacks)) // as on another machine
 		beds += fmt.Sprintf("| `%s` | %s | %s |\n", c.Name, c.Doc, join(topologies))

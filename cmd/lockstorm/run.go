@@ -139,6 +139,12 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	closed := false
+	defer func() {
+		if !closed {
+			_ = done() // nothing was run: there is an error that says more
+		}
+	}()
 	if c.Nodes, err = nodesOf(tb, c.Nodes); err != nil {
 		return err
 	}
@@ -168,6 +174,7 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 		Progress: p.show,
 	}.Run(ctx)
 	p.end()
+	closed = true
 	if derr := done(); err == nil {
 		err = derr
 	}

@@ -116,19 +116,25 @@ func (c testbedChoice) open(ctx context.Context, f testbedFlags) (tb testbed.Tes
 // them, and of what cannot on this machine, why. Missing says why it is not available.
 func (c testbedChoice) worlds() (topologies []testbed.Topology, able []testbed.Capability, lacks map[testbed.Capability]string, missing string) {
 	tb, done, err := c.open(context.Background(), testbedFlags{})
-	if err == nil {
+	switch {
+	case err == nil:
 		defer func() { _ = done() }() // nothing was run
-		if l, ok := tb.(testbed.Lacking); ok {
-			lacks = l.Lacks()
-		}
-		return tb.Topologies(), tb.Capabilities(), lacks, ""
+	case c.Sketch == nil:
+		return nil, nil, nil, oneLine(err)
+	default:
+		tb, missing = c.Sketch(), strings.TrimPrefix(oneLine(err), "--testbed "+c.Name+": ")
 	}
-	missing = strings.TrimPrefix(oneLine(err), "--testbed "+c.Name+": ")
-	if c.Sketch == nil {
-		return nil, nil, nil, missing
+	topologies, able, lacks = worldsOf(tb)
+	return topologies, able, lacks, missing
+}
+
+// worldsOf are the worlds of a testbed: what can be disturbed in them, and of what
+// cannot, why.
+func worldsOf(tb testbed.Testbed) (topologies []testbed.Topology, able []testbed.Capability, lacks map[testbed.Capability]string) {
+	if l, ok := tb.(testbed.Lacking); ok {
+		lacks = l.Lacks()
 	}
-	tb = c.Sketch()
-	return tb.Topologies(), tb.Capabilities(), nil, missing
+	return tb.Topologies(), tb.Capabilities(), lacks
 }
 
 // row is what list testbeds says of it; where it, or something in it, is not
