@@ -115,7 +115,7 @@ func (f *confirmation) each(p *planner, cells []plannedCell, choose func(planned
 		c := &cells[i]
 		for _, s := range choose(*c) {
 			id := folderName(s)
-			if _, probed := p.seen[pair{c.recipe.ID, s.Workload}]; !probed || f.tried[id] {
+			if _, probed := p.seen[pair{c.recipe.ID, s.Workload}]; c.why != "" || !probed || f.tried[id] {
 				continue // of a probe that failed is reported
 			}
 			f.tried[id] = true
@@ -174,10 +174,10 @@ func (f *confirmation) drawn(c plannedCell, each int) (specs []Spec) {
 	return specs
 }
 
-// of are the other campaign's trials of a cell that can be run here.
+// of are the other campaign's trials of a cell, in the workloads that are chosen here.
 func (f *confirmation) of(c plannedCell) []Trial {
 	return slices.DeleteFunc(slices.Clone(f.trials), func(t Trial) bool {
-		return c.why != "" || t.Spec.Lock != c.recipe.ID || t.Spec.Fault != c.fault.Name || !slices.Contains(c.workloads, t.Spec.Workload)
+		return t.Spec.Lock != c.recipe.ID || t.Spec.Fault != c.fault.Name || c.why == "" && !slices.Contains(c.workloads, t.Spec.Workload)
 	})
 }
 
@@ -255,10 +255,11 @@ func (h hunt) unconfirmed() []Surprise {
 // shows says whether the campaign showed what is sought.
 func (h hunt) shows(s Sought) bool { return h.flaws[place{s.Lock, s.Fault, s.Oracle, s.Cause}] }
 
-// finishes says whether the cell of what is sought was run to its end.
+// finishes says whether the cell of what is sought was run to its end, or never can
+// be: what cannot be tried here is not confirmed either.
 func (h hunt) finishes(s Sought) bool {
 	i := slices.IndexFunc(h.info.Plan, func(p PlannedCell) bool { return p.Lock == s.Lock && p.Fault == s.Fault })
-	return i >= 0 && h.looked(h.info.Plan[i], s.Oracle)
+	return i >= 0 && (h.info.Plan[i].NotSupported != "" || h.looked(h.info.Plan[i], s.Oracle))
 }
 
 func (s Sought) missed(under string) Surprise {

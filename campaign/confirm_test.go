@@ -12,6 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/workloads"
 )
@@ -120,6 +121,31 @@ func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
 	if want := []int{3, 4, 1, 0, 2}; !slices.Equal(order, want) || len(sought) != 1 {
 		t.Errorf("got %v of %v, want %v", order, sought, want)
 	}
+}
+
+// What the testbed at hand cannot try is not confirmed by it.
+func TestConfirmMissesWhatIsNotSupported(t *testing.T) {
+	c := DefaultConfig()
+	c.Testbed, c.Store, c.Name = "sim", t.TempDir(), "first"
+	c.Locks, c.Faults, c.Trials, c.Named = []string{"set-nx-px"}, []string{"none", "node-clock"}, 2, true
+	first := mustRun(t, c)
+
+	c.Name, c.Confirm, c.Named, c.Trials = "second", first.Dir, false, 1
+	second, err := Campaign{Config: c, Testbed: timeless{sim.New()}}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, of := second.Confirmed(); n != 0 || of == 0 || len(second.Matrix.Missed) == 0 || second.Matrix.ExitCode(true) != ExitUnexpected {
+		t.Errorf("confirmed %d of %d, missed %v, exit code %d: want none, and exit code %d",
+			n, of, second.Matrix.Missed, second.Matrix.ExitCode(true), ExitUnexpected)
+	}
+}
+
+// timeless is a testbed whose nodes' clocks cannot be set.
+type timeless struct{ *sim.Testbed }
+
+func (b timeless) Capabilities() []testbed.Capability {
+	return slices.DeleteFunc(b.Testbed.Capabilities(), func(c testbed.Capability) bool { return c == testbed.CanNodeClocks })
 }
 
 func TestConfirmRefuses(t *testing.T) {

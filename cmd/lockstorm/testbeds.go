@@ -116,13 +116,14 @@ func (c testbedChoice) open(ctx context.Context, f testbedFlags) (tb testbed.Tes
 // them, and of what cannot on this machine, why. Missing says why it is not available.
 func (c testbedChoice) worlds() (topologies []testbed.Topology, able []testbed.Capability, lacks map[testbed.Capability]string, missing string) {
 	tb, done, err := c.open(context.Background(), testbedFlags{})
-	switch {
-	case err == nil:
+	if err == nil {
 		defer func() { _ = done() }() // nothing was run
-	case c.Sketch == nil:
-		return nil, nil, nil, oneLine(err)
-	default:
-		tb, missing = c.Sketch(), strings.TrimPrefix(oneLine(err), "--testbed "+c.Name+": ")
+	} else {
+		missing = strings.TrimPrefix(oneLine(err), "--testbed "+c.Name+": ")
+		if c.Sketch == nil {
+			return nil, nil, nil, missing
+		}
+		tb = c.Sketch()
 	}
 	topologies, able, lacks = worldsOf(tb)
 	return topologies, able, lacks, missing
