@@ -29,7 +29,7 @@ type labEnv struct {
 	nodes   []labNode // that clients use, n0 first
 	clients []*testbed.GatedClient
 	links   []*labLink
-	nears   sync.WaitGroup // whose proxy has not closed yet
+	nears   live.Tally // near ends whose proxy has not closed yet
 
 	mu    sync.Mutex
 	ended []history.Command
@@ -163,8 +163,7 @@ func (e *labEnv) tearDown() error {
 		}
 	}
 	errs = append(errs, e.sweep())
-	drained := make(chan struct{})
-	go func() { e.nears.Wait(); close(drained) }()
+	drained := e.nears.None()
 	select {
 	case <-drained:
 	case <-time.After(drainPatience):

@@ -38,7 +38,7 @@ func (l *labLink) dial(ctx context.Context) (net.Conn, error) {
 			return nil, bare(err)
 		}
 		n := &labConn{TCPConn: raw.(*net.TCPConn), link: l}
-		l.env.nears.Add(1)
+		l.env.nears.Add()
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.conns[n] = true
@@ -56,6 +56,7 @@ func (l *labLink) sever() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.conns {
+		c.end(net.ErrClosed) // nobody else may have
 		_ = c.TCPConn.SetDeadline(time.Unix(0, 1))
 		_ = c.TCPConn.Close()
 	}

@@ -194,7 +194,7 @@ func (e *env) drain() {
 	}
 	if e.watchers != nil {
 		for _, a := range e.watchers.asides {
-			ways = append(ways, a.draining.none())
+			ways = append(ways, a.draining.None())
 		}
 	}
 	for _, drained := range ways {

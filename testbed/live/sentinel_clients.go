@@ -64,6 +64,11 @@ func warmWatched(ctx context.Context, r *redis.Client, connections int) error {
 		if err == nil || ctx.Err() != nil || time.Now().After(end) {
 			return err
 		}
+		select {
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+			return err
+		}
 	}
 }
 
@@ -92,7 +97,7 @@ type aside struct {
 	gate     *testbed.Gate
 	sentinel *node
 	proxy    *proxy
-	draining tally
+	draining Tally
 }
 
 // dial makes one connection through the gate.
@@ -102,8 +107,8 @@ func (a *aside) dial(ctx context.Context) (net.Conn, error) {
 		if err != nil {
 			return nil, bare(err)
 		}
-		a.draining.add()
-		return &nearEnd{TCPConn: near.(*net.TCPConn), gone: a.draining.done}, nil
+		a.draining.Add()
+		return &nearEnd{TCPConn: near.(*net.TCPConn), gone: a.draining.Done}, nil
 	})
 	if err != nil {
 		return nil, err // not a nil *Conn
