@@ -37,8 +37,11 @@ func (c codec) ReadRequestBody(body any) error { return c.read(body) }
 func (c codec) read(v any) error {
 	err := c.in.Decode(v)
 	if err != nil {
-		ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed)
-		c.garbled.Store(!ended)
+		// net/rpc reads on after a body that was not understood, up to the end: that
+		// does not make up for it.
+		if ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed); !ended {
+			c.garbled.Store(true)
+		}
 		c.pipe.out.Close()
 	}
 	return err

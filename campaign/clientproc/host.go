@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/rpc"
 	"sync"
@@ -87,12 +88,10 @@ func (h *Host) Start(ctx context.Context, argv []string, w World) (err error) {
 	if err != nil {
 		return err
 	}
-	started := h.now() // before the other clock, so that theirs are never ahead of ours
-	origin, err := monotonic()
+	origin, err := originOf(h.now, monotonic)
 	if err != nil {
 		return err
 	}
-	origin -= started
 	for _, p := range h.procs {
 		if err := h.start(argv, p, w, origin); err != nil {
 			return fmt.Errorf("client %d: %w", p.id, err)
@@ -113,6 +112,28 @@ func (h *Host) Start(ctx context.Context, argv []string, w World) (err error) {
 		}
 	}
 	return nil
+}
+
+// originReadings is how often originOf reads the clocks, to be undisturbed once.
+const originReadings = 16
+
+// originOf is what the machine's clock showed when the trial's began, or a little
+// later: the clients' clocks are never ahead of the trial's. How far they are behind
+// at most is the time between two readings of the trial's clock, so the readings that
+// are closest together count: in the others we may not have been scheduled.
+func originOf(trial func() time.Duration, machine func() (time.Duration, error)) (origin time.Duration, err error) {
+	closest := time.Duration(math.MaxInt64)
+	for range originReadings {
+		before := trial()
+		now, err := machine()
+		if err != nil {
+			return 0, err
+		}
+		if apart := trial() - before; apart < closest {
+			closest, origin = apart, now-before
+		}
+	}
+	return origin, nil
 }
 
 // start starts one process and serves it.

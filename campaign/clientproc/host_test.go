@@ -16,7 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/child"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/workloads"
 )
@@ -113,13 +116,36 @@ func TestWhatAClientProcessDoesIsRecordedHere(t *testing.T) {
 // ticks waits until the client has said something after that many entries.
 func (s *stage) ticks(t *testing.T, after int) []history.Op {
 	t.Helper()
-	for t.Context().Err() == nil {
-		if ops := s.rec.Ops(); len(ops) > after {
-			return ops
+	var ops []history.Op
+	until(t, "the client says no more", func() bool {
+		ops = s.rec.Ops()
+		return len(ops) > after
+	})
+	return ops
+}
+
+// quiet waits until what is on its way has come, and returns how many entries there
+// are then.
+func (s *stage) quiet(t *testing.T) int {
+	t.Helper()
+	seen, since := -1, time.Now()
+	until(t, "the client does not fall silent", func() bool {
+		if n := len(s.rec.Ops()); n != seen {
+			seen, since = n, time.Now()
 		}
-		time.Sleep(time.Millisecond)
+		return time.Since(since) > 200*time.Millisecond
+	})
+	return seen
+}
+
+// until waits until something is the case; otherwise says what is then.
+func until(t *testing.T, otherwise string, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(otherwise)
+		}
 	}
-	return nil
 }
 
 func TestAFrozenProcessDoesNothingUntilTheLastThaw(t *testing.T) {
@@ -131,8 +157,7 @@ func TestAFrozenProcessDoesNothingUntilTheLastThaw(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	time.Sleep(50 * time.Millisecond) // what it said before is here
-	frozen := len(s.rec.Ops())
+	frozen := s.quiet(t)
 	s.Skew(0, -time.Hour)
 	if err := s.Thaw(0); err != nil {
 		t.Fatal(err)
@@ -151,6 +176,86 @@ func TestAFrozenProcessDoesNothingUntilTheLastThaw(t *testing.T) {
 	gap := Gap{From: ops[frozen-1].Time, To: ops[frozen].Time, Late: ops[frozen].Time - ops[frozen-1].Time}
 	if late := s.procs[0].lateness(gap); late > gap.Late-200*time.Millisecond {
 		t.Errorf("of %v that it did nothing %v are its own, though it was frozen", gap.Late, late)
+	}
+}
+
+// A freeze that failed is taken back: its caller has nothing to thaw.
+func TestWhoCouldNotBeFrozenGoesOn(t *testing.T) {
+	s := mustOpen(t, "tick", 1)
+	go s.Run(t.Context())
+	s.ticks(t, 3)
+	why := errors.New("nobody knows")
+	awaitStopped = func(int) error { return why }
+	defer func() { awaitStopped = child.AwaitStopped }()
+	if err := s.Freeze(0); !errors.Is(err, why) {
+		t.Errorf("got %v, want %v", err, why)
+	}
+	s.ticks(t, len(s.rec.Ops())+3)
+	awaitStopped = child.AwaitStopped
+	if err := s.Freeze(0); err != nil {
+		t.Fatal(err)
+	}
+	frozen := s.quiet(t)
+	if err := s.Thaw(0); err != nil {
+		t.Fatal(err)
+	}
+	s.ticks(t, frozen+3)
+	for _, g := range s.procs[0].gaps {
+		if g.To == 0 {
+			t.Errorf("gaps are %v, want all closed", s.procs[0].gaps)
+		}
+	}
+}
+
+func TestWhoWasFrozenBeforeItWasStartedCanBeThawed(t *testing.T) {
+	s := &stage{Host: NewHost(1, func() time.Duration { return 1 })}
+	p := s.procs[0]
+	if err := s.Freeze(0); err != nil {
+		t.Fatal(err)
+	}
+	_, clock, err := newSkew()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clock.Close()
+	if err := p.start([]string{"sleep", "600"}, clock); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	defer p.pipe.Close()
+	if err := s.Thaw(0); err != nil || len(p.gaps) > 0 || p.frozen != 0 {
+		t.Errorf("got %v, gaps %v, %d freezes; want none", err, p.gaps, p.frozen)
+	}
+}
+
+// The two clocks are read again where we were not scheduled between them.
+func TestTheOriginIsOfReadingsCloseTogether(t *testing.T) {
+	const ahead = time.Hour // of the machine's clock
+	rapid.Check(t, func(r *rapid.T) {
+		var now time.Duration
+		undisturbed := rapid.IntRange(0, originReadings-1).Draw(r, "undisturbed")
+		reading := 0
+		step := func() {
+			if now++; reading/2 != undisturbed {
+				now += time.Duration(rapid.Int64Range(0, int64(time.Second)).Draw(r, "preempted"))
+			}
+			reading++
+		}
+		calls := 0
+		trial := func() time.Duration {
+			if calls++; calls%2 == 0 {
+				step() // between the machine's clock and the second reading of the trial's
+			}
+			return now
+		}
+		origin, err := originOf(trial, func() (time.Duration, error) { step(); return now + ahead, nil })
+		if err != nil || origin < ahead || origin > ahead+2 {
+			r.Errorf("got %v, %v; want %v, and 2ns more at most", origin, err, ahead)
+		}
+	})
+	why := errors.New("no clock")
+	if _, err := originOf(func() time.Duration { return 0 }, func() (time.Duration, error) { return 0, why }); !errors.Is(err, why) {
+		t.Errorf("got %v, want %v", err, why)
 	}
 }
 
@@ -218,6 +323,8 @@ func TestWhoDiesUnaskedIsNamedWithItsLastWords(t *testing.T) {
 	for scene, want := range map[string]Death{
 		"exit":     {How: "exit status 3", Exited: true, Said: "last words\n"},
 		"nonsense": {How: "exit status 1", Exited: true, Garbled: true},
+		// It is read on after that, up to its end.
+		"nonsense inside": {How: "exit status 1", Exited: true, Garbled: true},
 	} {
 		s := mustOpen(t, scene, 1)
 		var d *Death
@@ -304,9 +411,7 @@ func TestNoClientSurvivesAKilledHarness(t *testing.T) {
 	}
 	_ = cmd.Wait()
 	for _, pid := range pids {
-		for t.Context().Err() == nil && alive(pid) {
-			time.Sleep(time.Millisecond)
-		}
+		until(t, fmt.Sprintf("process %d lives on", pid), func() bool { return !alive(pid) })
 	}
 }
 

@@ -118,4 +118,7 @@ var scenes = map[string]func(context.Context, *Session) error{
 		_, err := os.NewFile(callsFile, "calls").WriteString("\x03no\xff call")
 		return err
 	},
+	"nonsense inside": func(ctx context.Context, s *Session) error {
+		return s.call(ctx, "Step", []int{7}, nil) // which is no name
+	},
 }

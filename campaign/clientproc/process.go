@@ -127,6 +127,9 @@ func (p *process) gone() bool {
 	}
 }
 
+// awaitStopped is child.AwaitStopped, but where a test has it fail.
+var awaitStopped = child.AwaitStopped
+
 // freeze stops the process, and those that it has started.
 func (p *process) freeze(now func() time.Duration) error {
 	p.mu.Lock()
@@ -136,7 +139,8 @@ func (p *process) freeze(now func() time.Duration) error {
 	}
 	p.gaps = append(p.gaps, Gap{From: now()})
 	child.Signal(p.cmd, syscall.SIGSTOP)
-	if err := child.AwaitStopped(p.cmd.Process.Pid); err != nil {
+	if err := awaitStopped(p.cmd.Process.Pid); err != nil {
+		p.release(now) // nobody thaws what was not frozen
 		return fmt.Errorf("freeze client %d: %w", p.id, err)
 	}
 	return nil
@@ -146,11 +150,18 @@ func (p *process) freeze(now func() time.Duration) error {
 func (p *process) thaw(now func() time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.release(now)
+}
+
+// release takes one freeze back. The caller holds mu.
+func (p *process) release(now func() time.Duration) {
 	if p.frozen--; p.frozen > 0 || p.gone() {
 		return
 	}
 	child.Signal(p.cmd, syscall.SIGCONT)
-	p.gaps[len(p.gaps)-1].To = now()
+	if n := len(p.gaps); n > 0 && p.gaps[n-1].To == 0 { // or it was frozen before there was a process
+		p.gaps[n-1].To = now()
+	}
 }
 
 // kill ends the process and waits for its end.

@@ -127,9 +127,17 @@ func (s *Session) connectCluster(ctx context.Context) error {
 	s.locks.Nodes = append(s.locks.Nodes, r)
 	ctx, cancel := context.WithTimeout(ctx, warmingTimeout)
 	defer cancel()
-	for r.ForEachMaster(ctx, warmUp) != nil { // until it has learnt where the slots are
+	var last error
+	for { // until it has learnt where the slots are
+		err := r.ForEachMaster(ctx, warmUp)
+		if err == nil {
+			break
+		}
+		if last == nil || ctx.Err() == nil { // not the end's own
+			last = err
+		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("learn the slots: %w", ctx.Err())
+			return fmt.Errorf("learn the slots: %w, and before: %w", ctx.Err(), last)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

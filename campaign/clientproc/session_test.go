@@ -1,16 +1,21 @@
 package clientproc
 
 import (
+	"context"
+	"errors"
 	"net"
 	"net/rpc"
 	"reflect"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // operations are entries as clients make them, with strings of any bytes.
@@ -29,6 +34,28 @@ func operations(t *rapid.T) history.Op {
 		op.Value = rapid.SliceOfN(rapid.Int64(), n, n).Draw(t, "value")
 	}
 	return op
+}
+
+// Who cannot learn where the slots are says what it failed of, and not only that its
+// time was up.
+func TestAClusterThatCannotBeLearntSaysWhy(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close() // nobody listens there any more
+	s := &Session{locks: new(locks.Client), hello: Hello{
+		Ways: testbed.Ways{Cluster: true, Addrs: []string{"n0"}}, Door: l.Addr().String(), CommandTimeout: time.Second,
+	}}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	err = s.connectCluster(ctx)
+	if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("got %v, want that time was up and that the connection was refused", err)
+	}
+	if err := s.locks.Nodes[0].Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // An entry comes out of the trial's recorder as it went into the session's, with
