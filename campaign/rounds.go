@@ -51,8 +51,14 @@ func (r *run) again(ctx context.Context, n int) []job {
 	return jobs
 }
 
-// decided says whether the cell of s has a verdict that outranks unknown.
+// decided says whether the cell of s has a verdict that outranks unknown; where
+// another campaign's flaws are confirmed, whether all that it showed there have
+// shown.
 func (r *run) decided(s Spec) bool {
+	if sought := r.planner.sought(); len(sought) > 0 {
+		shows := huntOf(r.info, r.trials).shows
+		return !slices.ContainsFunc(sought, func(f Sought) bool { return f.Lock == s.Lock && f.Fault == s.Fault && !shows(f) })
+	}
 	return slices.ContainsFunc(r.trials, func(t Trial) bool {
 		return t.Violation() && t.Spec.Lock == s.Lock && t.Spec.Fault == s.Fault
 	})
