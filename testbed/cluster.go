@@ -26,6 +26,7 @@ func ClusterOptions(addrs []string, timeout time.Duration) *redis.ClusterOptions
 		MaxRetries: o.MaxRetries, DialerRetries: o.DialerRetries, ContextTimeoutEnabled: o.ContextTimeoutEnabled,
 		DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
 		PoolSize: o.PoolSize, PipelinePoolSize: o.PipelinePoolSize, MaintNotificationsConfig: o.MaintNotificationsConfig,
+		ReadBufferSize: o.ReadBufferSize, WriteBufferSize: o.WriteBufferSize,
 		ClusterStateReloadInterval: SlotsKnownFor, DisableRoutingPolicies: true,
 		NewClient: func(o *redis.Options) *redis.Client {
 			node := redis.NewClient(o)

@@ -103,6 +103,7 @@ func FailoverOptions(primary string, sentinels []string, timeout time.Duration) 
 		MaxRetries: o.MaxRetries, DialerRetries: o.DialerRetries, ContextTimeoutEnabled: o.ContextTimeoutEnabled,
 		DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
 		PoolSize: o.PoolSize, PipelinePoolSize: o.PipelinePoolSize,
+		ReadBufferSize: o.ReadBufferSize, WriteBufferSize: o.WriteBufferSize,
 	}
 }
 

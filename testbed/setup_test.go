@@ -1,0 +1,29 @@
+package testbed
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestAllClientsHaveTheSameOptions: what RedisOptions say and the options of
+// another kind of client have a field for, they say as well.
+func TestAllClientsHaveTheSameOptions(t *testing.T) {
+	want := reflect.ValueOf(*RedisOptions("", time.Minute))
+	for name, got := range map[string]reflect.Value{
+		"cluster":  reflect.ValueOf(*ClusterOptions([]string{"127.0.0.1:1"}, time.Minute)),
+		"failover": reflect.ValueOf(*FailoverOptions("primary", []string{"127.0.0.1:1"}, time.Minute)),
+	} {
+		for i := range want.NumField() {
+			field := want.Type().Field(i).Name
+			if !want.Type().Field(i).IsExported() || slices.Contains([]string{"Addr", "NewClient"}, field) {
+				continue
+			}
+			f := got.FieldByName(field)
+			if f.IsValid() && !reflect.DeepEqual(f.Interface(), want.Field(i).Interface()) {
+				t.Errorf("%s: %s is %v, want %v", name, field, f, want.Field(i))
+			}
+		}
+	}
+}
