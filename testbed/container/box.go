@@ -41,13 +41,6 @@ type box struct {
 // its use.
 const portAttempts = 20
 
-// busOffset is how far a Redis Cluster's bus is from the port for clients, and
-// clusterEnabled the option with which there is one.
-const (
-	busOffset      = 10_000
-	clusterEnabled = "--cluster-enabled"
-)
-
 // newBox makes a container for a server; nothing runs in it yet.
 func (s *session) newBox(ctx context.Context, o live.ServerOptions) (b *box, err error) {
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
@@ -63,11 +56,7 @@ func (s *session) newBox(ctx context.Context, o live.ServerOptions) (b *box, err
 	if b.address, err = s.takeAddress(); err != nil {
 		return nil, err
 	}
-	ports := []int{b.port}
-	if slices.Contains(o.Args, clusterEnabled) {
-		ports = append(ports, b.port+busOffset)
-	}
-	made, err := s.engine.docker.CreateContainer(ctx, s.request(b, o, ports))
+	made, err := s.engine.docker.CreateContainer(ctx, s.request(b, o))
 	if made != nil {
 		b.id = made.GetContainerID()
 	}
@@ -90,23 +79,18 @@ func (s *session) newBox(ctx context.Context, o live.ServerOptions) (b *box, err
 
 // request says what the container is. It runs the server itself, without what an
 // image's entrypoint does before: that would change whose the files are.
-func (s *session) request(b *box, o live.ServerOptions, ports []int) testcontainers.ContainerRequest {
+func (s *session) request(b *box, o live.ServerOptions) testcontainers.ContainerRequest {
 	command := []string{filepath.Join(data, redisConf)}
 	if o.Sentinel {
 		command = slices.Concat([]string{filepath.Join(data, sentinelConf)}, basics(b.port), o.Args, []string{"--sentinel"})
 	}
-	published := network.PortMap{}
-	var exposed []string
-	for _, port := range ports {
-		p, _ := network.PortFrom(uint16(port), network.TCP)
-		published[p] = []network.PortBinding{{HostIP: netip.MustParseAddr(loopback), HostPort: strconv.Itoa(port)}}
-		exposed = append(exposed, p.String())
-	}
+	p, _ := network.PortFrom(uint16(b.port), network.TCP)
+	published := network.PortMap{p: {{HostIP: netip.MustParseAddr(loopback), HostPort: strconv.Itoa(b.port)}}}
 	name := s.networkName()
 	return testcontainers.ContainerRequest{
 		Name:  strings.Join([]string{name, o.Name, strconv.Itoa(b.port)}, "-"),
 		Image: s.image.name, Entrypoint: []string{s.image.server}, Cmd: command,
-		Labels: maps.Clone(s.labels), ExposedPorts: exposed, Networks: []string{name},
+		Labels: maps.Clone(s.labels), ExposedPorts: []string{p.String()}, Networks: []string{name},
 		ConfigModifier: func(c *container.Config) { c.User, c.WorkingDir, c.Env = s.engine.facts.user, data, b.environment },
 		HostConfigModifier: func(h *container.HostConfig) {
 			h.PortBindings = published

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/moby/moby/api/types/mount"
 
 	"github.com/lockstorm/lockstorm/internal/clockshim"
+	"github.com/lockstorm/lockstorm/internal/tempdir"
 )
 
 // Where a container has what makes its server's wall clock jump.
@@ -73,12 +73,12 @@ const anotherTime = 10 * 366 * 24 * time.Hour
 // takesClock starts the server with another time, and looks for that in what it
 // says at its start. It ends at once, for it is told to listen nowhere.
 func (e *engine) takesClock(ctx context.Context, i image, temp string) (took bool, err error) {
-	dir, err := os.MkdirTemp(temp, "lockstorm-clock-")
+	dir, err := tempdir.Make(temp)
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	clock, err := clockshim.New(filepath.Join(dir, "clock"))
+	defer func() { err = errors.Join(err, dir.Remove()) }()
+	clock, err := clockshim.New(filepath.Join(dir.Path(), "clock"))
 	if err != nil {
 		return false, err
 	}

@@ -11,6 +11,10 @@
 // It has been tried with an engine on Linux. What is there for Docker Desktop, for
 // an engine without root or with user namespaces, and for SELinux, follows what
 // their documents say.
+//
+// New sets TESTCONTAINERS_RYUK_DISABLED in this program's environment and takes
+// testcontainers' logger away: whoever else uses testcontainers in the same program
+// has neither its reaper nor its log from then on.
 package container
 
 import (

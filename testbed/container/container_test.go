@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,22 @@ func TestANodeThatDiesUnaskedIsNamed(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "node n0 died unasked: exit status 137; its last log line: Ready to accept") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v, want one line that names n0, its end and its last log line", err)
+	}
+}
+
+func TestAServerThatAnswersNoQuestionIsNotWaitedForForEver(t *testing.T) {
+	needEngine(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	p := shared.provider
+	_, err := p.engine.output(ctx, p.image, []string{"--port", "6379"}, nil, nil)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "did not end") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %v, want one line that says that the server did not end", err)
+	}
+	asked := make(client.Filters).Add("label", labelSession+"=question").Add("label", labelPID+"="+strconv.Itoa(os.Getpid()))
+	found, err := p.engine.client.ContainerList(t.Context(), client.ContainerListOptions{All: true, Filters: asked})
+	if err != nil || len(found.Items) > 0 {
+		t.Errorf("got %d containers after the end, %v, want none", len(found.Items), err)
 	}
 }
 

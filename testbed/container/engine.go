@@ -176,7 +176,10 @@ func (e *engine) askVersion(ctx context.Context, i image) (string, error) {
 }
 
 // output runs the image's server until it ends by itself, and returns what it said.
+// It is not waited for longer than callTimeout.
 func (e *engine) output(ctx context.Context, i image, args []string, mounts []mount.Mount, environment []string) (said string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	made, err := e.client.ContainerCreate(ctx, client.ContainerCreateOptions{
 		Config: &container.Config{
 			Image: i.name, Entrypoint: []string{i.server}, Cmd: args, Env: environment, User: e.facts.user,
@@ -200,8 +203,12 @@ func (e *engine) output(ctx context.Context, i image, args []string, mounts []mo
 	if _, err := e.client.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err != nil {
 		return "", err
 	}
+	defer context.AfterFunc(ctx, stream.Close)() // reading knows nothing of ctx
 	var text bytes.Buffer
 	_, err = stdcopy.StdCopy(&text, &text, stream.Reader)
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("%s %s did not end: %w", i.server, strings.Join(args, " "), ctx.Err())
+	}
 	return text.String(), err
 }
 

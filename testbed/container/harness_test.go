@@ -75,11 +75,14 @@ func killHarness(t *testing.T, how ...string) (session string) {
 func TestNothingSurvivesAKilledHarness(t *testing.T) {
 	needEngine(t)
 	session := killHarness(t)
-	for t.Context().Err() == nil {
-		if containers, networks := left(t, session); containers+networks == 0 {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		containers, networks := left(t, session)
+		if containers+networks == 0 {
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
+		if time.Now().After(end) {
+			t.Fatalf("got %d containers and %d networks long after the kill, want none", containers, networks)
+		}
 	}
 }
 

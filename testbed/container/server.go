@@ -239,13 +239,14 @@ func (s *server) Addr() string {
 // Peer is the address from which the server's peers hear from it.
 func (s *server) Peer() string { return s.address.String() }
 
-// Bus implements live.Busser: nothing but the server's own port is published.
+// Bus implements live.Busser: nothing but the port for clients is published. Where
+// nobody reaches a container's own address, there are no clusters: see Elects.
 func (s *server) Bus() string {
-	return net.JoinHostPort(s.address.String(), strconv.Itoa(s.port+clusterBus))
+	return net.JoinHostPort(s.address.String(), strconv.Itoa(s.port+busOffset))
 }
 
-// clusterBus is where the cluster bus of a Redis server is, counted from its port.
-const clusterBus = 10_000
+// busOffset is where the cluster bus of a Redis server is, counted from its port.
+const busOffset = 10_000
 
 // Pause implements live.Server.
 func (s *server) Pause() error {

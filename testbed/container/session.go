@@ -75,6 +75,9 @@ func (s *session) makeNetwork(ctx context.Context) (err error) {
 			}
 		}
 	}
+	if err == nil {
+		err = errors.New("the engine proposes none with IPv4")
+	}
 	return fmt.Errorf("make a network: %w", err)
 }
 
