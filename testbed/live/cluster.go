@@ -122,7 +122,8 @@ func (e *env) form(ctx context.Context) error {
 	return nil
 }
 
-// formation bounds how long a cluster takes to form, on a busy machine.
+// formation bounds how long a cluster takes to form, and a client to learn of it, on
+// a busy machine.
 const formation = time.Minute
 
 // allot gives the i-th master its slots. An epoch of its own spares the masters to
@@ -305,8 +306,12 @@ func (s *shard) replicated(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("replication: %w", err)
 			}
-			if n, err := conn.Wait(ctx, 1, adminTimeout).Result(); err != nil || n < 1 {
-				return fmt.Errorf("replication: the replica of %s is not in sync after %v: %w", s.master.name, adminTimeout, err)
+			n, err := conn.Wait(ctx, 1, adminTimeout).Result()
+			if err != nil {
+				return fmt.Errorf("replication: %w", err)
+			}
+			if n < 1 {
+				return fmt.Errorf("replication: the replica of %s is not in sync after %v", s.master.name, adminTimeout)
 			}
 		}
 		return nil
@@ -340,9 +345,13 @@ func (e *env) reachCluster(c *client, id int) error {
 
 // warmCluster lets a client learn where the slots are, and connect to all nodes.
 func (e *env) warmCluster(ctx context.Context, c *redis.ClusterClient) error {
-	if err := until(ctx, func() (string, error) {
-		_, err := c.MasterForKey(ctx, e.cluster.shards[0].key)
-		return "", err
+	learning, cancel := context.WithTimeout(ctx, formation)
+	defer cancel()
+	if err := until(learning, func() (string, error) {
+		if _, err := c.MasterForKey(learning, e.cluster.shards[0].key); err != nil {
+			return err.Error(), nil // one that is busy has not answered in time
+		}
+		return "", nil
 	}); err != nil {
 		return fmt.Errorf("learn the slots: %w", err)
 	}

@@ -38,18 +38,17 @@ func (e clusterEnv) List() []string {
 
 // StopReplication implements testbed.Nodes: the bus goes on.
 func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
-	var undos []testbed.Undo
+	var entries []entry
 	for i, master := range e.masters() {
 		for _, r := range e.shards[i].nodes {
-			if r == master {
-				continue
+			if r != master {
+				entries = append(entries, entry{r.name, e.cluster.doors[master]})
 			}
-			pair, err := e.cluster.doors[master].pair(r.name)
-			if err != nil {
-				return nil, fmt.Errorf("stop replication: %w", err)
-			}
-			undos = append(undos, pair.disturb(testbed.Downstream, (*valve).hold))
 		}
+	}
+	undos, err := disturbAll(entries, testbed.Downstream, (*valve).hold)
+	if err != nil {
+		return nil, fmt.Errorf("stop replication: %w", err)
 	}
 	return once(func(ctx context.Context) (int, error) {
 		sum := 0
@@ -135,10 +134,13 @@ func (e clusterEnv) follow(ctx context.Context, s *shard, n *node) {
 		}
 		_ = until(ctx, func() (string, error) {
 			master, err := c.cluster.MasterForKey(ctx, s.key)
-			if err == nil && master.Options().Addr != e.cluster.doors[n].announced() {
+			if err != nil {
+				return err.Error(), nil // it has asked one that does not answer
+			}
+			if master.Options().Addr != e.cluster.doors[n].announced() {
 				return "it goes to the old master", nil
 			}
-			return "", err
+			return "", nil
 		})
 	}
 }
@@ -251,13 +253,9 @@ func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direc
 		return otherwise(ctx, l, d)
 	}
 	e.provoke()
-	var undos []testbed.Undo
-	for _, door := range []*door{e.cluster.doors[to], e.buses[to]} {
-		pair, err := door.pair(from.name)
-		if err != nil {
-			return nil, err
-		}
-		undos = append(undos, pair.disturb(d, how))
+	undos, err := disturbAll([]entry{{from.name, e.cluster.doors[to]}, {from.name, e.buses[to]}}, d, how)
+	if err != nil {
+		return nil, err
 	}
 	return once(func(ctx context.Context) (int, error) {
 		hits, _ := undos[0](ctx) // what goes over the bus is no command

@@ -138,7 +138,7 @@ func (d *door) announced() string { return d.listener.Addr().String() }
 
 func (d *door) accept() {
 	for {
-		c, err := d.listener.Accept()
+		c, err := accept(d.listener)
 		if err != nil {
 			return
 		}
@@ -295,4 +295,28 @@ func (d *door) pair(peer string) (*proxy, error) {
 	}
 	d.pairs[peer] = p
 	return p, nil
+}
+
+// entry is a peer's way to the server behind a door.
+type entry struct {
+	peer string
+	door *door
+}
+
+// disturbAll cuts or holds all entries, or none of them: what is missing is found out
+// before the first is shut. The undos are in the order of the entries.
+func disturbAll(entries []entry, d testbed.Direction, how func(*valve) (undo func())) ([]testbed.Undo, error) {
+	var pairs []*proxy
+	for _, one := range entries {
+		p, err := one.door.pair(one.peer)
+		if err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, p)
+	}
+	var undos []testbed.Undo
+	for _, p := range pairs {
+		undos = append(undos, p.disturb(d, how))
+	}
+	return undos, nil
 }

@@ -184,3 +184,31 @@ func TestADoorIsClosedToStrangersAndWhenItsServerIsDown(t *testing.T) {
 	l.doors.meet(loopback, "c")
 	stranger.hears("ONE")
 }
+
+func TestAFaultThatIsHalfPossibleShutsNothing(t *testing.T) {
+	l := newLobby(t)
+	gone, err := newDoors(newProxies(), loopback).open("gone", func() (string, error) { return "", errors.New("down") }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.doors.shut()
+	defer gone.doors.close()
+	a := l.visit("a")
+	if _, err := disturbAll([]entry{{"a", l.door}, {"a", gone}}, testbed.Both, (*valve).hold); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("got %v, want %v", err, net.ErrClosed)
+	}
+	a.say("PING")
+	a.hears("PING")
+	undos, err := disturbAll([]entry{{"a", l.door}, {"b", l.door}}, testbed.Both, (*valve).hold)
+	if err != nil || len(undos) != 2 {
+		t.Fatalf("got %d undos, %v, want two", len(undos), err)
+	}
+	a.say("HELD")
+	a.hearsNothing()
+	for _, undo := range undos {
+		if _, err := undo(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	a.hears("HELD")
+}

@@ -78,7 +78,7 @@ func newLink(p *proxies, gate *testbed.Gate, client int, target *node) (*link, e
 
 func (l *link) accept() {
 	for {
-		c, err := l.tap.Accept()
+		c, err := accept(l.tap)
 		if err != nil {
 			return
 		}

@@ -92,6 +92,9 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 	if s, err = s.Complete(); err != nil {
 		return fmt.Errorf("%s testbed: %w", t.Name(), err)
 	}
+	if _, guest := t.provider.(Guest); guest {
+		s.Monitor = "" // it tells what everybody else does there
+	}
 	t.sweep.Do(func() { tempdir.Sweep(t.temp) })
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -230,8 +230,11 @@ func (s sentinelClient) list(ctx context.Context, whom string) ([]map[string]str
 // primary is the address of what it calls the primary.
 func (s sentinelClient) primary(ctx context.Context) (string, error) {
 	addr, err := s.Do(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", watched).StringSlice()
-	if err != nil || len(addr) != 2 {
-		return "", fmt.Errorf("address of the primary: got %v, %w", addr, err)
+	if err != nil {
+		return "", fmt.Errorf("address of the primary: %w", err)
+	}
+	if len(addr) != 2 {
+		return "", fmt.Errorf("address of the primary: got %v", addr)
 	}
 	return net.JoinHostPort(addr[0], addr[1]), nil
 }

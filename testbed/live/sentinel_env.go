@@ -84,16 +84,15 @@ func (e *env) present() *node {
 // what goes to its replicas waits.
 func (e watchedEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	primary := e.present()
-	var undos []testbed.Undo
+	var entries []entry
 	for _, r := range e.nodes {
-		if r == primary {
-			continue
+		if r != primary {
+			entries = append(entries, entry{r.name, e.watchers.doors[primary]})
 		}
-		pair, err := e.watchers.doors[primary].pair(r.name)
-		if err != nil {
-			return nil, fmt.Errorf("stop replication: %w", err)
-		}
-		undos = append(undos, pair.disturb(testbed.Downstream, (*valve).hold))
+	}
+	undos, err := disturbAll(entries, testbed.Downstream, (*valve).hold)
+	if err != nil {
+		return nil, fmt.Errorf("stop replication: %w", err)
 	}
 	return once(func(ctx context.Context) (int, error) {
 		most := 0

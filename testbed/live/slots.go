@@ -35,8 +35,7 @@ func (e clusterEnv) Migrate(ctx context.Context, from, to string, moved func(fro
 		err = m.move(ctx, moved)
 	}
 	if err != nil {
-		_, ferr := finish(ctx)
-		return nil, fmt.Errorf("move slots: %w", errors.Join(err, ferr))
+		return nil, fmt.Errorf("move slots: %w", errors.Join(err, m.abandon(context.WithoutCancel(ctx))))
 	}
 	return finish, nil
 }
@@ -54,14 +53,12 @@ type migration struct {
 // migration finds out what there is to move.
 func (e clusterEnv) migration(ctx context.Context, from, to string) (*migration, error) {
 	m := &migration{clusterEnv: e}
-	for name, node := range map[string]**node{from: &m.from, to: &m.to} {
-		n, err := e.node(name)
-		if err != nil {
-			return nil, err
-		}
-		e.mu.Lock()
-		*node = e.shardOf(n).present()
-		e.mu.Unlock()
+	var err error
+	if m.from, err = e.masterOf(from); err != nil {
+		return nil, err
+	}
+	if m.to, err = e.masterOf(to); err != nil {
+		return nil, err
 	}
 	if m.from == m.to {
 		return nil, fmt.Errorf("%s and %s are one master", from, to)
@@ -92,6 +89,17 @@ func (e clusterEnv) migration(ctx context.Context, from, to string) (*migration,
 	})
 }
 
+// masterOf is who has the slots of the node's shard.
+func (e clusterEnv) masterOf(name string) (*node, error) {
+	n, err := e.node(name)
+	if err != nil {
+		return nil, err
+	}
+	e.cluster.mu.Lock()
+	defer e.cluster.mu.Unlock()
+	return e.shardOf(n).present(), nil
+}
+
 func myID(ctx context.Context, c *redis.Client) (string, error) {
 	return c.Do(ctx, "CLUSTER", "MYID").Text()
 }
@@ -111,11 +119,12 @@ func (m *migration) begin(ctx context.Context) (err error) {
 	)
 }
 
-// set tells a node about the slots.
-func (m *migration) set(ctx context.Context, n *node, state, id string) error {
+// set tells a node about the slots; id is that of the other node, if the state has
+// one.
+func (m *migration) set(ctx context.Context, n *node, state string, id ...any) error {
 	return n.ask(ctx, func(c *redis.Client) error {
 		for _, slot := range m.slots {
-			if err := c.Do(ctx, "CLUSTER", "SETSLOT", slot, state, id).Err(); err != nil {
+			if err := c.Do(ctx, append([]any{"CLUSTER", "SETSLOT", slot, state}, id...)...).Err(); err != nil {
 				return fmt.Errorf("%s slot %d at %s: %w", state, slot, n.name, err)
 			}
 		}
@@ -161,12 +170,30 @@ func (m *migration) move(ctx context.Context, moved func(from, to string, keys [
 		if len(keys) == 0 {
 			return nil
 		}
-		if err := moved(m.from.name, m.to.name, keys); err != nil {
+		if err := c.Do(ctx, command...).Err(); err != nil {
 			return err
 		}
 		m.keys = len(keys)
-		return c.Do(ctx, command...).Err()
+		// It is told once it is true, and still before any client can see it: neither
+		// node executes a command until their turns are given back.
+		return moved(m.from.name, m.to.name, keys)
 	})
+}
+
+// abandon ends a move that failed. The slots stay where their keys are: with the old
+// master, unless these have moved and only the telling failed.
+func (m *migration) abandon(ctx context.Context) error {
+	if m.way == nil || m.keys > 0 {
+		return m.finish(ctx)
+	}
+	defer m.way.Stop()
+	var errs []error
+	for _, n := range []*node{m.from, m.to} {
+		if _, err := n.running(); err == nil {
+			errs = append(errs, m.set(ctx, n, "STABLE"))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // finish gives the slots to the new master: it hears of it first, then the old one,

@@ -1,0 +1,23 @@
+package live
+
+import (
+	"errors"
+	"net"
+	"time"
+)
+
+// acceptPause is how long it takes to try again after an error of accept: what is
+// short then, file descriptors for one, needs a while to come back.
+const acceptPause = 10 * time.Millisecond
+
+// accept is the next connection. The only error is net.ErrClosed: a listener that
+// is open gets over all others.
+func accept(l net.Listener) (net.Conn, error) {
+	for {
+		c, err := l.Accept()
+		if err == nil || errors.Is(err, net.ErrClosed) {
+			return c, err
+		}
+		time.Sleep(acceptPause)
+	}
+}

@@ -1,0 +1,29 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"testing"
+)
+
+// scanty is a listener that is short of file descriptors twice, and is closed then.
+type scanty struct {
+	net.Listener
+	asked int
+}
+
+func (s *scanty) Accept() (net.Conn, error) {
+	if s.asked++; s.asked <= 2 {
+		return nil, fmt.Errorf("accept: %w", syscall.EMFILE)
+	}
+	return nil, fmt.Errorf("accept: %w", net.ErrClosed)
+}
+
+func TestAcceptGoesOnUntilTheListenerIsClosed(t *testing.T) {
+	l := &scanty{}
+	if _, err := accept(l); !errors.Is(err, net.ErrClosed) || l.asked != 3 {
+		t.Errorf("got %v after %d attempts, want %v after 3", err, l.asked, net.ErrClosed)
+	}
+}
