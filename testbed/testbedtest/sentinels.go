@@ -20,7 +20,7 @@ var sentinels = []promise{
 	{name: "elections that cannot be are errors", test: wrongElections, where: testbed.Sentinel},
 }
 
-var watched = testbed.Setup{Topology: testbed.Sentinel, CommandTimeout: time.Second}
+var watched = testbed.Setup{Topology: testbed.Sentinel, CommandTimeout: 5 * time.Second}
 
 // election is what a world of Sentinels records.
 type election struct {
@@ -30,12 +30,17 @@ type election struct {
 
 func (w *world) election() *election {
 	e := &election{}
+	w.hear(e)
+	return e
+}
+
+// hear has the world tell e what it records.
+func (w *world) hear(e *election) {
 	w.Env.(testbed.Elections).OnElection(func(op history.Op) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.ops = append(e.ops, op)
 	})
-	return e
 }
 
 // told is what was recorded: "split c1 n1", "promote n1".
@@ -91,8 +96,7 @@ func quietSentinels(s suite) {
 }
 
 func killedPrimary(s suite) {
-	s.run(watched, func(w *world) {
-		elected := w.election()
+	s.calm(watched, func(w *world, elected *election) {
 		w.mustSet(0, "early", "1")
 		w.inSync(testbed.Replicas)
 		w.promote(true)
@@ -112,8 +116,7 @@ func killedPrimary(s suite) {
 }
 
 func frozenPrimary(s suite) {
-	s.run(watched, func(w *world) {
-		elected := w.election()
+	s.calm(watched, func(w *world, elected *election) {
 		stopped := w.stopReplication()
 		w.mustSet(0, "late", "1")
 		pause := w.pause("n0")
@@ -134,8 +137,7 @@ func frozenPrimary(s suite) {
 }
 
 func lostPrimary(s suite) {
-	commands := s.run(watched, func(w *world) {
-		elected := w.election()
+	commands := s.calm(watched, func(w *world, elected *election) {
 		w.mustSet(0, "early", "1")
 		w.inSync(testbed.Replicas)
 		split := w.split("n1", 1)
