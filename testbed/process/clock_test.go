@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -81,6 +82,10 @@ func survivesRestart(ctx context.Context, t *testing.T, e testbed.Env, n0 *redis
 }
 
 func TestWithoutAShimTheTestbedSaysWhatItLacks(t *testing.T) {
+	if os.Getenv(aloneVariable) == "" {
+		runAlone(t)
+		return
+	}
 	for name, path := range map[string]string{
 		"none":    "",
 		"missing": filepath.Join(t.TempDir(), "none.so"),
@@ -97,6 +102,33 @@ func TestWithoutAShimTheTestbedSaysWhatItLacks(t *testing.T) {
 		if !strings.Contains(why, clockshim.PathVariable) || strings.Contains(why, "\n") {
 			t.Errorf("%s: got %q, want one line that names $%s", name, why, clockshim.PathVariable)
 		}
+	}
+}
+
+// aloneVariable tells the test binary that nothing lies beside it.
+const aloneVariable = "LOCKSTORM_TEST_ALONE"
+
+// runAlone runs the same test in a copy of the test binary, beside which nobody has
+// put a shim.
+func runAlone(t *testing.T) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "alone.test")
+	if err := os.WriteFile(copied, program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	alone := exec.CommandContext(t.Context(), copied, "-test.run=^"+t.Name()+"$", "-test.v")
+	alone.Env = append(os.Environ(), aloneVariable+"=1")
+	out, err := alone.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Fatalf("beside nothing: %v\n%s", err, out)
 	}
 }
 
