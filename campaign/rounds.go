@@ -55,7 +55,7 @@ func (r *run) again(ctx context.Context, n int) []job {
 // another campaign's flaws are confirmed, whether all that it showed there have
 // shown.
 func (r *run) decided(s Spec) bool {
-	if sought := r.planner.sought(); len(sought) > 0 {
+	if sought := r.info.Sought; len(sought) > 0 {
 		shows := huntOf(r.info, r.trials).shows
 		return !slices.ContainsFunc(sought, func(f Sought) bool { return f.Lock == s.Lock && f.Fault == s.Fault && !shows(f) })
 	}
