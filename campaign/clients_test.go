@@ -62,7 +62,8 @@ func offspring(t *testing.T) []string {
 func judged(t *testing.T, tb testbed.Testbed, c Config, s Spec) Trial {
 	t.Helper()
 	var d done
-	for try := range 5 {
+	const tries = 10
+	for try := range tries {
 		folder := filepath.Join(c.Store, fmt.Sprintf("%s-%s-%d-%d", s.Fault, s.ClientsAs, s.Trial, try))
 		var err error
 		d, err = execute(t.Context(), tb, task{Spec: s, Folder: folder, Keep: true}, new(sync.Mutex), nil)
@@ -73,7 +74,7 @@ func judged(t *testing.T, tb testbed.Testbed, c Config, s Spec) Trial {
 			return d.Trial
 		}
 	}
-	t.Skipf("in 5 trials this machine did not run us for more than a tenth of a lease: %s", d.Trial.Why)
+	t.Fatalf("in each of %d trials this machine did not run us for more than a tenth of a lease: %s", tries, d.Trial.Why)
 	return Trial{}
 }
 
@@ -96,22 +97,26 @@ func TestClientsInProcessesComeToTheVerdictsOfGoroutines(t *testing.T) {
 			t.Run(fault+" "+as, func(t *testing.T) {
 				c := c
 				c.ClientsAs = as
-				found := false
-				for k := 0; k < test.trials && !found; k++ {
+				found, unhit := false, fault != "none" // a fault may miss in a trial, as in a busy one
+				for k := 0; k < test.trials && (!found || unhit); k++ {
 					s, err := PlanTrial(t.Context(), tb, c, "set-nx-px", fault, "mutex", k)
 					if err != nil {
 						t.Fatal(err)
 					}
 					got := judged(t, tb, c, s)
-					if got.Err != "" || len(s.Plan) > 0 && got.Hits == 0 {
-						t.Errorf("trial %d: %d hits, %s", k, got.Hits, got.Err)
+					if got.Err != "" {
+						t.Errorf("trial %d: %s", k, got.Err)
 					}
+					unhit = unhit && got.Hits == 0
 					for _, f := range got.Flaws {
 						if f.Cause != test.cause && f.Cause != "orphaned-key" {
 							t.Errorf("trial %d: %s violated by %s, want %s", k, f.Oracle, f.Cause, test.cause)
 						}
 					}
-					found = got.Outcome == test.outcome
+					found = found || got.Outcome == test.outcome
+				}
+				if unhit {
+					t.Errorf("nothing was hit in %d trials", test.trials)
 				}
 				if !found {
 					t.Errorf("not %s in %d trials", test.outcome, test.trials)

@@ -94,8 +94,12 @@ func TestACrowdLosesNothing(t *testing.T) {
 	completed(t, e.Ops)
 	began := time.Now()
 	verdicts, err := checker.Judge(t.Context(), e)
+	longest, spoilt := checker.Stalled(e)
 	for _, v := range verdicts {
-		if v.Result == checker.Violated || v.Result == checker.Unknown {
+		switch {
+		case v.Result == checker.Unknown && spoilt:
+			t.Logf("%s: not judged, as the machine did not run us for %v: %s", v.Oracle, longest, v.Why)
+		case v.Result == checker.Violated, v.Result == checker.Unknown:
 			t.Errorf("%s: %s: %s %+v", v.Oracle, v.Result, v.Why, v.Findings)
 		}
 	}

@@ -28,6 +28,7 @@ type wire struct {
 	path string
 
 	mu       sync.Mutex
+	down     bool // it is cut: what was accepted before is not carried any more
 	listener net.Listener
 	conns    []net.Conn
 	serving  sync.WaitGroup
@@ -58,7 +59,7 @@ func (w *wire) repair(t *testing.T) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.listener = l
+	w.listener, w.down = l, false
 	w.serving.Go(func() {
 		for {
 			near, err := l.Accept()
@@ -79,6 +80,11 @@ func (w *wire) carry(near net.Conn) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.down {
+		near.Close()
+		far.Close()
+		return
+	}
 	w.conns = append(w.conns, near, far)
 	w.serving.Go(func() {
 		io.Copy(io.MultiWriter(far, w), near)
@@ -100,6 +106,7 @@ func (w *wire) Write(p []byte) (int, error) {
 // cut ends all connections, and makes no more.
 func (w *wire) cut() {
 	w.mu.Lock()
+	w.down = true
 	w.listener.Close()
 	for _, c := range w.conns {
 		c.Close()
@@ -119,6 +126,9 @@ func (w *wire) started() (ids []string) {
 	return ids
 }
 
+// needContainers, if set, makes it a failure that there are no containers.
+const needContainers = "LOCKSTORM_NEED_CONTAINERS"
+
 // needEngine skips the test where containers cannot be run, and says why.
 func needEngine(t *testing.T, image string) {
 	t.Helper()
@@ -130,6 +140,9 @@ func needEngine(t *testing.T, image string) {
 	}
 	for _, row := range rows {
 		if row["name"] == container.Name && row["error"] != "" {
+			if os.Getenv(needContainers) != "" {
+				t.Fatalf("%s is set, and there are no containers here: %s", needContainers, row["error"])
+			}
 			t.Skipf("NOT TESTED: no containers here: %s", row["error"])
 		}
 	}

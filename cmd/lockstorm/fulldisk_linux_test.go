@@ -52,11 +52,11 @@ func oneLineNames(t *testing.T, p *program, words ...string) {
 // TestAFullDiskEndsTheRunAndLeavesWhatWasStored: it says which file could not be
 // written, in one line, and what came before is there, whole.
 func TestAFullDiskEndsTheRunAndLeavesWhatWasStored(t *testing.T) {
-	disk, err := smallDisk(t, "1m")
+	disk, err := smallDisk(t, "16m")
 	if err != nil {
 		t.Skipf("NOT TESTED: %v; TestAFileThatMayNotGrowEndsTheRun stands for it", err)
 	}
-	p := start(t, filepath.Join(disk, "store"), t.TempDir(), "--faults", "none", "--trials", "4", "--duration", "2s")
+	p := start(t, filepath.Join(disk, "store"), t.TempDir(), "--faults", "none", "--trials", "4", "--duration", longEnough)
 	p.underWay(t, "none", 1)
 	fill(t, filepath.Join(disk, "other"))
 	oneLineNames(t, p, "mutex-1/", ".jsonl: no space left on device", "the 1 trial that came before can be read in")

@@ -15,13 +15,17 @@ import (
 // What happens to the harness itself: signals, death, the death of a Redis that
 // nobody asked for. The program runs in a process of its own.
 
+// longEnough is how long a trial lasts in whose middle a test acts, once it sees that
+// it is under way: on a busy machine that takes seconds.
+const longEnough = "8s"
+
 // TestASignalEndsARunThatCanBeRead: the exit code is the shell's, nothing is left
 // running or lying about, and what was stored is judged and reported.
 func TestASignalEndsARunThatCanBeRead(t *testing.T) {
 	for signal, want := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130} {
 		for _, clients := range []string{campaign.Goroutines, campaign.Processes} {
 			t.Run(signal.String()+" with "+clients, func(t *testing.T) {
-				p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", "2s", "--clients-as", clients)
+				p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", longEnough, "--clients-as", clients)
 				p.underWay(t, "none", 1)
 				children := processes(t, p.Process.Pid, "")
 				if err := p.Process.Signal(signal); err != nil {
@@ -49,7 +53,7 @@ func TestASignalEndsARunThatCanBeRead(t *testing.T) {
 func TestAKilledRunCanBeRead(t *testing.T) {
 	for clients, least := range map[string]int{campaign.Goroutines: 1, campaign.Processes: 4} {
 		t.Run(clients, func(t *testing.T) {
-			p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", "2s", "--clients-as", clients)
+			p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", longEnough, "--clients-as", clients)
 			p.underWay(t, "none", 1)
 			children := processes(t, p.Process.Pid, "")
 			if len(children) < least {
@@ -94,7 +98,7 @@ func cutShort(t *testing.T, path string) {
 // TestARedisKilledFromOutsideFailsItsTrialOnly: the harness did not ask for it, so
 // it proves nothing about the lock.
 func TestARedisKilledFromOutsideFailsItsTrialOnly(t *testing.T) {
-	p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", "2s")
+	p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", longEnough)
 	p.underWay(t, "none", 1)
 	for _, pid := range processes(t, p.Process.Pid, "redis-server") {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {

@@ -60,10 +60,21 @@ func (p *program) code(t *testing.T) int {
 	select {
 	case <-p.ended:
 		return p.ProcessState.ExitCode()
-	case <-t.Context().Done():
-		t.Fatalf("it does not end; stderr\n%s", p.stderr.String())
+	case <-time.After(patience):
+		p.giveUp(t, "it does not end")
 		return 0
 	}
+}
+
+// patience is for what comes in seconds, unless it never does.
+const patience = 3 * time.Minute
+
+// giveUp ends the program, and the test for that reason.
+func (p *program) giveUp(t *testing.T, why string) {
+	t.Helper()
+	_ = p.Process.Kill()
+	<-p.ended // it says no more
+	t.Fatalf("%s; stderr\n%s", why, p.stderr.String())
 }
 
 // folder is where trial n of a fault is stored.
@@ -91,12 +102,13 @@ func (p *program) underWay(t *testing.T, fault string, n int) {
 // until waits until something is the case while the program runs.
 func (p *program) until(t *testing.T, so func() bool) {
 	t.Helper()
+	deadline := time.After(patience)
 	for !so() {
 		select {
 		case <-p.ended:
 			t.Fatalf("it has ended too early, %v; stderr\n%s", p.ProcessState, p.stderr.String())
-		case <-t.Context().Done():
-			t.Fatal("nothing happens")
+		case <-deadline:
+			p.giveUp(t, "nothing happens")
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -140,9 +152,10 @@ func lookAt(pid int) (state string, parent int) {
 // awaitDeath waits until processes that are not our children are dead.
 func awaitDeath(t *testing.T, pids []int) {
 	t.Helper()
+	deadline := time.Now().Add(patience)
 	for _, pid := range pids {
 		for state, _ := lookAt(pid); state != dead; state, _ = lookAt(pid) {
-			if t.Context().Err() != nil {
+			if time.Now().After(deadline) {
 				t.Fatalf("process %d lives on", pid)
 			}
 			time.Sleep(10 * time.Millisecond)
