@@ -1,0 +1,42 @@
+package testbedtest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// failedMove wants slots to be where their keys are after a move that failed: because
+// the new master took no keys, and because what had happened could not be told.
+func failedMove(s suite) {
+	for name, refused := range map[string]bool{"keys refused": true, "not told": false} {
+		s.Run(name, func(t *testing.T) {
+			commands := suite{t, s.open}.calm(clustered, func(w *world, _ *election) {
+				w.put(0, first, "1")
+				if refused {
+					n1, err := w.shared(0).MasterForKey(w.ctx, second)
+					w.must(err)
+					w.must(n1.Do(w.ctx, "ACL", "SETUSER", "default", "-restore-asking").Err())
+				}
+				told := 0
+				_, err := w.Env.(testbed.Slots).Migrate(w.ctx, "n0", "n1", func(string, string, []history.KeyState) error {
+					told++
+					return errors.New("cannot be told")
+				})
+				if err == nil || refused != (told == 0) {
+					w.Errorf("got %v, told %d times, want an error, and nothing told that is not so", err, told)
+				}
+				w.gets(0, first, "1")
+				w.gets(1, second, "")
+				w.must(w.shared(0).Del(w.ctx, first).Err())
+				w.gets(1, first, "") // nobody sends it elsewhere
+			})
+			want := map[bool]string{true: "n0", false: "n1"}[refused]
+			if got := ran(commands, "DEL"); len(got) != 1 || got[0] != want {
+				t.Errorf("DEL ran on %v, want %s", got, want)
+			}
+		})
+	}
+}
