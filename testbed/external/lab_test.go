@@ -3,7 +3,9 @@ package external
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,6 +22,7 @@ import (
 // startLab plays the lab: toxiproxy's own server and redis-server processes.
 func startLab(t *testing.T, masters int) labPlace {
 	t.Helper()
+	t.Setenv("TMPDIR", t.TempDir()) // the lab's lock stays
 	s := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	api := httptest.NewServer(s.Routes())
 	t.Cleanup(func() {
@@ -29,7 +32,7 @@ func startLab(t *testing.T, masters int) labPlace {
 		api.Close()
 		idle()
 	})
-	p := labPlace{api: strings.TrimPrefix(api.URL, "http://"), host: "127.0.0.1", firstPort: firstLabPort(t), ports: 60}
+	p := labPlace{api: strings.TrimPrefix(api.URL, "http://"), host: "127.0.0.1", firstPort: firstLabPort(t), ports: testPorts}
 	for range masters {
 		addr := startRedis(t).Addr()
 		p.masters = append(p.masters, labNode{addr, addr})
@@ -40,18 +43,34 @@ func startLab(t *testing.T, masters int) labPlace {
 	return p
 }
 
-var labs struct {
-	sync.Mutex
-	opened int
-}
+// testPorts is how many ports a test's lab has for clients.
+const testPorts = 60
 
-// firstLabPort is below the ports that others take.
+// firstLabPort is the first of testPorts that nobody has, below those that others
+// take.
 func firstLabPort(t *testing.T) int {
 	t.Helper()
-	labs.Lock()
-	defer labs.Unlock()
-	labs.opened++
-	return 5000 + 60*((syscall.Getpid()*7+labs.opened)%60)
+	const ranges = 60
+	for n := range ranges {
+		first := 5000 + testPorts*((syscall.Getpid()*7+n)%ranges)
+		if freePorts(first, testPorts) {
+			return first
+		}
+	}
+	t.Fatal("no ports for a lab are free")
+	return 0
+}
+
+// freePorts says whether all those ports are free.
+func freePorts(first, n int) bool {
+	for port := first; port < first+n; port++ {
+		l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			return false
+		}
+		l.Close()
+	}
+	return true
 }
 
 // labHasty is the clients' patience where something is meant to time out.
@@ -107,12 +126,14 @@ var c0n0 = testbed.Link{From: "c0", To: "n0"}
 func TestACutInTheLabLosesWhatGoesThatWay(t *testing.T) {
 	for d, applied := range map[testbed.Direction]string{testbed.Upstream: "", testbed.Downstream: "1", testbed.Both: ""} {
 		t.Run(string(d), func(t *testing.T) {
-			commands := inLab(t, testbed.Setup{CommandTimeout: labHasty}, func(ctx context.Context, e testbed.Env) error {
+			commands := inLab(t, testbed.Setup{CommandTimeout: time.Minute}, func(ctx context.Context, e testbed.Env) error {
 				undo, err := e.(testbed.Network).Cut(ctx, c0n0, d)
 				if err != nil {
 					return err
 				}
-				if err := first(e).Set(ctx, "k", "1", 0).Err(); err == nil {
+				hasty, cancel := context.WithTimeout(ctx, time.Second)
+				defer cancel()
+				if err := first(e).Set(hasty, "k", "1", 0).Err(); err == nil {
 					t.Error("during the cut: got no error")
 				}
 				if err := e.Client(1).Locks().Nodes[0].Set(ctx, "other", "1", 0).Err(); err != nil {
