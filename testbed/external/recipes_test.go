@@ -2,17 +2,18 @@ package external
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -71,27 +72,45 @@ func TestEveryRecipeStaysAmongItsOwnKeys(t *testing.T) {
 // tryRecipe runs one trial in which the recipe's locks are granted.
 func tryRecipe(t *testing.T, tb *Testbed, r locks.Recipe, topology testbed.Topology) {
 	t.Helper()
-	c := campaign.DefaultConfig()
-	c.Testbed, c.Topology, c.Nodes, c.Clients, c.Duration = Name, topology, 3, 3, 50*time.Millisecond
-	c.TTL, c.Hold = 5*time.Second, 10*time.Millisecond
+	o := workloads.Options{
+		Clients: 3, Keys: 1, TTL: 5 * time.Second, Hold: 10 * time.Millisecond, Rest: 10 * time.Millisecond,
+		Retry: 20 * time.Millisecond, Duration: 50 * time.Millisecond, Seed: 1,
+	}
 	if topology == testbed.Independent {
-		c.TTL = 30 * time.Second // RedLock's patience with a node is a share of it
+		o.TTL = 30 * time.Second // RedLock's patience with a node is a share of it
 	}
-	claims := r.Claims(c.TTL, 3)
+	o.Margin = o.TTL / 2
+	claims := r.Claims(o.TTL, 3)
+	if claims.Renews {
+		o.Overrun = 0.25 // so that it does
+	}
 	i := slices.IndexFunc(workloads.All(), func(w workloads.Workload) bool { return w.Standard && w.Suits(claims) })
-	spec, err := campaign.PlanTrial(t.Context(), tb, c, r.ID, "none", workloads.All()[i].Name, 0)
+	rec := history.NewRecorder(io.Discard, tb.Clock())
+	var mu sync.Mutex
+	var commands []history.Command
+	err := tb.Run(t.Context(), testbed.Setup{
+		Topology: topology, Nodes: 3, Clients: o.Clients, Seed: o.Seed, CommandTimeout: o.TTL / 2, Clock: rec.Now,
+		Commands: func(c history.Command) {
+			mu.Lock()
+			defer mu.Unlock()
+			commands = append(commands, c)
+		},
+	}, func(ctx context.Context, env testbed.Env) error {
+		healed := make(chan struct{})
+		time.AfterFunc(o.Duration, func() { close(healed) })
+		return workloads.All()[i].Body(ctx, workloads.World{
+			Env: env, Claims: claims, Opts: o, Rec: rec, Healed: healed,
+			Make: func(client int) (locks.Maker, error) { return r.New(env.Client(client).Locks()) },
+		})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := campaign.RunTrial(t.Context(), tb, spec, history.NewRecorder(io.Discard, tb.Clock()), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	granted := slices.ContainsFunc(e.Ops, func(op history.Op) bool { return op.F == history.FAcquire && op.Type == history.OK })
+	granted := slices.ContainsFunc(rec.Ops(), func(op history.Op) bool { return op.F == history.FAcquire && op.Type == history.OK })
 	if !granted {
-		t.Errorf("no lock was granted in %d entries", len(e.Ops))
+		t.Errorf("no lock was granted in %d entries", len(rec.Ops()))
 	}
-	for _, c := range e.Commands {
+	for _, c := range commands {
 		for _, text := range append(slices.Clone(c.Args), c.Reply) {
 			if strings.Contains(string(text), family) {
 				t.Fatalf("the prefix is in the evidence: %+v", c)
