@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -133,18 +133,12 @@ const needContainers = "LOCKSTORM_NEED_CONTAINERS"
 func needEngine(t *testing.T, image string) {
 	t.Helper()
 	t.Setenv(container.ImageVariable, image)
-	_, stdout, _ := lockstorm(t, "list", "testbeds", "--json")
-	var rows []map[string]string
-	if err := json.Unmarshal([]byte(stdout), &rows); err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range rows {
-		if row["name"] == container.Name && row["error"] != "" {
-			if os.Getenv(needContainers) != "" {
-				t.Fatalf("%s is set, and there are no containers here: %s", needContainers, row["error"])
-			}
-			t.Skipf("NOT TESTED: no containers here: %s", row["error"])
+	i := slices.IndexFunc(testbeds, func(c testbedChoice) bool { return c.Name == container.Name })
+	if _, _, _, missing := testbeds[i].worlds(); missing != "" {
+		if os.Getenv(needContainers) != "" {
+			t.Fatalf("%s is set, and there are no containers here: %s", needContainers, missing)
 		}
+		t.Skipf("NOT TESTED: no containers here: %s", missing)
 	}
 	if _, err := os.Stat(engineSocket); err != nil {
 		t.Skipf("NOT TESTED: the engine is elsewhere: %v", err)
