@@ -1,0 +1,86 @@
+package checker
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+func TestLivenessIsUnknownWhereNothingExplainsTheWaiting(t *testing.T) {
+	tales(t, []tale{
+		{"the run was killed", "set-nx-px", func(s *story) {
+			s.killed = true
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.give(20, 0, "1", s.cad("t0")...)
+		}, []string{"liveness: unknown"}},
+		{"no key is left that could have kept it out", "set-nx-px", func(s *story) {
+			s.take(2, 0, "OK", setPX("t0")...)
+			s.give(4, 0, "1", s.cad("t0")...)
+			s.healed(5)
+			for at := 10.0; at < 3000; at += 100 {
+				s.invoke(at, 1, history.FAcquire)
+				s.lost(at+1, 1, setPX("t1")...)
+				s.done(at+50, 1, history.Info)
+			}
+			s.keys(3100, key("lock:fence", -1))
+		}, []string{"liveness: unknown"}},
+		{"too few nodes are stuck to keep it out", "redlock", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.onNodes(10, 0, otherHalf, "OK", "SET", "lock", "t0", "NX")
+			s.done(50, 0, history.Info)
+			s.healed(60)
+			for at := 100.0; at < 3000; at += 100 {
+				s.vote(at, 1, "t1", nil, otherHalf)
+			}
+			for n, left := range []int{0, 0, 0, 1, 1} {
+				s.node = fmt.Sprintf("n%d", n)
+				s.keys(3100, []history.KeyState{key("lock", -1)}[:left]...)
+			}
+		}, []string{"liveness: unknown"}},
+		{"it got in long after the recovery time", "set-nx-px", func(s *story) {
+			s.take(2, 0, "OK", setPX("t0")...)
+			s.give(4, 0, "1", s.cad("t0")...)
+			s.healed(5)
+			for at := 10.0; at < 5000; at += 100 {
+				s.invoke(at, 1, history.FAcquire)
+				s.lost(at+1, 1, setPX("t1")...)
+				s.done(at+50, 1, history.Info)
+			}
+			s.take(5100, 1, "OK", setPX("t1")...)
+		}, []string{"liveness: unknown"}},
+		{"somebody alive still believes", "setnx", func(s *story) {
+			s.take(10, 0, "1", "SETNX", "lock", "1")
+			s.healed(20)
+			s.queue(40, 2000, 1, "0", "SETNX", "lock", "1")
+			s.keys(2100, key("lock", -1))
+		}, []string{"liveness: unknown"}},
+		{"the run ended before the recovery time was over", "set-nx-px", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.done(300, 0, history.Info)
+			s.healed(310)
+			s.busy(320, 1, "nil", setPX("t1")...)
+			s.keys(400, key("lock", 600))
+		}, []string{"liveness: unknown"}},
+	})
+}
+
+func TestAForeverBlockedLockIsToldWithItsStory(t *testing.T) {
+	s := tell(t, "setnx")
+	s.take(10, 0, "1", "SETNX", "lock", "1")
+	s.nemesis(20, crash(0))
+	s.healed(30)
+	for at := 40.0; at < 2000; at += 50 {
+		s.busy(at, 1, "0", "SETNX", "lock", "1")
+		s.busy(at+10, 2, "0", "SETNX", "lock", "1")
+	}
+	s.keys(2100, key("lock", -1))
+	v := liveness(t.Context(), newCaseFile(s.evidence()))
+	if len(v.Findings) != 1 {
+		t.Fatalf("got %+v, want one finding", v)
+	}
+	want := "c1, c2 never got into lock again: lock on n0 has no TTL and no living owner: c0's SETNX had set it at 0.010s, and c0 crashed at 0.020s"
+	if got := v.Findings[0].Summary; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
