@@ -106,6 +106,9 @@ func (p *program) until(t *testing.T, so func() bool) {
 	for !so() {
 		select {
 		case <-p.ended:
+			if so() { // since we looked
+				return
+			}
 			t.Fatalf("it has ended too early, %v; stderr\n%s", p.ProcessState, p.stderr.String())
 		case <-deadline:
 			p.giveUp(t, "nothing happens")
