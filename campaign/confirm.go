@@ -26,7 +26,7 @@ type confirmation struct {
 	plan   []PlannedCell // of the other campaign
 	trials []Trial       // of it, those that tell most first
 	sought []Sought
-	tried  map[string]bool // folders of those that are run here
+	tried  map[string]int // how often each is run here, by its folder
 }
 
 // newConfirmation loads the campaign that Config.Confirm names and makes the
@@ -47,7 +47,7 @@ func newConfirmation(c *Config) (*confirmation, error) {
 	c.TTL, c.Hold, c.Rest, c.Duration = o.TTL, o.Hold, o.Rest, o.Duration
 	trials := slices.DeleteFunc(slices.Clone(other.Trials), func(t Trial) bool { return t.Probe || t.Err != "" })
 	slices.SortStableFunc(trials, compareTrials)
-	return &confirmation{plan: other.Info.Plan, trials: trials, tried: map[string]bool{}}, nil
+	return &confirmation{plan: other.Info.Plan, trials: trials, tried: map[string]int{}}, nil
 }
 
 // among are those of the cells that the other campaign has too. An InputError
@@ -94,12 +94,19 @@ func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 	})
 }
 
-// more are, for each flaw that has not shown yet, the candidates that come next.
-func (f *confirmation) more(p *planner, cells []plannedCell, shown func(Sought) bool) []job {
+// more are, for each flaw that is still wanted, the candidates that come next: those
+// that were run least, or if none is run again, those that were not run.
+func (f *confirmation) more(p *planner, cells []plannedCell, wanted func(Sought) bool, again bool) []job {
 	return f.each(p, cells, func(c plannedCell) (specs []Spec) {
 		sought, candidates := f.candidates(c)
 		for _, s := range sought {
-			next := slices.DeleteFunc(candidates[s], func(t Trial) bool { return shown(s) || f.tried[folderName(t.Spec)] })
+			if !wanted(s) {
+				continue
+			}
+			next := slices.DeleteFunc(candidates[s], func(t Trial) bool { return !again && f.tried[folderName(t.Spec)] > 0 })
+			slices.SortStableFunc(next, func(a, b Trial) int {
+				return cmp.Compare(f.tried[folderName(a.Spec)], f.tried[folderName(b.Spec)])
+			})
 			for _, t := range next[:min(p.config.Trials, len(next))] {
 				specs = append(specs, t.Spec)
 			}
@@ -108,17 +115,20 @@ func (f *confirmation) more(p *planner, cells []plannedCell, shown func(Sought) 
 	})
 }
 
-// each makes jobs of the trials that are chosen for each cell and not run yet.
+// each makes jobs of the trials that are chosen for each cell, one of each.
 func (f *confirmation) each(p *planner, cells []plannedCell, choose func(plannedCell) []Spec) []job {
 	var jobs []job
 	for i := range cells {
 		c := &cells[i]
+		chosen := map[string]bool{}
 		for _, s := range choose(*c) {
 			id := folderName(s)
-			if _, probed := p.seen[pair{c.recipe.ID, s.Workload}]; c.why != "" || !probed || f.tried[id] {
+			if _, probed := p.seen[pair{c.recipe.ID, s.Workload}]; c.why != "" || !probed || chosen[id] {
 				continue // of a probe that failed is reported
 			}
-			f.tried[id] = true
+			chosen[id] = true
+			s.Attempt = f.tried[id]
+			f.tried[id]++
 			c.named++
 			jobs = append(jobs, job{spec: p.here(*c, s)})
 		}
@@ -199,17 +209,26 @@ func (p *planner) here(c plannedCell, s Spec) Spec {
 	return s
 }
 
-// tries is how many more trials are run in which a flaw is to show that has not.
-const tries = 2
+// How many more trials are run for a flaw that has not shown: for each cell that
+// lacks it, and then, if it has shown under no fault at all.
+const (
+	tries     = 2
+	lastTries = 4
+)
 
 // insist runs, if the campaign confirms another, more trials of it for the flaws
-// that have not shown: on real time they may meet other luck.
+// that have not shown: on real time they, or the same again, may meet other luck.
 func (r *run) insist(ctx context.Context, cells []plannedCell) error {
 	if r.planner.confirm == nil {
 		return nil
 	}
-	for range tries {
-		jobs := r.planner.confirm.more(r.planner, cells, huntOf(r.info, r.trials).shows)
+	for n := range tries + lastTries {
+		h := huntOf(r.info, r.trials)
+		wanted := func(s Sought) bool { return !h.shows(s) }
+		if n >= tries {
+			wanted = func(s Sought) bool { return !h.showsAnywhere(s) }
+		}
+		jobs := r.planner.confirm.more(r.planner, cells, wanted, !r.info.Deterministic)
 		if len(jobs) == 0 || ctx.Err() != nil {
 			return nil
 		}
@@ -254,6 +273,14 @@ func (h hunt) unconfirmed() []Surprise {
 
 // shows says whether the campaign showed what is sought.
 func (h hunt) shows(s Sought) bool { return h.flaws[place{s.Lock, s.Fault, s.Oracle, s.Cause}] }
+
+// showsAnywhere says whether the campaign showed it under some fault that it is
+// sought under.
+func (h hunt) showsAnywhere(s Sought) bool {
+	return slices.ContainsFunc(h.info.Sought, func(o Sought) bool {
+		return o.Lock == s.Lock && o.Oracle == s.Oracle && o.Cause == s.Cause && h.shows(o)
+	})
+}
 
 // finishes says whether the cell of what is sought was run to its end, or never can
 // be: what cannot be tried here is not confirmed either.

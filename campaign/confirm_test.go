@@ -98,6 +98,46 @@ func TestConfirmInsists(t *testing.T) {
 	}
 }
 
+// Where a trial may go another way, those that show a flaw are run again and again,
+// all as often, each into a folder of its own.
+func TestConfirmRunsTheSameAgain(t *testing.T) {
+	s := Sought{"set-nx-px", "client-crash", "liveness", "orphaned-key"}
+	f := confirmation{tried: map[string]int{}}
+	for i := range 2 {
+		f.trials = append(f.trials, Trial{
+			Spec:  Spec{Lock: s.Lock, Fault: s.Fault, Workload: "mutex", Trial: i},
+			Flaws: []Flaw{{Oracle: s.Oracle, Cause: s.Cause}},
+		})
+	}
+	c := plannedCell{recipe: locks.Recipe{ID: s.Lock}, fault: nemesis.Fault{Name: s.Fault}, workloads: []string{"mutex"}}
+	p := &planner{config: Config{Trials: 1}, seen: map[pair]sight{{s.Lock, "mutex"}: {}}}
+	wanted := true
+	more := func(again bool) (titles []string) {
+		for _, j := range f.more(p, []plannedCell{c}, func(Sought) bool { return wanted }, again) {
+			titles = append(titles, j.spec.Title(), folderName(j.spec))
+		}
+		return titles
+	}
+	for _, want := range [][]string{
+		{"trial 0", "trials/set-nx-px/client-crash/mutex-0"},
+		{"trial 1", "trials/set-nx-px/client-crash/mutex-1"},
+		{"trial 0, attempt 2", "trials/set-nx-px/client-crash/mutex-0-again1"},
+		{"trial 1, attempt 2", "trials/set-nx-px/client-crash/mutex-1-again1"},
+		{"trial 0, attempt 3", "trials/set-nx-px/client-crash/mutex-0-again2"},
+	} {
+		if got := more(true); !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+	if got := more(false); got != nil {
+		t.Errorf("where trials do the same again: got %v, want none", got)
+	}
+	wanted = false
+	if got := more(true); got != nil {
+		t.Errorf("of what has shown: got %v, want none", got)
+	}
+}
+
 // What showed for longer is looked for first, but what lasted for a tenth of the
 // lease is as good as any.
 func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {

@@ -39,6 +39,9 @@ type Spec struct {
 	// Trial is the trial's number in its cell and workload, from 0; of a named
 	// schedule, its number among those.
 	Trial int `json:"trial"`
+	// Attempt counts how often the campaign ran the trial before, and what it was run
+	// for did not show: on real time it may go another way.
+	Attempt int `json:"attempt,omitempty"`
 	// CommandTimeout is the clients' read and write timeout; 0 = the testbed's own.
 	CommandTimeout time.Duration `json:"commandTimeout,omitempty"`
 	// Timeout ends the trial as failed; 0 = long enough for any trial of these options.
@@ -58,24 +61,35 @@ type Spec struct {
 func (s Spec) named() bool { return s.Schedule != "" }
 
 // number tells the trial from the others of its cell and workload.
-func (s Spec) number() string { return cmp.Or(s.Schedule, strconv.Itoa(s.Trial)) }
+func (s Spec) number() string {
+	n := cmp.Or(s.Schedule, strconv.Itoa(s.Trial))
+	if s.Attempt > 0 {
+		n += fmt.Sprint("-again", s.Attempt)
+	}
+	return n
+}
 
 // Title names the trial within its cell and workload, for a reader: "trial 3",
-// "schedule acquire.n0.1.before-1of2".
+// "schedule acquire.n0.1.before-1of2", "trial 3, attempt 2".
 func (s Spec) Title() string {
+	title := fmt.Sprintf("trial %d", s.Trial)
 	if s.named() {
-		return "schedule " + s.Schedule
+		title = "schedule " + s.Schedule
 	}
-	return fmt.Sprintf("trial %d", s.Trial)
+	if s.Attempt > 0 {
+		title += fmt.Sprint(", attempt ", s.Attempt+1)
+	}
+	return title
 }
 
 // turn is when a trial has its turn among those of its cell and workload.
 type turn struct {
-	drawn bool // after all that are named
-	trial int
+	drawn   bool // after all that are named
+	trial   int
+	attempt int
 }
 
-func (s Spec) turn() turn { return turn{!s.named(), s.Trial} }
+func (s Spec) turn() turn { return turn{!s.named(), s.Trial, s.Attempt} }
 
 func (t turn) compare(u turn) int {
 	if t.drawn != u.drawn {
@@ -84,7 +98,7 @@ func (t turn) compare(u turn) int {
 		}
 		return 1
 	}
-	return cmp.Compare(t.trial, u.trial)
+	return cmp.Or(cmp.Compare(t.trial, u.trial), cmp.Compare(t.attempt, u.attempt))
 }
 
 // recipe is the one of that name. The error is an InputError if the spec, which
