@@ -15,6 +15,7 @@ import (
 
 func (a *app) reportCommand() *cobra.Command {
 	var store, recipes string
+	var beside []string
 	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use:   "report [DIR]",
@@ -23,12 +24,22 @@ func (a *app) reportCommand() *cobra.Command {
 pages, and the pictures of the trials that these show. Without DIR it takes the
 latest campaign of the store. A campaign that was killed is reported as far as
 it came. With --recipes it writes a page instead: every recipe with its algorithm,
-its claims and its flaws, each with the command that shows it.`,
+its claims and its flaws, each with the command that shows it. With --beside it prints
+one matrix of several campaigns instead, in Markdown, and the flaws that only some
+of them showed.`,
 		Args: expectArgs(0, 1, "the directory of a stored campaign"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := filepath.Join(store, campaign.Latest)
 			if len(args) > 0 {
 				dir = args[0]
+			}
+			if len(beside) > 0 {
+				for _, other := range []string{"all", "json", "recipes"} {
+					if cmd.Flags().Changed(other) {
+						return campaign.Inputf("--%s: --beside %s prints several campaigns, and no report; expected one of them", other, beside[0])
+					}
+				}
+				return a.beside(append([]string{dir}, beside...))
 			}
 			if recipes != "" {
 				for _, other := range []string{"all", "json"} {
@@ -44,6 +55,7 @@ its claims and its flaws, each with the command that shows it.`,
 	cmd.Flags().StringVar(&store, "store", campaign.DefaultConfig().Store, "directory that campaigns are stored in")
 	cmd.Flags().BoolVar(&all, "all", false, "draw and tell every violated trial that was kept")
 	cmd.Flags().StringVar(&recipes, "recipes", "", "file to write the page of recipes to, in Markdown")
+	cmd.Flags().StringArrayVar(&beside, "beside", nil, "another stored campaign to print beside this one; may be repeated")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print matrix.json instead of the matrix")
 	return cmd
 }
@@ -71,6 +83,22 @@ func (a *app) report(ctx context.Context, dir string, all, asJSON bool) error {
 		fmt.Fprintf(a.stdout, "report: %s\n", filepath.Join(dir, reports.HTMLFile))
 	}
 	return nil
+}
+
+// beside prints stored campaigns as one matrix.
+func (a *app) beside(dirs []string) error {
+	var all []campaign.Stored
+	for _, dir := range dirs {
+		s, err := campaign.Load(dir)
+		if err != nil {
+			return err
+		}
+		if s.Truncated != nil {
+			fmt.Fprintf(a.stderr, "lockstorm: %v\n", s.Truncated)
+		}
+		all = append(all, s)
+	}
+	return reports.Beside(a.stdout, all...)
 }
 
 // recipesPage writes the page of recipes to a file.

@@ -1,0 +1,125 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/campaign"
+)
+
+// Beside writes the matrices of several campaigns as one, in Markdown: first which
+// they are, then a row for each recipe and a column for each fault. A cell has one
+// word if all campaigns that have it agree, else one for each, in their order, a dot
+// for one without the cell. Below are the flaws that some showed and others did not,
+// where these have the cell too. The error is w's.
+func Beside(w io.Writer, all ...campaign.Stored) error {
+	var b strings.Builder
+	var joint campaign.Matrix
+	for i, s := range all {
+		fmt.Fprintf(&b, "%d. %s, %s: %d trials of %d cells", i+1, s.Matrix.Testbed, s.Info.Config.TTL, len(s.Trials), len(s.Matrix.Cells))
+		if n, of := s.Confirmed(); of > 0 {
+			fmt.Fprintf(&b, "; %d of %d flaws confirmed", n, of)
+		}
+		b.WriteString("\n")
+		joint.Cells = append(joint.Cells, s.Matrix.Cells...)
+	}
+	recipes, faults := axes(joint)
+	slices.Sort(recipes)
+	b.WriteString("\n| recipe |")
+	for _, f := range faults {
+		b.WriteString(" " + f + " |")
+	}
+	b.WriteString("\n|---|" + strings.Repeat(":-:|", len(faults)) + "\n")
+	var differences []string
+	for _, r := range recipes {
+		fmt.Fprintf(&b, "| `%s` |", r)
+		for _, f := range faults {
+			b.WriteString(" " + together(all, r, f) + " |")
+			differences = append(differences, differing(all, r, f)...)
+		}
+		b.WriteString("\n")
+	}
+	if len(differences) > 0 {
+		b.WriteString("\n" + strings.Join(differences, "\n") + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// together is what campaigns say of one cell.
+func together(all []campaign.Stored, recipe, fault string) string {
+	var words, said []string
+	for _, s := range all {
+		c, ok := cellOf(s.Matrix, recipe, fault)
+		if !ok {
+			words = append(words, "·")
+			continue
+		}
+		word := cellSymbol(c).Text
+		if c.Verdict == campaign.Holds {
+			word = "0" // of how many is each campaign's own
+		}
+		words = append(words, word)
+		if !slices.Contains(said, word) {
+			said = append(said, word)
+		}
+	}
+	switch len(said) {
+	case 0:
+		return "·"
+	case 1:
+		return said[0]
+	}
+	return strings.Join(words, " / ")
+}
+
+// differing are lines about the flaws of a cell that only some campaigns showed.
+func differing(all []campaign.Stored, recipe, fault string) (lines []string) {
+	type flaw struct{ oracle, cause string }
+	shown := map[flaw][]bool{}
+	var order []flaw
+	var have []int
+	for i, s := range all {
+		c, ok := cellOf(s.Matrix, recipe, fault)
+		if !ok || c.Verdict == campaign.NotSupported {
+			continue
+		}
+		have = append(have, i)
+		for _, f := range c.Flaws {
+			k := flaw{f.Oracle, f.Cause}
+			if shown[k] == nil {
+				shown[k], order = make([]bool, len(all)), append(order, k)
+			}
+			shown[k][i] = true
+		}
+	}
+	for _, k := range order {
+		var in, out []string
+		for _, i := range have {
+			if shown[k][i] {
+				in = append(in, nickname(all, i))
+			} else {
+				out = append(out, nickname(all, i))
+			}
+		}
+		if len(out) > 0 {
+			lines = append(lines, fmt.Sprintf("- `%s` × %s: %s (%s) shows on %s, not on %s",
+				recipe, fault, k.oracle, k.cause, strings.Join(in, " and "), strings.Join(out, " and ")))
+		}
+	}
+	return lines
+}
+
+// nickname is the testbed of one of the campaigns, with its number if that is
+// another's too.
+func nickname(all []campaign.Stored, i int) string {
+	name := all[i].Matrix.Testbed
+	for j, s := range all {
+		if j != i && s.Matrix.Testbed == name {
+			return fmt.Sprintf("%s (%d)", name, i+1)
+		}
+	}
+	return name
+}

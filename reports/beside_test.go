@@ -1,0 +1,45 @@
+package reports
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+func TestBeside(t *testing.T) {
+	stored := func(bed string, ttl time.Duration, cells ...campaign.Cell) campaign.Stored {
+		s := campaign.Stored{Matrix: campaign.Matrix{Testbed: bed, Cells: cells}}
+		s.Info.Config.TTL = ttl
+		return s
+	}
+	cell := func(lock, fault string, v campaign.Outcome, flaws ...campaign.Flaw) campaign.Cell {
+		c := campaign.Cell{Lock: lock, Fault: fault, Verdict: v, Flaws: flaws}
+		if len(flaws) > 0 {
+			c.Kind = flaws[0].Kind
+		}
+		return c
+	}
+	outlived := campaign.Flaw{Oracle: "exclusion", Cause: "lease-outlived", Kind: locks.Limit}
+	deleted := campaign.Flaw{Oracle: "exclusion", Cause: "foreign-delete", Kind: locks.Bug}
+	undeclared := campaign.Flaw{Oracle: "exclusion", Cause: "race"}
+	var b bytes.Buffer
+	if err := Beside(&b,
+		stored("sim", time.Second,
+			cell("set-nx-px", "none", campaign.Holds), cell("set-nx-px", "client-pause", campaign.Violated, outlived),
+			cell("redlock", "none", campaign.Holds), cell("redlock", "failover", campaign.NotSupported),
+			cell("set-nx-ex", "client-pause", campaign.Violated, deleted, outlived),
+		),
+		stored("process", time.Second,
+			cell("set-nx-px", "none", campaign.Holds), cell("set-nx-px", "client-pause", campaign.Unknown),
+			cell("redlock", "none", campaign.Violated, undeclared), cell("redlock", "failover", campaign.NotSupported),
+			cell("set-nx-ex", "client-pause", campaign.Violated, deleted),
+		),
+		stored("container", 2*time.Second, cell("set-nx-px", "client-pause", campaign.Violated, outlived)),
+	); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "beside.md", b.Bytes())
+}
