@@ -70,7 +70,7 @@ func exclusionBy(ctx context.Context, f *caseFile,
 		v.Why = sentences(fmt.Sprintf("there are %d overlaps", found.total), v.Why)
 	}
 	if len(undecided) > 0 && v.Result != Violated {
-		return Verdict{Result: Unknown, Why: "porcupine came to no answer in time for " + strings.Join(undecided, ", ")}, nil
+		return Verdict{Result: Unknown, Why: "porcupine came to no answer in time for " + strings.Join(undecided, ", "), Doubtful: v.Doubtful}, nil
 	}
 	return v, nil
 }
@@ -113,16 +113,20 @@ func conclude(f *caseFile, findings []Finding, overlaps bool) Verdict {
 		return Verdict{Result: Held}
 	}
 	kept, why := findings, ""
+	var doubtful []Finding
 	if overlaps {
-		if kept, why = beyondSlack(f.Evidence, findings); len(kept) == 0 {
-			return Verdict{Result: Unknown, Why: why}
+		var short []Finding
+		kept, short, why = beyondSlack(f.Evidence, findings)
+		doubtful = oneOfEach(classifyFindings(f, short[:min(len(short), maxFindings)]))
+		if len(kept) == 0 {
+			return Verdict{Result: Unknown, Why: why, Doubtful: doubtful}
 		}
 	}
 	if len(kept) > maxFindings {
 		why = sentences(why, fmt.Sprintf("the first %d of %d findings are listed", maxFindings, len(kept)))
 		kept = kept[:maxFindings]
 	}
-	return Verdict{Result: Violated, Findings: classifyFindings(f, kept), Why: why}
+	return Verdict{Result: Violated, Findings: classifyFindings(f, kept), Why: why, Doubtful: doubtful}
 }
 
 // conflictFinding tells one overlap.

@@ -50,7 +50,7 @@ func spoilOp(e *history.Evidence, at int, what, value byte) {
 		op.Type = []history.Type{history.Invoke, history.OK, history.Fail, history.Info, ""}[value%5]
 	case 2:
 		op.F = []string{history.FAcquire, history.FRelease, history.FExtend, history.FRead, history.FWrite, history.FLost, history.FCrash,
-			history.FClock, history.FNodeDown, history.FStall, history.FKeys, history.FSplit, history.FPanic, ""}[value%14]
+			history.FClock, history.FNodeDown, history.FStall, history.FKeys, history.FSplit, history.FPanic, "", history.FElection}[value%15]
 	case 3:
 		op.Client = int(int8(value))
 	case 4:

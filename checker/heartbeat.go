@@ -1,7 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -14,28 +16,51 @@ import (
 // that is shorter than the longest stall. The nemesis is no excuse: what it
 // pauses are clients and nodes, never the harness. What no delay can bring about
 // counts all the same: it is the code's own doing whatever the time.
+//
+// The machine can also keep a node from answering for so long that the others
+// take it for dead (FElection). What is lost then, no fault has lost.
+//
+// What does not count is kept in Verdict.Doubtful: whether it is there without a
+// stall, another run can tell.
 
 // Stalled says for how long at most the harness was not scheduled during the
-// trial, and whether that is too long for a violation to prove anything.
+// trial, and whether that is too long for a violation to prove anything; it
+// proves nothing either where nodes elected another primary unasked.
 func Stalled(e history.Evidence) (longest time.Duration, spoilt bool) {
-	for _, op := range e.Ops {
-		if op.F == history.FStall && op.Process == history.Nemesis {
-			longest = max(longest, op.Offset)
-		}
-	}
-	return longest, e.Claims.TTL > 0 && longest > e.Claims.TTL/10
+	longest, deposed := stalls(e)
+	return longest, deposed != "" || e.Claims.TTL > 0 && longest > e.Claims.TTL/10
 }
 
-// doubt makes a violation unknown that a stall of the harness may have caused.
+// stalls finds the longest stall, and the first node that was taken for dead
+// though it was not; "" if there is none.
+func stalls(e history.Evidence) (longest time.Duration, deposed string) {
+	for _, op := range e.Ops {
+		switch {
+		case op.Process != history.Nemesis:
+		case op.F == history.FStall:
+			longest = max(longest, op.Offset)
+		case op.F == history.FElection:
+			deposed = cmp.Or(deposed, op.Node, "a primary")
+		}
+	}
+	return longest, deposed
+}
+
+// doubt makes a violation unknown that a stall of the harness, or of the whole
+// machine, may have caused.
 func doubt(e history.Evidence, v Verdict) Verdict {
-	slack, spoilt := Stalled(e)
+	_, spoilt := Stalled(e)
 	if v.Result != Violated || !spoilt {
 		return v
 	}
+	slack, deposed := stalls(e)
 	why := fmt.Sprintf("the harness itself was not scheduled for %v, more than a tenth of the lease time, so this proves nothing", slack)
+	if deposed != "" {
+		why = deposed + " was taken for dead though no fault had struck it, so this proves nothing"
+	}
 	var proven, doubtful []Finding
 	for _, f := range v.Findings {
-		if timeless(e.Claims, f) {
+		if timeless(e.Claims, f) && !(deposed != "" && f.Cause == FenceRegressed) { // counters can be lost with a primary
 			proven = append(proven, f)
 		} else {
 			doubtful = append(doubtful, f)
@@ -50,8 +75,18 @@ func doubt(e history.Evidence, v Verdict) Verdict {
 	case len(doubtful) > 0:
 		v.Why = sentences(v.Why, why)
 	}
-	v.Findings = proven
+	v.Findings, v.Doubtful = proven, oneOfEach(append(v.Doubtful, doubtful...))
 	return v
+}
+
+// oneOfEach is the first finding of each cause.
+func oneOfEach(findings []Finding) (first []Finding) {
+	for _, f := range findings {
+		if !slices.ContainsFunc(first, func(g Finding) bool { return g.Cause == f.Cause }) {
+			first = append(first, f)
+		}
+	}
+	return first
 }
 
 // timeless says whether no stall can be behind the finding. Whoever is blocked
@@ -69,19 +104,21 @@ func timeless(c history.Claims, f Finding) bool {
 }
 
 // beyondSlack returns the overlaps that are no shorter than the longest stall,
-// and why others do not count.
-func beyondSlack(e history.Evidence, findings []Finding) (kept []Finding, why string) {
-	slack, _ := Stalled(e)
+// the others, and why these do not count.
+func beyondSlack(e history.Evidence, findings []Finding) (kept, short []Finding, why string) {
+	slack, _ := stalls(e)
 	for _, f := range findings {
 		if max(f.lasted, f.To-f.From) >= slack {
 			kept = append(kept, f)
+		} else {
+			short = append(short, f)
 		}
 	}
-	if len(kept) < len(findings) {
-		why = fmt.Sprintf("%d of %d findings are shorter than the %v for which the harness itself was not scheduled", len(findings)-len(kept), len(findings), slack)
+	if len(short) > 0 {
+		why = fmt.Sprintf("%d of %d findings are shorter than the %v for which the harness itself was not scheduled", len(short), len(findings), slack)
 	}
-	if len(kept) == 0 && len(findings) > 0 {
-		why += ": " + findings[0].Summary
+	if len(kept) == 0 && len(short) > 0 {
+		why += ": " + short[0].Summary
 	}
-	return kept, why
+	return kept, short, why
 }

@@ -2,6 +2,8 @@ package checker
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,4 +123,61 @@ func TestNoStallExcusesWhatNoDelayBringsAbout(t *testing.T) {
 			s.nemesis(60, breakdown(history.FPanic, "c0"))
 		}, []string{"conduct: panic", "liveness: unknown"}},
 	})
+}
+
+// doubts lists what a verdict does not count: the causes, one of each.
+func doubts(v Verdict) (causes []Cause) {
+	for _, f := range v.Doubtful {
+		causes = append(causes, f.Cause)
+	}
+	return causes
+}
+
+func TestWhatDoesNotCountIsKeptForAnotherRun(t *testing.T) {
+	race := func(s *story) {
+		s.take(10, 0, "OK", "SET", "lock", "1")
+		s.take(20, 1, "OK", "SET", "lock", "1")
+		s.give(30, 0, "1", "DEL", "lock")
+		s.give(40, 1, "0", "DEL", "lock")
+		s.take(60, 0, "OK", "SET", "lock", "1")
+		s.take(70, 1, "OK", "SET", "lock", "1")
+		s.give(80, 0, "1", "DEL", "lock")
+		s.give(90, 1, "0", "DEL", "lock")
+	}
+	for _, c := range []struct {
+		stall time.Duration
+		want  []Cause
+	}{
+		{0, nil},
+		{30 * time.Millisecond, []Cause{Race}},  // the overlaps are shorter
+		{200 * time.Millisecond, []Cause{Race}}, // more than a tenth of the lease
+	} {
+		s := tell(t, "exists-set")
+		race(s)
+		s.nemesis(100, history.Op{Client: history.NoClient, F: history.FStall, Offset: c.stall})
+		v, err := oracles()[0].ask(t.Context(), newCaseFile(s.evidence()))
+		if err != nil || !slices.Equal(doubts(v), c.want) || (c.want == nil) != (v.Result == Violated) {
+			t.Errorf("a stall of %v: %s, doubtful %v (%s), %v; want %v", c.stall, v.Result, doubts(v), v.Why, err, c.want)
+		}
+	}
+}
+
+func TestWhatAnUnaskedElectionLosesIsNobodysFault(t *testing.T) {
+	s := tell(t, "set-nx-px")
+	s.e.Claims.TTL = time.Minute // a tenth of it is more than any election takes
+	s.take(10, 0, "OK", setPX("t0")...)
+	s.nemesis(40, history.Op{Client: history.NoClient, F: history.FElection, Node: "n0"})
+	s.nemesis(50, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
+	s.at("n1")
+	s.take(100, 1, "OK", setPX("t1")...)
+	s.give(200, 1, "1", s.cad("t1")...)
+	s.give(300, 0, "0", s.cad("t0")...)
+	e := s.evidence()
+	if _, spoilt := Stalled(e); !spoilt {
+		t.Error("the trial is not spoilt")
+	}
+	v, err := oracles()[0].ask(t.Context(), newCaseFile(e))
+	if err != nil || v.Result != Unknown || !slices.Equal(doubts(v), []Cause{ServerLostKey}) || !strings.HasPrefix(v.Why, "n0 was taken for dead though no fault had struck it") {
+		t.Errorf("got %s (%s), doubtful %v, %v; want it unknown, with server-lost-key in doubt", v.Result, v.Why, doubts(v), err)
+	}
 }

@@ -235,7 +235,7 @@ func (k *keys) nemesis(e *ednEntry) {
 // ours says whether a nemesis's event of this name means something to oracles.
 func ours(f string) bool {
 	return slices.Contains([]string{
-		FCrash, FClock, FNodeDown, FNodeUp, FPromote, FNodeClock, FEvict, FSplit, FMigrate, FHealed, FKeys, FStall,
+		FCrash, FClock, FNodeDown, FNodeUp, FPromote, FNodeClock, FEvict, FSplit, FMigrate, FHealed, FKeys, FStall, FElection,
 		FDeadlock, FPanic, FRunaway, FLost, FAcquire, FRelease, FExtend, FRead, FWrite,
 	}, f)
 }

@@ -276,11 +276,12 @@ func TestTheNemesisOfOthersMeansNothingToOracles(t *testing.T) {
 {:process :nemesis, :type :invoke, :f :panic, :value {:grudge #{"n1"}}}
 {:process :nemesis, :type :info, :f :panic, :value [:boom {"n1" nil}], :error [:x "y"]}
 {:process :nemesis, :type :info, :f nil}
-{:process :nemesis, :type :info, :f :kill}`), "h.edn", "")
+{:process :nemesis, :type :info, :f :kill}
+{:process :nemesis, :type :info, :f :unasked-election}`), "h.edn", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"nemesis panic", "nemesis panic", "nemesis", "kill"} {
+	for i, want := range []string{"nemesis panic", "nemesis panic", "nemesis", "kill", "nemesis unasked-election"} {
 		if op := r.Ops[i]; op.F != want || op.Type != Info || op.Client != NoClient {
 			t.Errorf("got %+v, want an info of %q", op, want)
 		}
@@ -311,7 +312,7 @@ func TestWhatIsWrittenAsEDNIsReadBack(t *testing.T) {
 			at += time.Duration(rapid.IntRange(0, 3).Draw(t, "later"))
 			op := Op{Index: 2 * i, Time: at, Error: text.Draw(t, "error")}
 			if rapid.IntRange(0, 3).Draw(t, "nemesis") == 0 {
-				op.Process, op.Type, op.F = Nemesis, Info, FCrash
+				op.Process, op.Type, op.F = Nemesis, Info, rapid.SampledFrom([]string{FCrash, FElection}).Draw(t, "event")
 				op.Client = rapid.IntRange(NoClient, 3).Draw(t, "client")
 				op.Node, op.From = text.Draw(t, "node"), text.Draw(t, "from")
 				op.Offset = time.Duration(rapid.Int64Range(-5, 5).Draw(t, "offset"))

@@ -80,6 +80,11 @@ const (
 	FKeys      = "keys"       // nemesis event: post-mortem of Op.Node in Op.Keys
 	FStall     = "stall"      // nemesis event: the harness itself was not scheduled for Op.Offset
 
+	// FElection is a nemesis event: another is elected in the place of Op.Node,
+	// which was taken for dead though no fault had struck it. The machine left a
+	// healthy node no time; what is lost with it is no lock's fault.
+	FElection = "unasked-election"
+
 	// How the code under test can end a trial by its own conduct: nemesis events
 	// with Op.Error, the last entry of their history but for what teardown adds.
 	FDeadlock = "deadlock" // everything waits, and nothing will ever come

@@ -204,6 +204,8 @@ func eventWords(op history.Op) string {
 			text += " (" + op.Error + ")"
 		}
 		return text
+	case history.FElection:
+		return op.Node + " was taken for dead though no fault had struck it"
 	case history.FPromote:
 		return op.Node + " was made the primary"
 	case history.FSplit:

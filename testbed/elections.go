@@ -13,8 +13,8 @@ type Elections interface {
 	// world's beginning, each before it takes effect: history.FSplit of a client
 	// that is about to reach a new primary beside the old one, history.FPromote of
 	// a node when no other serves as a primary any more, and before an election
-	// that no fault explains history.FStall, with the silence of the old primary
-	// that was taken for its death: a machine that leaves a healthy node no time is
-	// no fault of the lock. Calls do not overlap. It may be set once.
+	// that no fault explains history.FElection of the old primary. A fault explains
+	// elections while it is in force and as long after as one that it led to may
+	// take. Calls do not overlap. It may be set once.
 	OnElection(record func(history.Op))
 }

@@ -68,7 +68,7 @@ func (e clusterEnv) Promote(ctx context.Context, node string) error {
 	if err != nil {
 		return fmt.Errorf("promote: %w", err)
 	}
-	e.provoke()
+	defer e.provoke()()
 	old, present := e.rivals(n)
 	if old == n {
 		return fmt.Errorf("promote: node %s is a master", node)
@@ -147,7 +147,7 @@ func (e clusterEnv) follow(ctx context.Context, s *shard, n *node) {
 
 // Kill implements testbed.Nodes.
 func (e clusterEnv) Kill(ctx context.Context, node string) error {
-	e.provoke()
+	e.killed(node)
 	err := e.ownEnv.Kill(ctx, node)
 	if err == nil {
 		n, _ := e.node(node)
@@ -167,10 +167,11 @@ func (e clusterEnv) Restart(ctx context.Context, node string) (lost string, err 
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	e.provoke()
+	e.killed(node)
 	if lost, err = n.restart(e.ctx); err != nil {
 		return lost, err
 	}
+	defer e.restarted(node)
 	err = n.ask(ctx, func(c *redis.Client) error {
 		return until(ctx, func() (string, error) { return operative(ctx, c) })
 	})
@@ -187,13 +188,15 @@ func (e clusterEnv) Pause(ctx context.Context, node string) (testbed.Undo, error
 	if err != nil {
 		return nil, err
 	}
-	e.provoke()
+	healed := e.provoke()
 	resume, err := e.ownEnv.Pause(ctx, node)
 	if err != nil {
+		healed()
 		return nil, err
 	}
 	e.freeze(n, 1)
 	return once(func(ctx context.Context) (int, error) {
+		defer healed()
 		hits, err := resume(ctx)
 		e.freeze(n, -1)
 		return hits, errors.Join(err, e.step(ctx, n))
@@ -252,12 +255,14 @@ func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direc
 	if err != nil || terr != nil || from == to || !slices.Contains(directions(testbed.Both), d) && d != testbed.Both {
 		return otherwise(ctx, l, d)
 	}
-	e.provoke()
+	healed := e.provoke()
 	undos, err := disturbAll([]entry{{from.name, e.cluster.doors[to]}, {from.name, e.buses[to]}}, d, how)
 	if err != nil {
+		healed()
 		return nil, err
 	}
 	return once(func(ctx context.Context) (int, error) {
+		defer healed()
 		hits, _ := undos[0](ctx) // what goes over the bus is no command
 		_, err := undos[1](ctx)
 		return hits, err

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -11,18 +12,23 @@ import (
 // hear it from what Sentinels tell the nodes, before it reaches these.
 type elections struct {
 	world *env
+	*provocation
 
-	mu       sync.Mutex
-	record   func(history.Op)
-	early    []history.Op // from before there was somebody to record
-	provoked bool         // a fault has struck nodes or the links between servers
-	old      *node        // that was promoted last, or rules beside heir
-	heir     *node        // that was promoted beside old; nil if old rules alone
-	moved    map[int]bool // clients that reach heir
+	mu     sync.Mutex
+	record func(history.Op)
+	early  []history.Op // from before there was somebody to record
+	old    *node        // that was promoted last, or rules beside heir
+	heir   *node        // that was promoted beside old; nil if old rules alone
+	moved  map[int]bool // clients that reach heir
 }
 
 func newElections(e *env) *elections {
-	return &elections{world: e, old: e.nodes[0], moved: map[int]bool{}}
+	// What was silent for downAfter while the fault lasted may be put to the vote
+	// after it; the winner has failoverTimeout to win, and as long again to find a
+	// replica that can be told. The next try would come after both, and finds the
+	// primary alive.
+	why := provocation{grace: downAfter + 2*failoverTimeout}
+	return &elections{world: e, provocation: &why, old: e.nodes[0], moved: map[int]bool{}}
 }
 
 // OnElection implements testbed.Elections.
@@ -44,13 +50,6 @@ func (l *elections) tell(op history.Op) {
 		return
 	}
 	l.record(op)
-}
-
-// provoke notes that what comes has a fault for a cause.
-func (l *elections) provoke() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.provoked = true
 }
 
 // hearing listens to what Sentinels tell a node. A transaction in which it is told
@@ -75,8 +74,8 @@ func (l *elections) elected(n *node) {
 	if n == l.old && l.heir == nil || n == l.heir {
 		return // told again
 	}
-	if !l.provoked {
-		l.tell(history.Op{Client: history.NoClient, F: history.FStall, Offset: downAfter})
+	if !l.explains() {
+		l.tell(history.Op{Client: history.NoClient, F: history.FElection, Node: cmp.Or(l.heir, l.old).name})
 	}
 	l.unite() // the heir of before is lost as well
 	l.heir = n

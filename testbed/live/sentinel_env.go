@@ -106,7 +106,7 @@ func (e watchedEnv) StopReplication(context.Context) (testbed.Undo, error) {
 
 // Kill implements testbed.Nodes.
 func (e watchedEnv) Kill(ctx context.Context, node string) error {
-	e.provoke()
+	e.killed(node)
 	err := e.ownEnv.Kill(ctx, node)
 	if err == nil {
 		n, _ := e.node(node)
@@ -125,7 +125,12 @@ func (e watchedEnv) Restart(ctx context.Context, node string) (lost string, err 
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	e.provoke()
+	e.killed(node)
+	defer func() {
+		if err == nil {
+			e.restarted(node)
+		}
+	}()
 	var args []string
 	if primary := e.present(); primary != n {
 		host, port := e.watchers.doors[primary].addr()
@@ -138,12 +143,14 @@ func (e watchedEnv) Restart(ctx context.Context, node string) (lost string, err 
 // executes what waited, and is then made a replica: Sentinels do that ten seconds
 // later.
 func (e watchedEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
-	e.provoke()
+	healed := e.provoke()
 	resume, err := e.ownEnv.Pause(ctx, node)
 	if err != nil {
+		healed()
 		return nil, err
 	}
 	return once(func(ctx context.Context) (int, error) {
+		defer healed()
 		hits, err := resume(ctx)
 		return hits, errors.Join(err, e.retire(ctx))
 	}), nil
@@ -152,12 +159,14 @@ func (e watchedEnv) Pause(ctx context.Context, node string) (testbed.Undo, error
 // Unplug implements testbed.Unplugger. A primary that another has replaced
 // meanwhile is then made a replica, as after Pause.
 func (e watchedEnv) Unplug(ctx context.Context, node string) (testbed.Undo, error) {
-	e.provoke()
+	healed := e.provoke()
 	plug, err := e.ownEnv.Unplug(ctx, node)
 	if err != nil {
+		healed()
 		return nil, err
 	}
 	return once(func(ctx context.Context) (int, error) {
+		defer healed()
 		hits, err := plug(ctx)
 		return hits, errors.Join(err, e.retire(ctx))
 	}), nil
@@ -217,8 +226,10 @@ func (e watchedEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direc
 	case !slices.Contains(directionsKnown, d):
 		return otherwise(ctx, l, d) // which refuses it
 	}
+	healed := e.provoke()
 	undo := pair.disturb(d, how)
 	return once(func(ctx context.Context) (int, error) {
+		defer healed()
 		hits, err := undo(ctx)
 		if old, _ := e.rivals(); old != nil && (l.From == old.name || l.To == old.name) {
 			err = errors.Join(err, e.retire(ctx))
@@ -242,7 +253,6 @@ func (e watchedEnv) pair(l testbed.Link) (*proxy, error) {
 		if !slices.ContainsFunc(slices.Concat(e.nodes, e.watchers.all), func(p *node) bool { return p.name == l.From && p != n }) {
 			return nil, nil
 		}
-		e.provoke()
 		return d.pair(l.From)
 	}
 	return nil, nil

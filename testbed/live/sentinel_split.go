@@ -53,7 +53,6 @@ func (e watchedEnv) Split(ctx context.Context, node string, clients []int) (test
 // fallApart cuts the primary off from all but one Sentinel and the clients that
 // are not of the others.
 func (e watchedEnv) fallApart(ctx context.Context, old *node, others []int) (heal func(), err error) {
-	e.provoke()
 	if !old.take(ctx.Done()) {
 		return nil, ctx.Err()
 	}
@@ -63,11 +62,13 @@ func (e watchedEnv) fallApart(ctx context.Context, old *node, others []int) (hea
 			return nil, err
 		}
 	}
+	healed := e.provoke()
 	var undos []func()
 	heal = func() {
 		for _, undo := range undos {
 			undo()
 		}
+		healed()
 	}
 	minority := []string{old.name, e.watchers.all[0].name}
 	for id, c := range e.clients {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -21,12 +22,12 @@ type cluster struct {
 	doors  map[*node]*door // that their replicas and clients know them by
 	buses  map[*node]*door
 	shards []*shard
+	*provocation
 
-	mu       sync.Mutex // guards the shards as well
-	record   func(history.Op)
-	early    []history.Op // from before there was somebody to record
-	pauses   map[*node]int
-	provoked bool // a fault has struck nodes or the links between them
+	mu     sync.Mutex // guards the shards as well
+	record func(history.Op)
+	early  []history.Op // from before there was somebody to record
+	pauses map[*node]int
 }
 
 // shard is a third of the slots, and who has it.
@@ -41,8 +42,16 @@ type shard struct {
 // shardKeys are in slots of the first, the second and the third shard.
 var shardKeys = [testbed.Masters]string{"sync-0", "sync-2", "sync-3"}
 
+// clientsAsk is how soon after an election clients have asked the new master: those
+// who wait for a lock ask all the time, in vain for a command's timeout at most.
+const clientsAsk = 2 * time.Second
+
 func newCluster(e *env) *cluster {
-	c := &cluster{env: e, doors: map[*node]*door{}, buses: map[*node]*door{}, pauses: map[*node]int{}}
+	// A master is failed for two timeouts after it can be reached again; a replica
+	// that stands for election by then waits for up to a second, and has two timeouts
+	// to win. Who was elected is seen when a client asks, all but at once.
+	why := provocation{grace: 4*nodeTimeout + time.Second + clientsAsk}
+	c := &cluster{env: e, provocation: &why, doors: map[*node]*door{}, buses: map[*node]*door{}, pauses: map[*node]int{}}
 	for i := range testbed.Masters {
 		c.shards = append(c.shards, &shard{
 			key: shardKeys[i], nodes: []*node{e.nodes[i], e.nodes[i+testbed.Masters]}, master: e.nodes[i], moved: map[int]bool{},
@@ -103,13 +112,6 @@ func (c *cluster) tell(op history.Op) {
 	c.record(op)
 }
 
-// provoke notes that what comes has a fault for a cause.
-func (c *cluster) provoke() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.provoked = true
-}
-
 // admit is called before a node executes a command of a client, and executes no
 // other meanwhile.
 func (c *cluster) admit(n *node) func(client int, args []history.Bytes) {
@@ -143,8 +145,8 @@ func (c *cluster) admit(n *node) func(client int, args []history.Bytes) {
 // elected: the node has become a master, which may have escaped the present one. mu
 // is held.
 func (c *cluster) elected(s *shard, n *node) {
-	if !c.provoked {
-		c.tell(history.Op{Client: history.NoClient, F: history.FStall, Offset: nodeTimeout})
+	if !c.explains() {
+		c.tell(history.Op{Client: history.NoClient, F: history.FElection, Node: s.present().name})
 	}
 	s.heir = n
 	n.aof.begin(n.dir, n.clock())

@@ -2,7 +2,6 @@ package testbedtest
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 
@@ -15,17 +14,17 @@ import (
 // calmTries bounds how often a machine that stalls is given another chance.
 const calmTries = 5
 
-// calm runs body as run does, in a new world if the last one told of a stall: servers
-// that were not scheduled have elected somebody before body could provoke it, and
-// what is found then says nothing of the testbed. The last try counts, whatever it
-// tells: a testbed in which that happens each time is broken.
+// calm runs body as run does, in a new world if the last one told of an unasked
+// election: servers that were not scheduled have elected somebody before body could
+// provoke it, and what is found then says nothing of the testbed. The last try
+// counts, whatever it tells: a testbed in which that happens each time is broken.
 func (s suite) calm(setup testbed.Setup, body func(*world, *election)) []history.Command {
 	s.Helper()
 	for try := 1; ; try++ {
 		found, elected := &findings{TB: s.T}, &election{}
 		commands := s.hearing(found, elected, setup, body)
-		if told := elected.told(); slices.Contains(told, history.FStall) && try < calmTries {
-			s.Logf("try %d proves nothing, the machine stalled: %v", try, told)
+		if elected.unasked() && try < calmTries {
+			s.Logf("try %d proves nothing, the machine stalled: %v", try, elected.told())
 			continue
 		}
 		found.report()
