@@ -20,6 +20,7 @@ var clientCrash = Fault{
 	Plans:      crashPlans,
 	named:      namedCrashes,
 	deadly:     true,
+	freezes:    true,
 	target:     clientTarget,
 	inject: func(_ context.Context, s *strike) (heal, error) {
 		if err := s.rec.Crash(s.client); err != nil {

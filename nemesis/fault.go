@@ -37,6 +37,9 @@ type Fault struct {
 	named func(w World) []Schedule
 	// deadly says that whom it strikes cannot be struck again.
 	deadly bool
+	// freezes says that it stops the client that it strikes: for how long that is
+	// held besides is part of it.
+	freezes bool
 	// target names what an action strikes.
 	target func(s *strike) string
 	// inject puts the fault in force and returns how to take it back. It has to

@@ -25,7 +25,13 @@ var nodeRestart = Fault{
 	Color:      "#388e3c",
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: sameTopology,
-	Plans:      restartPlans,
+	Impossible: func(w World) string {
+		if k := w.Claims.KeyTTL; w.Topology == testbed.Cluster && k > 0 && k <= rejoining {
+			return fmt.Sprintf("a master of a cluster serves %v after its restart at the earliest, when what it had for %v has expired", rejoining, k)
+		}
+		return ""
+	},
+	Plans: restartPlans,
 	named: func(w World) []Schedule {
 		all := namedRestarts(w)
 		for _, s := range all {
@@ -43,18 +49,24 @@ var nodeRestart = Fault{
 		// A node that was killed is brought back whatever becomes of ctx.
 		ctx = context.WithoutCancel(ctx)
 		killed, err := s.kill(ctx)
-		if err == nil && s.action.length() > 0 {
-			return func(ctx context.Context) (result, error) {
-				// Whatever ended the window, the operator keeps his word.
-				err := sleepUntil(ctx, s.env, s.action.slot(s.from+s.action.Away))
-				r, rerr := s.restart(ctx, before, killed)
-				return r, errors.Join(err, rerr)
-			}, nil
+		if err != nil {
+			_, rerr := s.restart(ctx, before, killed)
+			return nil, errors.Join(err, rerr)
 		}
-		r, rerr := s.restart(ctx, before, killed)
-		return func(context.Context) (result, error) { return r, nil }, errors.Join(err, rerr)
+		return func(ctx context.Context) (result, error) {
+			// Nobody is held while a node comes back: that may take longer than a
+			// lease. On virtual time the client that was struck goes on first.
+			s.letGo()
+			// Whatever ended the window, the operator keeps his word.
+			err := sleepUntil(ctx, s.env, s.action.slot(s.from+max(s.action.Away, 1)))
+			r, rerr := s.restart(ctx, before, killed)
+			return r, errors.Join(err, rerr)
+		}, nil
 	},
 }
+
+// rejoining is how long a master of a Redis Cluster that comes back does not serve.
+const rejoining = 2 * time.Second
 
 // stayAway sets how long the plan's nodes stay away when they may have lost
 // something.

@@ -21,6 +21,7 @@ var clientPause = Fault{
 	Topologies: sameTopology,
 	Plans:      pausePlans,
 	named:      namedPauses,
+	freezes:    true,
 	target:     clientTarget,
 	inject: func(_ context.Context, s *strike) (heal, error) {
 		undo, err := s.env.(testbed.Clients).PauseClient(s.client)

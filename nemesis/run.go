@@ -118,9 +118,17 @@ func (x *execution) perform(ctx context.Context, a Action) error {
 	case !started:
 		return errors.Join(x.open(s), x.close(s, result{evidence: "its trigger did not come"}, nil))
 	}
-	s.letGo = sync.OnceFunc(x.end(ctx, s))
-	defer s.letGo()
-	return x.takeBack(ctx, s)
+	release := x.end(ctx, s)
+	var stall error
+	s.letGo = sync.OnceFunc(func() {
+		if s.ended != nil {
+			stall = s.stalled(*s.ended)
+		}
+		release()
+	})
+	err = x.takeBack(ctx, s)
+	s.letGo()
+	return errors.Join(err, stall)
 }
 
 // start brings the action into force when its conditions are satisfied; false
@@ -143,7 +151,7 @@ func (x *execution) start(ctx context.Context, s *strike) (bool, error) {
 	var err error
 	w := await(x.env, *a.Point, history.NoClient, a.ID, func(h testbed.Hit) {
 		s.client = h.Point.Client
-		err = x.begin(ctx, s, h)
+		err = errors.Join(x.begin(ctx, s, h), s.stalled(h))
 	})
 	release()
 	defer w.stop()

@@ -62,9 +62,15 @@ func TestEveryFaultBitesWithinItsFirstTrials(t *testing.T) {
 	}
 }
 
-// bubble runs the plan in a fake world of one client and node, beside body,
+// bubble runs the plan in a fake world of two clients and one node, beside body,
 // and returns the history.
 func bubble(t *testing.T, p Plan, body func(context.Context, *fakeEnv, context.CancelFunc), want error) []history.Op {
+	t.Helper()
+	return bubbleIn(t, p, func(e *fakeEnv) testbed.Env { return e }, body, want)
+}
+
+// bubbleIn is bubble in what world makes of the fake one.
+func bubbleIn(t *testing.T, p Plan, world func(*fakeEnv) testbed.Env, body func(context.Context, *fakeEnv, context.CancelFunc), want error) []history.Op {
 	t.Helper()
 	var ops []history.Op
 	synctest.Test(t, func(t *testing.T) {
@@ -73,7 +79,7 @@ func bubble(t *testing.T, p Plan, body func(context.Context, *fakeEnv, context.C
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go body(ctx, e, cancel)
-		if err := Run(ctx, p, e, rec); !errors.Is(err, want) {
+		if err := Run(ctx, p, world(e), rec); !errors.Is(err, want) {
 			t.Errorf("Run = %v, want %v", err, want)
 		}
 		e.clean(t)

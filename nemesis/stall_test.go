@@ -1,0 +1,93 @@
+package nemesis
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// slow is a world in which whatever is done to nodes or to clients takes a while.
+type slow struct{ *fakeEnv }
+
+const slowness = 300 * time.Millisecond
+
+func (s slow) Restart(ctx context.Context, node string) (string, error) {
+	time.Sleep(slowness)
+	return s.fakeEnv.Restart(ctx, node)
+}
+
+func (s slow) FlushScripts(ctx context.Context, node string) (int, error) {
+	time.Sleep(slowness)
+	return s.fakeEnv.FlushScripts(ctx, node)
+}
+
+func (s slow) PauseClient(client int) (testbed.Undo, error) {
+	time.Sleep(slowness)
+	return s.fakeEnv.PauseClient(client)
+}
+
+func (s slow) Pause(ctx context.Context, node string) (testbed.Undo, error) {
+	undo, err := s.fakeEnv.Pause(ctx, node)
+	return func(ctx context.Context) (int, error) {
+		time.Sleep(slowness)
+		return undo(ctx)
+	}, err
+}
+
+// What the harness needs to strike and to heal is no client's doing: either nobody
+// waits for it, or it is on record.
+func TestAClientIsHeldByASlowWorldOnRecordOnly(t *testing.T) {
+	begins := func(step string) *Trigger { return &Trigger{Clients: []int{0}, Step: step} }
+	for name, c := range map[string]struct {
+		action  Action
+		held    time.Duration // the client, in its hold and its touch
+		stalled []time.Duration
+	}{
+		"a restart holds nobody": {Action{Fault: "node-restart", Point: begins(testbed.StepHold)}, 0, nil},
+		"nor where it ends with a client's step": {
+			Action{Fault: "node-restart", Point: begins(testbed.StepHold), Until: begins(testbed.StepTouch), Limit: 5 * time.Second}, 0, nil,
+		},
+		"whom a strike holds": {
+			Action{Fault: "script-flush", Point: begins(testbed.StepHold)}, slowness, []time.Duration{slowness},
+		},
+		"whom a strike of its own holds": {Action{Fault: "client-pause", Point: begins(testbed.StepHold), For: slowness}, 2 * slowness, nil},
+		"a strike at an instant":         {Action{Fault: "script-flush"}, 0, nil},
+		"whom a heal holds": {
+			Action{Fault: "node-pause", At: 100 * time.Millisecond, Until: begins(testbed.StepTouch), Limit: 5 * time.Second},
+			slowness, []time.Duration{slowness},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := c.action
+			a.ID, a.Nodes, a.Client, a.By = 1, []string{"n0"}, history.NoClient, time.Second
+			ops := slowBubble(t, Plan{a}, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
+				time.Sleep(time.Second / 2)
+				began := e.Now()
+				for _, step := range []string{testbed.StepHold, testbed.StepTouch} {
+					_ = e.clients[0].Step(ctx, step)
+				}
+				if held := e.Now() - began; held != c.held {
+					t.Errorf("the client was held for %v, want %v", held, c.held)
+				}
+			})
+			var stalled []time.Duration
+			for _, op := range ops {
+				if op.F == history.FStall {
+					stalled = append(stalled, op.Offset)
+				}
+			}
+			if len(stalled) != len(c.stalled) || len(stalled) > 0 && stalled[0] != c.stalled[0] {
+				t.Errorf("stalls on record: %v, want %v", stalled, c.stalled)
+			}
+		})
+	}
+}
+
+// slowBubble is bubble in a slow world.
+func slowBubble(t *testing.T, p Plan, body func(context.Context, *fakeEnv, context.CancelFunc)) []history.Op {
+	t.Helper()
+	return bubbleIn(t, p, func(e *fakeEnv) testbed.Env { return slow{e} }, body, nil)
+}
