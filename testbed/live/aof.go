@@ -17,15 +17,16 @@ import (
 )
 
 // aof follows the growth of a node's append-only file, to know at a kill how much
-// of it a power loss would have left: with appendfsync everysec the last second
-// is not on the disk. A kill alone loses nothing, because the kernel keeps what
-// was written.
+// of it a power loss would have left: with appendfsync everysec what was written
+// since testbed.LastFsync is not on the disk. A kill alone loses nothing, because
+// the kernel keeps what was written.
 //
 // Redis writes to the file before it answers, so whoever looks after an answer
 // sees the command in it, whole.
 type aof struct {
 	mu     sync.Mutex
-	path   string   // the file that grows; "" if there is none
+	path   string // the file that grows; "" if there is none
+	began  time.Duration
 	sizes  []growth // in order of time, the first from the start
 	killed time.Duration
 	err    error // why not all sizes are known
@@ -37,15 +38,12 @@ type growth struct {
 	size int64
 }
 
-// unsynced is how much time a power loss takes away under everysec.
-const unsynced = time.Second
-
-// begin finds the file after a start.
+// begin finds the file after a start. What it holds by now is on the disk.
 func (a *aof) begin(dir string, now time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.path, a.err = growingFile(dir)
-	a.sizes = nil
+	a.began, a.sizes = now, nil
 	a.look(now)
 }
 
@@ -94,9 +92,10 @@ func (a *aof) cut(dir string) (lost string, err error) {
 	case path != a.path:
 		return nothing, nil // rewritten since: then it was synced
 	}
+	synced := testbed.LastFsync(a.began, a.killed)
 	keep := a.sizes[0].size
 	for _, g := range a.sizes {
-		if g.at <= a.killed-unsynced {
+		if g.at <= synced {
 			keep = g.size
 		}
 	}

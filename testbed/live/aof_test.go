@@ -54,32 +54,35 @@ func TestTheGrowingFileIsFound(t *testing.T) {
 	}
 }
 
-func TestAPowerLossTakesTheLastSecond(t *testing.T) {
+// TestAPowerLossTakesWhatWasNotSynced wants syncs at whole seconds since the start.
+func TestAPowerLossTakesWhatWasNotSynced(t *testing.T) {
 	const one, two, three = "*1\r\n$3\r\none\r\n", "*2\r\n$3\r\ntwo\r\n$1\r\n\xff\r\n", "*1\r\n$5\r\nthree\r\n"
+	const began = 300 * time.Millisecond
 	for name, layout := range layouts {
 		if layout.grows == "" {
 			continue
 		}
 		for _, c := range []struct {
-			killed time.Duration // commands come at 1 s, 2 s and 3 s
+			killed time.Duration // commands come at 0.9 s, 2.1 s and 3.3 s after the start
 			kept   string
 			lost   string
 		}{
-			{1500 * time.Millisecond, "", `ONE, TWO "\xff", THREE`},
-			{2 * time.Second, one, `TWO "\xff", THREE`},
-			{3999 * time.Millisecond, one + two, "THREE"},
+			{950 * time.Millisecond, "", `ONE, TWO "\xff", THREE`},
+			{1000 * time.Millisecond, one, `TWO "\xff", THREE`},
+			{2999 * time.Millisecond, one, `TWO "\xff", THREE`},
+			{3250 * time.Millisecond, one + two, "THREE"},
 			{4 * time.Second, one + two + three, "nothing of"},
 		} {
 			dir, path := layOut(t, name)
 			var a aof
-			a.begin(dir, 0)
+			a.begin(dir, began)
 			text := ""
 			for i, command := range []string{one, two, three} {
 				text += command
 				write(t, path, text)
-				a.answered(time.Duration(i+1) * time.Second)
+				a.answered(began + 900*time.Millisecond + time.Duration(i)*1200*time.Millisecond)
 			}
-			a.end(c.killed)
+			a.end(began + c.killed)
 			lost, err := a.cut(dir)
 			if err != nil || !strings.Contains(lost, c.lost) {
 				t.Errorf("%s, killed at %v: lost %q, %v, want %q", name, c.killed, lost, err, c.lost)

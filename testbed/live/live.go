@@ -107,6 +107,9 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 	if err := e.setUp(ctx, t.provider, t.temp); err != nil {
 		return fmt.Errorf("%s testbed: %w", t.Name(), orDeath(ctx, err))
 	}
+	for _, n := range e.nodes {
+		n.aof.begin(n.dir, n.clock()) // however long set-up took
+	}
 	err = body(ctx, e.world(t.provider))
 	if death := death(ctx); death != nil {
 		return fmt.Errorf("%s testbed: %w", t.Name(), death)

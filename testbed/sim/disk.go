@@ -8,9 +8,6 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// fsyncEvery is how often appendfsync everysec makes the log durable.
-const fsyncEvery = time.Second
-
 // disk is what a node's append-only file would keep over a kill: a prefix of
 // what it executed.
 type disk struct {
@@ -41,7 +38,7 @@ func (d *disk) wrote(s *server, asked bool) {
 
 // sync makes durable what was written before the last fsync.
 func (d *disk) sync(at time.Duration) {
-	last := at - (at-d.began)%fsyncEvery
+	last := testbed.LastFsync(d.began, at)
 	for len(d.pending) > 0 && d.pending[0].at <= last {
 		d.durable = d.pending[0].after
 		d.pending = d.pending[1:]

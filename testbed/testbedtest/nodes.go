@@ -70,8 +70,9 @@ func killedInPause(s suite) {
 	})
 }
 
-// unsynced is more than what appendfsync everysec may lose.
-const unsynced = 2500 * time.Millisecond
+// unsynced is more than what appendfsync everysec may lose, and far from the next
+// whole second.
+const unsynced = 2100 * time.Millisecond
 
 func restarts(s suite) {
 	for _, c := range []struct {
