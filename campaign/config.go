@@ -15,6 +15,9 @@ type Config struct {
 	Faults    []string `json:"faults"`
 	Workloads []string `json:"workloads"` // of these, each recipe gets those that suit it
 	Testbed   string   `json:"testbed"`
+	// TestbedFlags are those of that testbed alone, as given: it takes them to run
+	// a trial again. No password is among them.
+	TestbedFlags []string `json:"testbedFlags,omitempty"`
 	// Topology is used where it satisfies recipe and fault; empty = the
 	// smallest that does.
 	Topology testbed.Topology `json:"topology,omitempty"`

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/lockstorm/lockstorm/checker"
 )
@@ -48,34 +46,38 @@ func fold(info Info, dir string, trials []Trial) Matrix {
 	for _, p := range info.Plan {
 		trials := byCell[key{p.Lock, p.Fault}]
 		m.Cells = append(m.Cells, foldCell(info, p, trials))
-		if p.NotSupported != "" {
-			continue
-		}
-		count := func(these func(Spec) bool) (n int) {
-			for _, t := range trials {
-				if these(t.Spec) {
-					n++
-				}
-			}
-			return n
-		}
-		m.Planned += p.Named
-		if info.Config.Confirm != "" {
-			m.Finished += min(len(trials), p.Named)
-			continue
-		}
-		m.Finished += min(count(Spec.named), p.Named)
-		for _, w := range p.Workloads {
-			if !unprobed[pair{p.Lock, w}] {
-				m.Planned += info.Config.Trials
-				m.Finished += min(count(func(s Spec) bool { return s.Workload == w && !s.named() }), info.Config.Trials)
-			}
-		}
+		m.tally(info, p, trials, unprobed)
 	}
 	m.Interrupted = m.Finished < m.Planned
-	m.Unexpected = unexpected(trials)
-	m.Missed = missed(info, trials)
+	m.Unexpected, m.Missed, m.Doubtful = unexpected(trials), missed(info, trials), doubts(trials)
 	return m
+}
+
+// tally counts the trials of a cell that were planned, and those that were run.
+func (m *Matrix) tally(info Info, p PlannedCell, trials []Trial, unprobed map[pair]bool) {
+	if p.NotSupported != "" {
+		return
+	}
+	count := func(these func(Spec) bool) (n int) {
+		for _, t := range trials {
+			if these(t.Spec) {
+				n++
+			}
+		}
+		return n
+	}
+	m.Planned += p.Named
+	if info.Config.Confirm != "" {
+		m.Finished += min(len(trials), p.Named)
+		return
+	}
+	m.Finished += min(count(Spec.named), p.Named)
+	for _, w := range p.Workloads {
+		if !unprobed[pair{p.Lock, w}] {
+			m.Planned += info.Config.Trials
+			m.Finished += min(count(func(s Spec) bool { return s.Workload == w && !s.named() }), info.Config.Trials)
+		}
+	}
 }
 
 // foldCell gives a cell the worst of its trials, which come worst first.
@@ -233,50 +235,6 @@ func worse(a, b string) string {
 		return b
 	}
 	return a
-}
-
-// hashDigits are enough of a hash to tell histories apart.
-const hashDigits = 16
-
-// replay is the command line that runs a trial again: by itself and with the
-// hash that must come out where trials do the same again, else within its cell. Trials are numbered from 0 and keep their
-// seeds whatever runs beside them.
-func replay(info Info, t Trial) string {
-	s, c, d := t.Spec, info.Config, DefaultConfig()
-	words := []string{"lockstorm", "run", "--testbed", s.Testbed, "--locks", s.Lock, "--faults", s.Fault, "--workloads", s.Workload}
-	count, k := "--trials", s.Trial+1
-	if info.Deterministic {
-		words = []string{"lockstorm", "replay", "--testbed", s.Testbed, "--lock", s.Lock, "--fault", s.Fault, "--workload", s.Workload}
-		count, k = "--trial", s.Trial
-	}
-	if s.named() {
-		words = []string{"lockstorm", "replay", "--testbed", s.Testbed, "--lock", s.Lock, "--fault", s.Fault, "--workload", s.Workload, "--schedule", s.Schedule}
-	} else {
-		words = append(words, "--seed", strconv.FormatUint(c.Seed, 10), count, strconv.Itoa(k))
-	}
-	flag := func(differs bool, name string, value any) {
-		if differs {
-			words = append(words, "--"+name, fmt.Sprint(value))
-		}
-	}
-	flag(c.Topology != d.Topology, "topology", c.Topology)
-	flag(c.Nodes != d.Nodes, "nodes", c.Nodes)
-	flag(c.Clients != d.Clients, "clients", c.Clients)
-	flag(c.Keys != d.Keys, "keys", c.Keys)
-	flag(c.TTL != d.TTL, "ttl", c.TTL)
-	flag(c.Hold != d.Hold, "hold", c.Hold)
-	flag(c.Rest != d.Rest, "rest", c.Rest)
-	flag(c.Overrun != d.Overrun, "overrun", c.Overrun)
-	flag(c.Duration != d.Duration, "duration", c.Duration)
-	flag(c.Timeout != d.Timeout, "timeout", c.Timeout)
-	if c.Trusting {
-		words = append(words, "--clients-trust")
-	}
-	flag(c.ClientsAs == Processes, "clients-as", Processes)
-	if info.Deterministic && len(t.Hash) > hashDigits {
-		words = append(words, "--hash", t.Hash[:hashDigits])
-	}
-	return strings.Join(words, " ")
 }
 
 func plural(n int, word string) string {

@@ -45,6 +45,7 @@ func judge(ctx context.Context, t Trial, declared []locks.Flaw, e history.Eviden
 	if t.Verdicts, err = checker.Judge(ctx, e); err != nil {
 		t.Err = err.Error()
 	}
+	_, t.Spoilt = checker.Stalled(e)
 	t.judged(declared)
 	return t, err
 }

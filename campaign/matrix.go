@@ -72,6 +72,8 @@ type Matrix struct {
 	// fault, and Missed are declared flaws that did not show under theirs.
 	Unexpected []Surprise `json:"-"`
 	Missed     []Surprise `json:"-"`
+	// Doubtful is what may be unexpected too, in one entry for each cell.
+	Doubtful []Doubt `json:"-"`
 	// Failed are trials that the harness could not finish or judge.
 	Failed []Trial `json:"-"`
 	// Interrupted: the campaign was stopped or killed before its last trial.
@@ -118,7 +120,7 @@ func (m Matrix) NotExercised() []Cell {
 // ExitCode says how a finished campaign ends its program. Without expect,
 // finding violations is the job done; with it, a fault that hit nothing is not as
 // expected either. A violation whose cause cannot be told counts as unknown, not
-// as unexpected.
+// as unexpected; so does, with expect, what may not be as expected.
 func (m Matrix) ExitCode(expect bool) int {
 	if len(m.Failed) > 0 {
 		return ExitHarness
@@ -130,7 +132,7 @@ func (m Matrix) ExitCode(expect bool) int {
 	unsure := func(c Cell) bool {
 		return c.Verdict == Unknown || slices.Contains(c.Causes, string(checker.Unclassified))
 	}
-	if slices.ContainsFunc(m.Cells, unsure) {
+	if slices.ContainsFunc(m.Cells, unsure) || expect && len(m.Doubtful) > 0 {
 		return ExitUnknown
 	}
 	return ExitExpected

@@ -49,6 +49,13 @@ type Trial struct {
 	Kind     locks.Kind        `json:"kind"`
 	Flaws    []Flaw            `json:"flaws,omitempty"` // distinct, worst first
 	Verdicts []checker.Verdict `json:"verdicts,omitempty"`
+	// Doubtful are what the trial would show besides if no stall of the harness
+	// could be behind it; also what earlier runs of it left in doubt, undeclared, as
+	// long as no run settled it.
+	Doubtful []Flaw `json:"doubtful,omitempty"`
+	// Spoilt: the harness was not scheduled for too long, or nodes elected another
+	// primary unasked, so that what this run does not show proves nothing either.
+	Spoilt bool `json:"spoilt,omitempty"`
 	// Hits counts what the fault demonstrably affected.
 	Hits int `json:"hits"`
 	// Progress measures how the clients fared; nil if there is nothing to measure.
@@ -99,7 +106,7 @@ func (t Trial) rank() int { return rank(t.Outcome, t.Kind, len(t.Flaws) > 0 && t
 
 // judged fills in what the verdicts amount to, by the flaws that the recipe declares.
 func (t *Trial) judged(declared []locks.Flaw) {
-	t.Flaws = flawsOf(*t, declared)
+	t.Flaws, t.Doubtful = flawsOf(*t, declared), doubtsOf(*t, declared)
 	t.Outcome, t.Kind = Holds, ""
 	switch {
 	case t.Err != "":
@@ -127,28 +134,41 @@ func (t Trial) has(r checker.Result) bool {
 // flawsOf lists the distinct flaws that t shows, worst first.
 func flawsOf(t Trial, declared []locks.Flaw) []Flaw {
 	var flaws []Flaw
-	add := func(f Flaw) {
-		if i := slices.IndexFunc(flaws, func(g Flaw) bool { return g.Oracle == f.Oracle && g.Cause == f.Cause }); i >= 0 {
-			flaws[i].Forever = flaws[i].Forever || f.Forever
-			return
-		}
-		flaws = append(flaws, f)
-	}
 	for _, v := range t.Verdicts {
 		if v.Result != checker.Violated {
 			continue
 		}
 		if len(v.Findings) == 0 {
-			add(Flaw{Oracle: v.Oracle, Cause: string(checker.Unclassified)})
+			flaws = append(flaws, Flaw{Oracle: v.Oracle, Cause: string(checker.Unclassified)})
 		}
 		for _, f := range v.Findings {
-			cause := string(cmp.Or(f.Cause, checker.Unclassified))
-			add(Flaw{Oracle: v.Oracle, Cause: cause, Kind: kindOf(t.Spec, v.Oracle, cause, declared), Forever: f.Forever})
+			flaws = append(flaws, flawOf(t.Spec, v.Oracle, f, declared))
 		}
+	}
+	return distinct(flaws)
+}
+
+func flawOf(s Spec, oracle string, f checker.Finding, declared []locks.Flaw) Flaw {
+	cause := string(cmp.Or(f.Cause, checker.Unclassified))
+	return Flaw{Oracle: oracle, Cause: cause, Kind: kindOf(s, oracle, cause, declared), Forever: f.Forever}
+}
+
+// distinct has each flaw once, worst first.
+func distinct(all []Flaw) []Flaw {
+	var flaws []Flaw
+	for _, f := range all {
+		if i := slices.IndexFunc(flaws, f.same); i >= 0 {
+			flaws[i].Forever = flaws[i].Forever || f.Forever
+			continue
+		}
+		flaws = append(flaws, f)
 	}
 	slices.SortFunc(flaws, compareFlaws)
 	return flaws
 }
+
+// same says whether g is of the same oracle and cause.
+func (f Flaw) same(g Flaw) bool { return f.Oracle == g.Oracle && f.Cause == g.Cause }
 
 // kindOf finds the kind that the recipe declares for (oracle, cause) under the
 // trial's own fault, or one that this brings about in the trial's topology; empty if

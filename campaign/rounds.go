@@ -9,14 +9,19 @@ import (
 const retries = 2
 
 // spoilt is a trial that is unknown because the harness itself was not
-// scheduled for so long that a violation proves nothing.
+// scheduled for so long that a violation proves nothing, or that leaves an
+// undeclared one in doubt for the same reason.
 type spoilt struct {
 	job   job
 	trial Trial
 }
 
+// spoils says whether the trial has to be run again, as far as it is about the
+// trial itself.
+func (r *run) spoils(d done, t Trial) bool { return d.Stalled || inDoubt(t, r.trials) }
+
 // rounds runs jobs, and then those again that the machine spoilt and that could
-// still change their cell: fewer at a time, so that the machine has peace, and
+// still change their cell or settle a doubt: fewer at a time, so that the machine has peace, and
 // a twentieth of all at most, so that a busy one costs a little time and no more.
 func (r *run) rounds(ctx context.Context, jobs []job) {
 	parallel, budget := r.Config.Parallel, max(10, len(jobs)/20)
@@ -31,17 +36,22 @@ func (r *run) rounds(ctx context.Context, jobs []job) {
 }
 
 // again takes up to n of the spoilt trials to be run once more, and records the
-// others as the unknown that they are.
+// others as the unknown that they are. What is in doubt, and not declared, comes
+// first.
 func (r *run) again(ctx context.Context, n int) []job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	doubted := func(s spoilt) bool { return inDoubt(s.trial, r.trials) }
+	first := slices.DeleteFunc(slices.Clone(r.spoilt), func(s spoilt) bool { return !doubted(s) })
+	others := slices.DeleteFunc(r.spoilt, doubted)
 	var jobs []job
-	for _, s := range r.spoilt {
-		if len(jobs) < n && ctx.Err() == nil && !r.decided(s.job.spec) {
+	for _, s := range append(first, others...) {
+		if len(jobs) < n && ctx.Err() == nil && (doubted(s) || !r.decided(s.job.spec)) {
 			if err := removeFolder(r.folder(s.job.spec)); err != nil {
 				r.fail(err)
 			}
 			s.job.again++
+			s.job.doubts = undeclared(s.trial.Doubtful)
 			jobs = append(jobs, s.job)
 			continue
 		}

@@ -248,7 +248,8 @@ func (r *run) take(ctx context.Context, j job, d done) {
 	if j.probe && t.Err == "" {
 		r.planner.seen[pair{t.Spec.Lock, t.Spec.Workload}] = d.Seen
 	}
-	if d.Stalled && j.again < retries {
+	t.inherit(j.doubts)
+	if r.spoils(d, t) && j.again < retries {
 		r.spoilt = append(r.spoilt, spoilt{job: j, trial: t})
 		return
 	}

@@ -353,7 +353,8 @@ func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
 		}
 	})
 	t.Run("not where another trial has decided", func(t *testing.T) {
-		r := &run{store: s, trials: []Trial{{Spec: spec, Outcome: Violated}}}
+		shown := []Flaw{{Oracle: "exclusion", Cause: "unclassified"}}
+		r := &run{store: s, trials: []Trial{{Spec: spec, Outcome: Violated, Flaws: shown}}}
 		at(r, 0)
 		if jobs := r.again(t.Context(), 5); len(jobs) > 0 || len(r.trials) != 2 || r.err != nil {
 			t.Errorf("again %+v, recorded %d, %v", jobs, len(r.trials), r.err)

@@ -110,11 +110,19 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 			lines = append(lines, fmt.Sprintf("%s violated by %s, not declared", u.Oracle, u.Cause))
 		}
 	}
+	var doubt string
+	for _, d := range r.Matrix.Doubtful {
+		if d.Lock == c.Lock && d.Fault == c.Fault {
+			doubt = d.Words()
+		}
+	}
 	switch {
 	case len(lines) > 0:
 		out.Failure = &junitMessage{Message: c.Words() + ": " + strings.Join(lines, "; "), Type: "violated", Text: printableText(strings.Join(r.told(c).lines(), "\n"))}
 	case c.Verdict == campaign.Unknown:
 		out.Error = &junitMessage{Message: "unknown", Type: "unknown", Text: printableText(c.Why)}
+	case doubt != "" && r.Info.Config.Expect:
+		out.Error = &junitMessage{Message: doubt, Type: "unknown"}
 	case c.Verdict == campaign.NotExercised && r.Info.Config.Expect:
 		out.Failure = &junitMessage{Message: fmt.Sprintf("%s: the fault hit nothing in %d %s", c.Words(), c.Trials, plural(c.Trials, "trial")), Type: "not-exercised"}
 	case c.Verdict == campaign.NotExercised || c.Verdict == campaign.NotSupported:
@@ -124,6 +132,9 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 	if len(c.Causes) > 0 {
 		causes := slices.Clone(c.Causes)
 		text += " (" + strings.Join(causes, ", ") + ")"
+	}
+	if doubt != "" {
+		text += "\n" + doubt
 	}
 	if c.Replay != "" {
 		text += "\n" + c.Replay

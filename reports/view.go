@@ -142,7 +142,7 @@ func newView(r result) view {
 		Command: r.Matrix.Command, Store: r.Matrix.Store, Testbed: r.Matrix.Testbed,
 		Seed: strconv.FormatUint(r.Matrix.Seed, 10), Expect: r.Info.Config.Expect,
 		Unexpected: r.Matrix.Unexpected, Missed: missed(r.Matrix.Missed), Interrupted: interrupted(r.Matrix),
-		Undecided:    undecided(r.Matrix),
+		Undecided:    append(undecided(r.Matrix), inDoubt(r.Matrix)...),
 		Unknown:      reasons(r.Matrix, campaign.Unknown),
 		NotExercised: reasons(r.Matrix, campaign.NotExercised),
 		NotSupported: reasons(r.Matrix, campaign.NotSupported),

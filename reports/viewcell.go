@@ -100,3 +100,12 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 	slices.SortStableFunc(d.Flaws, func(a, b flawView) int { return cmp.Compare(rankOf(a.Oracle), rankOf(b.Oracle)) })
 	return d
 }
+
+// inDoubt lists the cells in which something undeclared may be violated.
+func inDoubt(m campaign.Matrix) []string {
+	var out []string
+	for _, d := range m.Doubtful {
+		out = append(out, fmt.Sprintf("%s under %s: %s", d.Lock, d.Fault, d.Words()))
+	}
+	return out
+}

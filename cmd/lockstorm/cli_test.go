@@ -200,6 +200,7 @@ func TestExpectSaysWhenEverythingWasFound(t *testing.T) {
 		{"another was found", true, campaign.Matrix{Cells: cells, Unexpected: surprise}, false},
 		{"interrupted", true, campaign.Matrix{Cells: cells, Interrupted: true}, false},
 		{"undecided", true, campaign.Matrix{Cells: []campaign.Cell{{Verdict: campaign.Unknown}}}, false},
+		{"in doubt", true, campaign.Matrix{Cells: cells, Doubtful: []campaign.Doubt{{Lock: "a", Fault: "none"}}}, false},
 	}
 	for _, test := range tests {
 		var out bytes.Buffer

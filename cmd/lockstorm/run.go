@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,8 +58,9 @@ Exit codes: 0 it ran to its end, and with --expect came out as recipes declare;
 1 with --expect: a declared flaw was not found under a fault that has to show it
 (on real Redis: under none of them), a violation is not declared for its fault,
 or a fault hit nothing; 2 somewhere it cannot be told whether a property holds;
-254 bad usage or configuration; 255 the harness failed: a trial could not be
-finished, two checkers disagree, or a trial in the simulation, run again, did
+or, with --expect, whether what was in doubt for a stall of this machine is a
+violation that is not declared; 254 bad usage or configuration; 255 the harness
+failed: a trial could not be finished, the testbed could not be closed, two checkers disagree, or a trial in the simulation, run again, did
 something else. Without --expect, finding violations is the job done: 0.`,
 		Example: `  lockstorm run --locks set-nx-px,redlock --faults client-pause
   lockstorm run --locks 'rw-*' --faults none --json
@@ -75,6 +77,7 @@ something else. Without --expect, finding violations is the job done: 0.`,
 			}
 			chosen := cmd.Flags().Changed
 			f.namedChosen, f.shrinkChosen, f.ttlChosen = chosen("named"), chosen("shrink"), chosen("ttl")
+			f.TestbedFlags = testbedWords(cmd.Flags())
 			return a.campaign(cmd.Context(), f)
 		},
 	}
@@ -118,20 +121,12 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 
 // campaign runs what the flags ask for and prints the outcome.
 func (a *app) campaign(ctx context.Context, f runFlags) error {
-	c := f.Config
-	c.Locks, c.Faults, c.Workloads = strings.Split(f.locks, ","), strings.Split(f.faults, ","), strings.Split(f.workloads, ",")
-	if c.Seed == 0 {
-		c.Seed = rand.Uint64N(campaign.MaxSeed) + 1
-	}
-	choice, err := a.choice(c.Testbed)
+	choice, err := a.choice(f.Testbed)
 	if err != nil {
 		return err
 	}
-	c.TTL = choice.lease(c.TTL, f.ttlChosen)
-	if !f.namedChosen {
-		c.Named = choice.Defaults.Named && c.Confirm == ""
-	}
-	if c.Shrink, err = a.shrinks(c.Shrink, f.shrinkChosen, choice); err != nil {
+	c, err := a.chosen(f, choice)
+	if err != nil {
 		return err
 	}
 	f.testbed.intend(c, choice.Defaults)
@@ -139,31 +134,62 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	closed := false
-	defer func() {
-		if !closed {
-			_ = done() // nothing was run: there is an error that says more
-		}
-	}()
-	if c.Nodes, err = nodesOf(tb, c.Nodes); err != nil {
-		return err
-	}
-	if c.Monitor && (choice.Virtual || !slices.Contains(tb.Capabilities(), testbed.CanNodes)) {
-		return campaign.Inputf("--monitor: testbed %s has no servers of its own to tell what they execute", choice.Name)
-	}
-	v, err := choice.versions(tb)
+	ready, err := a.prepare(c, choice, tb)
 	if err != nil {
-		return err
-	}
-	worker, err := choice.worker()
-	if err != nil {
-		return err
-	}
-	if c.ClientCommand, err = clientProgram(c.ClientsAs); err != nil {
+		_ = done() // nothing was run: there is an error that says more
 		return err
 	}
 	p := newProgress(a.stderr)
-	result, err := campaign.Campaign{
+	ready.Progress = p.show
+	result, err := ready.Run(ctx)
+	p.end()
+	closing := done()
+	if err == nil {
+		err = a.print(result.Matrix, f.json)
+	}
+	if err != nil {
+		return withStored(errors.Join(err, closing), result)
+	}
+	// What the trials themselves came to is told whatever happens to the testbed.
+	return cmp.Or(closing, a.outcome(ctx, result, c.Expect, f.json))
+}
+
+// chosen is what the flags choose, with what the testbed's own defaults add.
+func (a *app) chosen(f runFlags, choice testbedChoice) (campaign.Config, error) {
+	c := f.Config
+	c.Locks, c.Faults, c.Workloads = strings.Split(f.locks, ","), strings.Split(f.faults, ","), strings.Split(f.workloads, ",")
+	if c.Seed == 0 {
+		c.Seed = rand.Uint64N(campaign.MaxSeed) + 1
+	}
+	c.TTL = choice.lease(c.TTL, f.ttlChosen)
+	if !f.namedChosen {
+		c.Named = choice.Defaults.Named && c.Confirm == ""
+	}
+	var err error
+	c.Shrink, err = a.shrinks(c.Shrink, f.shrinkChosen, choice)
+	return c, err
+}
+
+// prepare makes a campaign of the configuration that runs on an open testbed.
+func (a *app) prepare(c campaign.Config, choice testbedChoice, tb testbed.Testbed) (ready campaign.Campaign, err error) {
+	if c.Nodes, err = nodesOf(tb, c.Nodes); err != nil {
+		return ready, err
+	}
+	if c.Monitor && (choice.Virtual || !slices.Contains(tb.Capabilities(), testbed.CanNodes)) {
+		return ready, campaign.Inputf("--monitor: testbed %s has no servers of its own to tell what they execute", choice.Name)
+	}
+	v, err := choice.versions(tb)
+	if err != nil {
+		return ready, err
+	}
+	worker, err := choice.worker()
+	if err != nil {
+		return ready, err
+	}
+	if c.ClientCommand, err = clientProgram(c.ClientsAs); err != nil {
+		return ready, err
+	}
+	return campaign.Campaign{
 		Config:   c,
 		Command:  shell.Join(append([]string{"lockstorm"}, a.args...)...),
 		Versions: v,
@@ -171,20 +197,7 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 		Worker:   worker,
 		Defaults: choice.Defaults,
 		NewSink:  func(dir string) (campaign.Sink, error) { return reports.New(dir) },
-		Progress: p.show,
-	}.Run(ctx)
-	p.end()
-	closed = true
-	if derr := done(); err == nil {
-		err = derr
-	}
-	if err != nil {
-		return withStored(err, result)
-	}
-	if err := a.print(result.Matrix, f.json); err != nil {
-		return err
-	}
-	return a.outcome(ctx, result, c.Expect, f.json)
+	}, nil
 }
 
 // withStored adds to why a campaign ended early what there is of it nevertheless.
@@ -232,6 +245,9 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, expect, asJSON boo
 func (a *app) surprises(w io.Writer, s campaign.Stored) {
 	for _, u := range s.Matrix.Unexpected {
 		fmt.Fprintf(w, "not declared: %s under %s: %s violated (%s)%s\n", u.Lock, u.Fault, u.Oracle, u.Cause, at(s.Dir, u.Dir))
+	}
+	for _, d := range s.Matrix.Doubtful {
+		fmt.Fprintf(w, "undecided: %s under %s: %s%s\n", d.Lock, d.Fault, d.Words(), at(s.Dir, d.Dir))
 	}
 	if n, of := s.Confirmed(); of > 0 {
 		fmt.Fprintf(w, "confirmed: %d of %d flaws, counted by recipe, fault, oracle and cause, showed here too\n", n, of)

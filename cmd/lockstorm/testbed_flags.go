@@ -58,6 +58,25 @@ const testbedAnnotation = "testbed"
 // ofTestbed says whether only some testbeds take the flag.
 func ofTestbed(f *pflag.Flag) bool { return len(f.Annotations[testbedAnnotation]) > 0 }
 
+// testbedWords are those flags of single testbeds that were given, for a command
+// line that runs the same again. None holds a password: that is asked for in a file
+// or the environment, and refused in an address.
+func testbedWords(flags *pflag.FlagSet) (words []string) {
+	flags.Visit(func(f *pflag.Flag) {
+		if !ofTestbed(f) {
+			return
+		}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			for _, v := range list.GetSlice() {
+				words = append(words, "--"+f.Name+"="+v)
+			}
+			return
+		}
+		words = append(words, "--"+f.Name+"="+f.Value.String())
+	})
+	return words
+}
+
 // checkTestbedFlags refuses flags of other testbeds.
 func checkTestbedFlags(flags *pflag.FlagSet, testbed string) (err error) {
 	flags.Visit(func(f *pflag.Flag) {

@@ -1,0 +1,117 @@
+package campaign
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// A violation that a stall of the harness may have caused proves nothing, but it
+// is not nothing: one that no recipe declares must not vanish because the machine
+// was busy. Its trial is run again, and a run without a stall settles it.
+
+// Doubt is what may be violated in a cell though its recipe does not declare it:
+// only trials that a stall spoilt showed it, and no run without one has told.
+type Doubt struct {
+	Lock  string
+	Fault string
+	Flaws []Flaw // worst first
+	Dir   string // the first such trial, relative to the campaign
+}
+
+// Words say it in a sentence without an end.
+func (d Doubt) Words() string {
+	var what []string
+	for _, f := range d.Flaws {
+		what = append(what, fmt.Sprintf("%s by %s", f.Oracle, f.Cause))
+	}
+	return strings.Join(what, ", ") + " in doubt, not declared: a stall of the machine may be behind it, and no run without one settled it"
+}
+
+// doubtsOf lists the distinct flaws that t shows only if no stall is behind them,
+// worst first.
+func doubtsOf(t Trial, declared []locks.Flaw) []Flaw {
+	var flaws []Flaw
+	for _, v := range t.Verdicts {
+		for _, f := range v.Doubtful {
+			if flaw := flawOf(t.Spec, v.Oracle, f, declared); !slices.ContainsFunc(t.Flaws, flaw.same) {
+				flaws = append(flaws, flaw)
+			}
+		}
+	}
+	return distinct(flaws)
+}
+
+// undeclared are those that the recipe does not declare.
+func undeclared(flaws []Flaw) (some []Flaw) {
+	for _, f := range flaws {
+		if f.Kind == "" {
+			some = append(some, f)
+		}
+	}
+	return some
+}
+
+// inherit adds to what t leaves in doubt what earlier runs of the trial did, unless
+// t settles it.
+func (t *Trial) inherit(before []Flaw) {
+	for _, f := range before {
+		if !t.settles(f) {
+			t.Doubtful = append(t.Doubtful, f)
+		}
+	}
+	t.Doubtful = distinct(t.Doubtful)
+}
+
+// settles says whether t tells of a doubtful flaw: it shows it beyond doubt, or does
+// not show it though nothing spoilt it.
+func (t Trial) settles(f Flaw) bool {
+	if slices.ContainsFunc(t.Flaws, f.same) {
+		return true
+	}
+	if t.Spoilt || t.Err != "" || !t.exercised() || slices.ContainsFunc(t.Doubtful, f.same) {
+		return false
+	}
+	return slices.ContainsFunc(t.Verdicts, func(v checker.Verdict) bool {
+		return v.Oracle == f.Oracle && (v.Result != checker.Unknown || len(v.Doubtful) > 0)
+	})
+}
+
+// inDoubt says whether t leaves something undeclared in doubt that no trial of its
+// cell has shown.
+func inDoubt(t Trial, trials []Trial) bool {
+	return slices.ContainsFunc(undeclared(t.Doubtful), func(f Flaw) bool {
+		return !slices.ContainsFunc(trials, func(o Trial) bool {
+			return o.Spec.Lock == t.Spec.Lock && o.Spec.Fault == t.Spec.Fault && slices.ContainsFunc(o.Flaws, f.same)
+		})
+	})
+}
+
+// doubts lists by cell what is left in doubt, but for what another trial of the cell
+// showed.
+func doubts(trials []Trial) []Doubt {
+	var all []Doubt
+	for _, t := range trials {
+		if !inDoubt(t, trials) {
+			continue
+		}
+		i := slices.IndexFunc(all, func(d Doubt) bool { return d.Lock == t.Spec.Lock && d.Fault == t.Spec.Fault })
+		if i < 0 {
+			i, all = len(all), append(all, Doubt{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Dir: t.Dir})
+		}
+		for _, f := range undeclared(t.Doubtful) {
+			if one := (Trial{Spec: t.Spec, Doubtful: []Flaw{f}}); inDoubt(one, trials) {
+				all[i].Flaws = append(all[i].Flaws, f)
+			}
+		}
+		all[i].Flaws = distinct(all[i].Flaws)
+	}
+	slices.SortStableFunc(all, func(a, b Doubt) int {
+		return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault))
+	})
+	return all
+}

@@ -1,0 +1,142 @@
+package campaign
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+)
+
+// inDoubtOf is a verdict that does not count a finding of that cause.
+func inDoubtOf(oracle string, cause checker.Cause) checker.Verdict {
+	return checker.Verdict{Oracle: oracle, Result: checker.Unknown, Why: "the harness stood still", Doubtful: []checker.Finding{{Cause: cause, Summary: "s"}}}
+}
+
+// stalledTrial is one that the machine spoilt.
+func stalledTrial(fault string, k int, verdicts ...checker.Verdict) Trial {
+	t := found(fault, k, 1, verdicts...)
+	t.Spoilt = true
+	return t
+}
+
+func TestWhatIsInDoubtIsUndecidedWhateverItsCellShows(t *testing.T) {
+	bug := violated("ownership", checker.ForeignDelete)
+	for name, c := range map[string]struct {
+		trials []Trial
+		want   []Flaw
+		code   int
+	}{
+		"declared":               {[]Trial{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.LeaseOutlived), bug)}, nil, ExitExpected},
+		"not declared":           {[]Trial{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.Race), bug)}, []Flaw{{Oracle: "exclusion", Cause: "race"}}, ExitUnknown},
+		"shown by another trial": {[]Trial{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.Race)), found("client-pause", 1, 1, violated("exclusion", checker.Race))}, nil, ExitUnexpected},
+		"of a kind nobody knows": {[]Trial{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.Unclassified), bug)}, []Flaw{{Oracle: "exclusion", Cause: "unclassified"}}, ExitUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// All that is declared under client-pause shows.
+			trials := append(c.trials, found("client-pause", 7, 1, violated("exclusion", checker.LeaseOutlived), bug))
+			info := Info{Config: DefaultConfig(), Plan: []PlannedCell{{Lock: "test-flawed", Fault: "client-pause"}}}
+			m := fold(info, "", trials)
+			m.Missed = nil // of other faults
+			var got []Flaw
+			for _, d := range m.Doubtful {
+				if d.Lock != "test-flawed" || d.Fault != "client-pause" {
+					t.Errorf("in doubt: %+v, want it of client-pause", d)
+				}
+				got = append(got, d.Flaws...)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("in doubt: %+v, want %+v", got, c.want)
+			}
+			if code := m.ExitCode(true); code != c.code {
+				t.Errorf("exit code %d, want %d", code, c.code)
+			}
+			if code := m.ExitCode(false); code != ExitExpected && code != ExitUnknown {
+				t.Errorf("without --expect exit code %d", code)
+			}
+		})
+	}
+}
+
+func TestARunWithoutAStallSettlesADoubt(t *testing.T) {
+	race := Flaw{Oracle: "exclusion", Cause: "race"}
+	short := inDoubtOf("exclusion", checker.LeaseOutlived) // declared
+	crashed := found("client-pause", 0, 1)
+	crashed.Err = "no free port"
+	for name, c := range map[string]struct {
+		again   Trial
+		settled bool
+	}{
+		"it holds":                             {found("client-pause", 0, 1, verdict("exclusion", checker.Held)), true},
+		"it shows it":                          {found("client-pause", 0, 1, violated("exclusion", checker.Race)), true},
+		"it shows something else":              {found("client-pause", 0, 1, violated("exclusion", checker.LeaseOutlived)), true},
+		"in doubt is what is declared":         {found("client-pause", 0, 1, short), true},
+		"in doubt again":                       {found("client-pause", 0, 1, inDoubtOf("exclusion", checker.Race)), false},
+		"it holds, but was spoilt":             {stalledTrial("client-pause", 0, verdict("exclusion", checker.Held)), false},
+		"the fault hit nothing":                {found("client-pause", 0, 0, verdict("exclusion", checker.Held)), false},
+		"the oracle could not tell":            {found("client-pause", 0, 1, verdict("exclusion", checker.Unknown)), false},
+		"the harness could not finish":         {crashed, false},
+		"of that oracle there is no word":      {found("client-pause", 0, 1, verdict("resource", checker.Held)), false},
+		"it holds for that oracle, not others": {found("client-pause", 0, 1, verdict("exclusion", checker.Held), verdict("resource", checker.Unknown)), true},
+	} {
+		again := c.again
+		again.inherit([]Flaw{race})
+		if left := slices.ContainsFunc(again.Doubtful, race.same); left == c.settled {
+			t.Errorf("%s: left in doubt: %t", name, left)
+		}
+	}
+}
+
+func TestTheUndeclaredInDoubtIsRunAgainFirst(t *testing.T) {
+	s, err := createStore(t.TempDir(), "compare", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	declared := found("client-pause", 9, 1, violated("exclusion", checker.LeaseOutlived))
+	r := &run{store: s, trials: []Trial{declared}}
+	other := stalledTrial("delay", 0, inDoubtOf("ownership", checker.ForeignDelete)) // declared, of an open cell
+	doubted := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race)) // of a decided one
+	for _, trial := range []Trial{other, doubted} {
+		r.take(t.Context(), job{spec: trial.Spec}, done{Trial: trial, Kept: true, Stalled: true})
+	}
+	jobs := r.again(t.Context(), 1)
+	if len(jobs) != 1 || jobs[0].spec.Fault != "client-pause" || !slices.Equal(jobs[0].doubts, []Flaw{{Oracle: "exclusion", Cause: "race"}}) {
+		t.Fatalf("again %+v, want the trial with an undeclared doubt", jobs)
+	}
+	// A violation that counts does not keep a doubt from being settled.
+	bug := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race), violated("ownership", checker.ForeignDelete))
+	r.take(t.Context(), jobs[0], done{Trial: bug, Kept: true})
+	if jobs = r.again(t.Context(), 1); len(jobs) != 1 || jobs[0].again != 2 {
+		t.Fatalf("again %+v, want it a second time", jobs)
+	}
+	r.take(t.Context(), jobs[0], done{Trial: found("client-pause", 1, 1, verdict("exclusion", checker.Held))})
+	if last := r.trials[len(r.trials)-1]; len(last.Doubtful) > 0 || len(r.spoilt) > 0 {
+		t.Errorf("got %+v, want it settled", last)
+	}
+}
+
+func TestADoubtIsToldInOneLine(t *testing.T) {
+	d := Doubt{Lock: "a", Fault: "f", Flaws: []Flaw{{Oracle: "exclusion", Cause: "race"}, {Oracle: "resource", Cause: "race"}}}
+	if got := d.Words(); !strings.HasPrefix(got, "exclusion by race, resource by race in doubt, not declared") || strings.Contains(got, "\n") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAReplayLineHasTheFlagsOfItsTestbed(t *testing.T) {
+	info := Info{Config: DefaultConfig()}
+	info.Config.TestbedFlags = []string{"--image=valkey/valkey:8", "--addr=redis://user@host:6379/1"}
+	info.Config.Trusting, info.Config.Keys = true, 2
+	drawn := Trial{Spec: Spec{Testbed: "container", Lock: "a", Fault: "none", Workload: "mutex", Trial: 3}}
+	named := drawn
+	named.Spec.Schedule = "none.some"
+	for want, trial := range map[string]Trial{
+		"lockstorm run --testbed container --locks a --faults none --workloads mutex --seed 1 --trials 4 --keys 2 --clients-trust --image=valkey/valkey:8 --addr=redis://user@host:6379/1":  drawn,
+		"lockstorm replay --testbed container --lock a --fault none --workload mutex --schedule none.some --keys 2 --clients-trust --image=valkey/valkey:8 --addr=redis://user@host:6379/1": named,
+	} {
+		if got := replay(info, trial); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}

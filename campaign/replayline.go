@@ -1,0 +1,71 @@
+package campaign
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/lockstorm/lockstorm/internal/shell"
+)
+
+// hashDigits are enough of a hash to tell histories apart.
+const hashDigits = 16
+
+// replay is the command line that runs a trial again: by itself and with the
+// hash that must come out where trials do the same again, else within its cell.
+// Trials are numbered from 0 and keep their seeds whatever runs beside them.
+func replay(info Info, t Trial) string {
+	s := t.Spec
+	words := []string{"lockstorm", "run", "--testbed", s.Testbed, "--locks", s.Lock, "--faults", s.Fault, "--workloads", s.Workload}
+	count, k := "--trials", s.Trial+1
+	if info.Deterministic || s.named() {
+		words = []string{"lockstorm", "replay", "--testbed", s.Testbed, "--lock", s.Lock, "--fault", s.Fault, "--workload", s.Workload}
+		count, k = "--trial", s.Trial
+	}
+	if s.named() {
+		words = append(words, "--schedule", s.Schedule)
+	} else {
+		words = append(words, "--seed", strconv.FormatUint(info.Config.Seed, 10), count, strconv.Itoa(k))
+	}
+	words = append(words, info.Config.flags()...)
+	words = append(words, info.Config.TestbedFlags...)
+	if info.Deterministic && len(t.Hash) > hashDigits {
+		words = append(words, "--hash", t.Hash[:hashDigits])
+	}
+	return shell.Join(words...)
+}
+
+// flags are those that change what a trial is like, where they are not as they are
+// if nothing is chosen.
+func (c Config) flags() (words []string) {
+	d := DefaultConfig()
+	for _, f := range []struct {
+		name  string
+		value string
+		same  bool
+	}{
+		{"topology", string(c.Topology), c.Topology == d.Topology},
+		{"nodes", strconv.Itoa(c.Nodes), c.Nodes == d.Nodes},
+		{"clients", strconv.Itoa(c.Clients), c.Clients == d.Clients},
+		{"keys", strconv.Itoa(c.Keys), c.Keys == d.Keys},
+		{"ttl", c.TTL.String(), c.TTL == d.TTL},
+		{"hold", c.Hold.String(), c.Hold == d.Hold},
+		{"rest", c.Rest.String(), c.Rest == d.Rest},
+		{"overrun", fmt.Sprint(c.Overrun), c.Overrun == d.Overrun},
+		{"duration", c.Duration.String(), c.Duration == d.Duration},
+		{"timeout", c.Timeout.String(), c.Timeout == d.Timeout},
+	} {
+		if !f.same {
+			words = append(words, "--"+f.name, f.value)
+		}
+	}
+	if c.ShareLinks {
+		words = append(words, "--share-links")
+	}
+	if c.Trusting {
+		words = append(words, "--clients-trust")
+	}
+	if c.ClientsAs == Processes {
+		words = append(words, "--clients-as", Processes)
+	}
+	return words
+}

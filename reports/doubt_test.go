@@ -1,0 +1,35 @@
+package reports
+
+import (
+	"encoding/xml"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+)
+
+func TestADoubtIsInEveryReport(t *testing.T) {
+	cell := campaign.Cell{Lock: "set-nx-px", Fault: "client-pause", Verdict: campaign.Violated, Kind: "limit", Trials: 3, Shown: 2, Exercised: 2}
+	r := result{Matrix: campaign.Matrix{Cells: []campaign.Cell{cell}, Doubtful: []campaign.Doubt{
+		{Lock: cell.Lock, Fault: cell.Fault, Flaws: []campaign.Flaw{{Oracle: "exclusion", Cause: "race"}}},
+	}}}
+	const want = "exclusion by race in doubt, not declared"
+	if text := string(markdownReport(r, nil)); strings.Count(text, want) != 1 {
+		t.Errorf("Markdown: got\n%s\nwant one line of %q", text, want)
+	}
+	for _, expect := range []bool{false, true} {
+		r.Info.Config.Expect = expect
+		text, err := junit(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got junitSuites
+		if err := xml.Unmarshal(text, &got); err != nil {
+			t.Fatal(err)
+		}
+		c := got.Suites[0].Cases[0]
+		if (c.Error != nil) != expect || c.Failure != nil || !strings.Contains(c.Out, want) || expect && !strings.Contains(c.Error.Message, want) {
+			t.Errorf("JUnit, expect %t: got\n%s", expect, text)
+		}
+	}
+}
