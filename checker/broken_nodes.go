@@ -107,8 +107,8 @@ func (w *wire) mayLoseKey(op history.Op, node, key string) bool {
 		return false
 	}
 	switch op.F {
-	case history.FPromote, history.FSplit:
-		return true
+	case history.FPromote, history.FSplit: // in a Cluster, of the node's own shard
+		return op.From == "" || op.From == node || op.Node == node
 	case history.FNodeUp:
 		return op.Node == node
 	case history.FEvict:
@@ -123,7 +123,7 @@ func (w *wire) loses(op history.Op, key string) string {
 	case history.FEvict:
 		return assume(keeps, fmt.Sprintf("%s evicted %s at %s", op.Node, key, seconds(op.Time)))
 	case history.FSplit:
-		return assume(single, fmt.Sprintf("%s served clients beside %s from %s on", op.Node, w.oldPrimary(op.Time), seconds(op.Time)))
+		return assume(single, fmt.Sprintf("%s served clients beside %s from %s on", op.Node, w.oldPrimary(op), seconds(op.Time)))
 	case history.FPromote:
 		return assume(follows, fmt.Sprintf("%s was promoted at %s without all that clients had been told was done", op.Node, seconds(op.Time)))
 	}
@@ -142,10 +142,10 @@ func (w *wire) backUp(down history.Op) history.Op {
 	return down
 }
 
-// oldPrimary is which node was primary when the clients parted at that time.
-func (w *wire) oldPrimary(at time.Duration) string {
+// oldPrimary is which node was primary when the clients parted in that event.
+func (w *wire) oldPrimary(op history.Op) string {
 	for _, p := range w.partings {
-		if p.since == at {
+		if p.since == op.Time && p.heir == op.Node {
 			return p.old
 		}
 	}

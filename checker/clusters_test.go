@@ -63,6 +63,54 @@ func TestAKeyThatMovesWithItsSlotIsTheSameGrant(t *testing.T) {
 	})
 }
 
+func TestTwoShardsMayBePartedAtOnce(t *testing.T) {
+	split := func(s *story, at float64, client int, from, node string) {
+		s.nemesis(at, history.Op{Client: client, F: history.FSplit, From: from, Node: node})
+	}
+	promote := func(s *story, at float64, from, node string) {
+		s.nemesis(at, history.Op{Client: history.NoClient, F: history.FPromote, From: from, Node: node})
+	}
+	// both grants the lock, whose shard is of n1 and n4, on both of them.
+	both := func(s *story) {
+		s.at("n1")
+		s.take(60, 0, "OK", setPX("t0")...)
+		s.at("n4")
+		s.take(100, 1, "OK", setPX("t1")...)
+		s.give(200, 1, "1", s.cad("t1")...)
+		s.at("n1")
+		s.give(300, 0, "1", s.cad("t0")...)
+	}
+	tales(t, []tale{
+		{"the second as well as the first", "set-nx-px", func(s *story) {
+			split(s, 50, 1, "n0", "n3")
+			split(s, 51, 1, "n1", "n4")
+			both(s)
+			promote(s, 400, "n1", "n4")
+			promote(s, 401, "n0", "n3")
+		}, []string{"exclusion: server-lost-key"}},
+		{"though the other shard is one again", "set-nx-px", func(s *story) {
+			split(s, 50, 1, "n1", "n4")
+			split(s, 51, 1, "n0", "n3")
+			promote(s, 55, "n0", "n3")
+			both(s)
+			promote(s, 400, "n1", "n4")
+		}, []string{"exclusion: server-lost-key"}},
+		{"what only the old master had is lost, and nothing of another shard", "set-nx-px", func(s *story) {
+			split(s, 50, 1, "n0", "n3")
+			split(s, 51, 1, "n1", "n4")
+			s.at("n1")
+			s.take(60, 0, "OK", setPX("t0")...)
+			promote(s, 100, "n0", "n3")
+			s.busy(150, 2, "nil", setPX("t2")...)
+			promote(s, 200, "n1", "n4")
+			s.at("n4")
+			s.take(250, 1, "OK", setPX("t1")...)
+			s.give(300, 1, "1", s.cad("t1")...)
+			s.give(400, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: server-lost-key"}},
+	})
+}
+
 func TestWhatAClusterRefusesForItsSlotsKeepsEverybodyOutForEver(t *testing.T) {
 	enter := func(s *story, reply string) {
 		s.healed(5)

@@ -73,7 +73,8 @@ func lostIn(op history.Op) ending {
 	return ending{how: lost, cmd: -1, event: op.Index, at: when{op.Time, op.Time}, sure: true}
 }
 
-// parting is a time in which two nodes served as primaries.
+// parting is a time in which two nodes served as primaries: of all keys, or in a
+// Cluster of a shard's, which may be one of several that are parted at once.
 type parting struct {
 	old, heir   string
 	since       time.Duration
@@ -84,17 +85,19 @@ type parting struct {
 // on at the old primary. From the first on, each node has what only it was told.
 func (w *wire) split(op history.Op) {
 	old := cmp.Or(op.From, w.primary)
-	if w.apart() != nil || op.Node == old {
+	if w.apart(old) != nil || op.Node == old {
 		return
 	}
 	w.partings = append(w.partings, &parting{old: old, heir: op.Node, since: op.Time, from: w.tick()})
 	w.inherit(w.nodes[old], w.nodes[op.Node], op)
 }
 
-// apart is the parting that has not ended; nil if there is none.
-func (w *wire) apart() *parting {
-	if n := len(w.partings); n > 0 && w.partings[n-1].until == 0 {
-		return w.partings[n-1]
+// apart is the parting from that primary that has not ended; nil if there is none.
+func (w *wire) apart(old string) *parting {
+	for _, p := range w.partings {
+		if p.old == old && p.until == 0 {
+			return p
+		}
 	}
 	return nil
 }
@@ -112,20 +115,29 @@ func (w *wire) parted(a, b string, seq int) *parting {
 // promote gives the node what replication may have brought it, unless it has
 // been a primary beside the old one: then what only the old one had is lost.
 func (w *wire) promote(op history.Op) {
-	if p := w.apart(); p != nil {
+	old := cmp.Or(op.From, w.primary)
+	if p := w.apart(old); p != nil {
 		p.until = w.tick()
 		if p.heir == op.Node {
 			w.discard(w.nodes[p.old], op)
-			w.primary = op.Node
+			w.succeed(old, op.Node)
 			return
 		}
 	}
-	from, to := w.nodes[cmp.Or(op.From, w.primary)], w.nodes[op.Node]
+	from, to := w.nodes[old], w.nodes[op.Node]
 	if to == nil || from == to {
 		return // nobody ever talked to it
 	}
-	w.primary = op.Node
+	w.succeed(old, op.Node)
 	w.inherit(from, to, op)
+}
+
+// succeed notes who is the primary of all, if it was the old one; in a Cluster that
+// is nobody, and its events name the old master.
+func (w *wire) succeed(old, heir string) {
+	if w.primary == old {
+		w.primary = heir
+	}
 }
 
 // discard ends all that the node had: it became a replica, of another's data.

@@ -113,7 +113,8 @@ type wire struct {
 	scripts map[string]history.Script
 	nodes   map[string]*node
 	primary string
-	// partings are when there were two primaries, in order; only the last may be open.
+	// partings are when there were two primaries, in order; one of each old primary
+	// may be open.
 	partings []*parting
 	// until is when the node was done with a command at the latest.
 	until map[int]time.Duration
