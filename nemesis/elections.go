@@ -153,23 +153,12 @@ func (s *strike) overthrow(ctx context.Context, primary string) (result, error) 
 	if err != nil {
 		return result{}, err
 	}
-	if err := s.dies(ctx, primary); err != nil {
+	if err := s.dies(ctx, primary, func() {}); err != nil {
 		return result{}, err
 	}
 	after, err := keysOf(ctx, nodes, []string{heir})
 	hits, words := differences(before[primary], after[heir])
 	return result{hits, words}, err
-}
-
-// dies kills a node.
-func (s *strike) dies(ctx context.Context, node string) error {
-	if err := s.event(history.Op{Client: history.NoClient, F: history.FNodeDown, Node: node}); err != nil {
-		return err
-	}
-	if err := s.env.(testbed.Nodes).Kill(ctx, node); err != nil {
-		return fmt.Errorf("kill %s: %w", node, err)
-	}
-	return nil
 }
 
 // provoke loses the primary and waits until another is elected. Clients go on
@@ -225,7 +214,7 @@ func (s *strike) lose(ctx context.Context, primary string) (restore []testbed.Un
 		restore, err = disturb(ctx, s.env, links, testbed.Network.Cut)
 		return restore, "cut off", err
 	}
-	return nil, "killed", s.dies(ctx, primary)
+	return nil, "killed", s.dies(ctx, primary, func() {})
 }
 
 // serversOf are the links over which other servers reach a node.

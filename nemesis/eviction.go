@@ -11,8 +11,8 @@ import (
 )
 
 // eviction puts nodes under memory pressure, so that they throw away what they
-// have. The keys that went are the proof. What a node evicted is recorded when
-// that is known: it went between the window's opening and the event.
+// have. The keys that went are the proof. What a node evicted is recorded before it
+// executes anything without it.
 var eviction = Fault{
 	Name:       "eviction",
 	Doc:        "memory pressure makes a node evict its keys",
@@ -25,15 +25,11 @@ var eviction = Fault{
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		hits, words := 0, []string{}
 		for _, node := range s.action.Nodes {
-			keys, err := s.env.(testbed.Memory).Evict(ctx, node)
+			keys, err := s.env.(testbed.Memory).Evict(ctx, node, func(keys []history.KeyState) error {
+				return s.event(history.Op{Client: history.NoClient, F: history.FEvict, Node: node, Keys: keys})
+			})
 			if err != nil {
 				return nil, fmt.Errorf("evict the keys of %s: %w", node, err)
-			}
-			if len(keys) == 0 {
-				continue
-			}
-			if err := s.event(history.Op{Client: history.NoClient, F: history.FEvict, Node: node, Keys: keys}); err != nil {
-				return nil, err
 			}
 			hits += len(keys)
 			for _, k := range keys {

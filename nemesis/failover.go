@@ -72,11 +72,8 @@ func (s *strike) failOver(ctx context.Context) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	if err := s.event(history.Op{Client: history.NoClient, F: history.FNodeDown, Node: primary}); err != nil {
+	if err := s.dies(ctx, primary, func() {}); err != nil {
 		return result{}, err
-	}
-	if err := nodes.Kill(ctx, primary); err != nil {
-		return result{}, fmt.Errorf("kill %s: %w", primary, err)
 	}
 	// Nothing is served between the two, so that an entry before the deed is true.
 	if err := s.event(history.Op{Client: history.NoClient, F: history.FPromote, Node: heir}); err != nil {

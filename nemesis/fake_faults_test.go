@@ -44,8 +44,13 @@ func (e *fakeEnv) CrashClient(client int) error {
 	return nil
 }
 
-func (e *fakeEnv) SkewNode(_ context.Context, node string, offset time.Duration) (int, error) {
-	e.did("skew %s %v", node, offset)
+func (e *fakeEnv) SkewNode(_ context.Context, node string, offset time.Duration, jumps func() error) (int, error) {
+	if offset != e.nodes[node].offset {
+		e.did("skew %s %v", node, offset)
+		if err := jumps(); err != nil {
+			return 0, err
+		}
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	n, moved := e.nodes[node], 0
@@ -60,9 +65,12 @@ func (e *fakeEnv) SkewNode(_ context.Context, node string, offset time.Duration)
 	return moved, nil
 }
 
-func (e *fakeEnv) Evict(ctx context.Context, node string) ([]history.KeyState, error) {
+func (e *fakeEnv) Evict(ctx context.Context, node string, evicted func([]history.KeyState) error) ([]history.KeyState, error) {
 	keys, err := e.Keys(ctx, node)
 	e.did("evict %s", node)
+	if err == nil && len(keys) > 0 {
+		err = evicted(keys)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	clear(e.nodes[node].keys)

@@ -208,8 +208,11 @@ func (e *fakeEnv) Pause(_ context.Context, node string) (testbed.Undo, error) {
 	return e.raise(node, false)
 }
 
-func (e *fakeEnv) Kill(_ context.Context, node string) error {
+func (e *fakeEnv) Kill(_ context.Context, node string, down func() error) error {
 	e.did("kill %s", node)
+	if err := down(); err != nil {
+		return err
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.nodes[node].down = true

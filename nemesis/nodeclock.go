@@ -14,7 +14,7 @@ import (
 
 // nodeClock makes nodes' wall clocks jump, and sets them right later, which is
 // a jump too: forward, keys expire early; back, they live longer. The keys whose
-// lives the two moved are the proof. Each jump is recorded before it happens.
+// lives the two moved are the proof. Each jump is recorded when it happens.
 //
 // On a recipe whose keys have no end it is not supported, rather than not
 // exercised, as no trial could ever exercise it.
@@ -54,10 +54,9 @@ var nodeClock = Fault{
 // fails, and counts the keys whose lives that moved.
 func (s *strike) setClocks(ctx context.Context, offset time.Duration) (keys int, err error) {
 	for _, node := range s.action.Nodes {
-		if everr := s.event(history.Op{Client: history.NoClient, F: history.FNodeClock, Node: node, Offset: offset}); everr != nil {
-			err = errors.Join(err, everr)
-		}
-		n, serr := s.env.(testbed.NodeClocks).SkewNode(ctx, node, offset)
+		n, serr := s.env.(testbed.NodeClocks).SkewNode(ctx, node, offset, func() error {
+			return s.event(history.Op{Client: history.NoClient, F: history.FNodeClock, Node: node, Offset: offset})
+		})
 		if serr != nil {
 			err = errors.Join(err, fmt.Errorf("set the clock of %s: %w", node, serr))
 		}

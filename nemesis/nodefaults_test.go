@@ -107,11 +107,11 @@ func TestFaultsOfNodesTellWhatTheyDidInOrder(t *testing.T) {
 // stuck is a world in which the clock of n2 cannot be set.
 type stuck struct{ *fakeEnv }
 
-func (s stuck) SkewNode(ctx context.Context, node string, offset time.Duration) (int, error) {
+func (s stuck) SkewNode(ctx context.Context, node string, offset time.Duration, jumps func() error) (int, error) {
 	if node == "n2" && offset != 0 {
 		return 0, errLame
 	}
-	return s.fakeEnv.SkewNode(ctx, node, offset)
+	return s.fakeEnv.SkewNode(ctx, node, offset, jumps)
 }
 
 func TestClocksAreSetRightWhenOneCannotBeSet(t *testing.T) {

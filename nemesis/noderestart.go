@@ -79,27 +79,66 @@ func (w World) stayAway(p Plan) {
 	}
 }
 
-// kill kills the action's nodes and says which it did.
-func (s *strike) kill(ctx context.Context) (killed []string, err error) {
+// death is a node that executes nothing any more, and is killed for good when done.
+type death struct {
+	node string
+	done chan struct{}
+	err  error // once done
+}
+
+// kill kills the action's nodes and says which it did. It does not wait for a slow
+// killing to end: from the moment that is on record on, nobody is served.
+func (s *strike) kill(ctx context.Context) (killed []*death, err error) {
 	for _, node := range s.action.Nodes {
-		if err := s.event(history.Op{Client: history.NoClient, F: history.FNodeDown, Node: node}); err != nil {
-			return killed, err
+		d, told := &death{node: node, done: make(chan struct{})}, make(chan struct{})
+		go func() {
+			defer close(d.done)
+			d.err = s.dies(ctx, node, func() { close(told) })
+		}()
+		select {
+		case <-told:
+			killed = append(killed, d)
+		case <-d.done:
+			if d.err != nil {
+				return killed, d.err
+			}
+			killed = append(killed, d)
 		}
-		if err := s.env.(testbed.Nodes).Kill(ctx, node); err != nil {
-			return killed, fmt.Errorf("kill %s: %w", node, err)
+		select {
+		case <-d.done: // at once, on virtual time
+		case <-time.After(noticeable):
 		}
-		killed = append(killed, node)
 	}
 	return killed, nil
 }
 
+// dies kills a node. Told is called when it executes nothing any more.
+func (s *strike) dies(ctx context.Context, node string, told func()) error {
+	err := s.env.(testbed.Nodes).Kill(ctx, node, func() error {
+		if err := s.event(history.Op{Client: history.NoClient, F: history.FNodeDown, Node: node}); err != nil {
+			return err
+		}
+		told()
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("kill %s: %w", node, err)
+	}
+	return nil
+}
+
 // restart brings the nodes that were killed back.
-func (s *strike) restart(ctx context.Context, before map[string][]history.KeyState, killed []string) (result, error) {
+func (s *strike) restart(ctx context.Context, before map[string][]history.KeyState, killed []*death) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, healing)
 	defer cancel()
 	nodes := s.env.(testbed.Nodes)
 	var err error
-	for _, node := range killed {
+	for _, d := range killed {
+		node := d.node
+		if <-d.done; d.err != nil {
+			err = errors.Join(err, d.err)
+			continue
+		}
 		lost, rerr := nodes.Restart(ctx, node)
 		if rerr != nil {
 			err = errors.Join(err, fmt.Errorf("restart %s: %w", node, rerr))
@@ -210,7 +249,32 @@ func (w World) restarts(d testbed.Durability, r *rand.Rand) []Plan {
 	for _, p := range w.first(testbed.StepRelease) {
 		add(w.action("node-restart", idea+"as the holder releases", p, testbed.Before))
 	}
-	return w.pack(moves, 3, r)
+	plans := w.pack(moves, 3, r)
+	for i, p := range plans {
+		plans[i] = w.slowHolders(p)
+	}
+	return plans
+}
+
+// slowHolders makes whoever holds the lock when its node is killed late, but within
+// its lease: a node that needs longer to come back than a hold lasts has lost
+// nothing that anybody would miss. What goes by clients' clocks goes wrong when they
+// are late, and would show that instead.
+func (w World) slowHolders(p Plan) Plan {
+	if w.Claims.ClientClock || !slices.Contains(w.Capabilities, testbed.CanClients) {
+		return p
+	}
+	late := 7 * w.TTL / 10
+	for _, a := range p {
+		if a.Point.Step != testbed.StepHold || a.By+late > w.Duration {
+			continue
+		}
+		p = append(p, Action{
+			ID: len(p) + 1, Fault: clientPauseName, Idea: "the holder is late, but within its lease", Client: history.NoClient,
+			At: a.At, After: a.After, Delay: a.Delay, By: a.By, Point: a.Point, For: late,
+		})
+	}
+	return p
 }
 
 // cutAndRestart restarts one node while the lock is held by exactly a quorum of

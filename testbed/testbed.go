@@ -248,11 +248,19 @@ type Network interface {
 }
 
 // Nodes is the capability to disturb nodes.
+//
+// Functions that it, NodeClocks, Memory and Slots are given to tell them of what
+// happens, at the moment at which it does, may be nil. They must not ask anything of
+// the world but the time.
 type Nodes interface {
 	// Pause freezes the node; hits counts the commands that waited.
 	Pause(ctx context.Context, node string) (Undo, error)
-	// Kill ends the node at once. Its connections break.
-	Kill(ctx context.Context, node string) error
+	// Kill ends the node at once. Its connections break. Down is told that it dies, at
+	// the moment at which that is true: what the node has executed was answered before,
+	// and it executes nothing after. If it is busy with one command for longer than a
+	// moment, it is killed over it, and executes that at any time until Kill returns.
+	// If down fails, the node lives on.
+	Kill(ctx context.Context, node string, down func() error) error
 	// Restart brings a killed node back, with what the setup's durability
 	// kept; lost says in words what was not.
 	Restart(ctx context.Context, node string) (lost string, err error)
@@ -280,15 +288,19 @@ type Clocks interface {
 type NodeClocks interface {
 	// SkewNode sets by how much the node's wall clock is ahead of the trial's
 	// (behind, if negative) from now on; keys counts the keys with a life that
-	// it held, whose end the jump moved. Time that passes is not affected.
-	SkewNode(ctx context.Context, node string, offset time.Duration) (keys int, err error)
+	// it held, whose end the jump moved. Time that passes is not affected. Jumps is told
+	// before, unless the clock stands so already: what was executed until then went by
+	// the former time, what is executed after goes by the new one, and nothing is
+	// executed meanwhile. If it fails, the clock does not jump.
+	SkewNode(ctx context.Context, node string, offset time.Duration, jumps func() error) (keys int, err error)
 }
 
 // Memory is the capability to put a node under memory pressure.
 type Memory interface {
 	// Evict makes the node evict its keys, as an allkeys policy of maxmemory
-	// would, and returns them as they were, sorted by key.
-	Evict(ctx context.Context, node string) ([]history.KeyState, error)
+	// would, and returns them as they were, sorted by key. Evicted is told them too, if
+	// there are any, before the node executes anything without them.
+	Evict(ctx context.Context, node string, evicted func(keys []history.KeyState) error) ([]history.KeyState, error)
 }
 
 // SplitBrain is the capability to have two primaries at once.

@@ -43,7 +43,7 @@ func TestANodesClockIsItsOwn(t *testing.T) {
 				return err
 			}
 		}
-		keys, err := e.(testbed.NodeClocks).SkewNode(ctx, "n0", 2*time.Hour)
+		keys, err := e.(testbed.NodeClocks).SkewNode(ctx, "n0", 2*time.Hour, nil)
 		if keys != 1 || err != nil {
 			t.Errorf("SkewNode: got %d keys, %v, want 1", keys, err)
 		}

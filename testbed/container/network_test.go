@@ -69,7 +69,7 @@ func TestSentinelsFailOverInContainers(t *testing.T) {
 		nodes, set := e.(testbed.Nodes), func(value string) error {
 			return e.Client(0).Locks().Nodes[0].Set(ctx, "k", value, 0).Err()
 		}
-		if err := errors.Join(set("before"), nodes.Kill(ctx, "n0")); err != nil {
+		if err := errors.Join(set("before"), nodes.Kill(ctx, "n0", nil)); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)

@@ -71,7 +71,7 @@ func (n *node) clockFile() string {
 // forward by more than repl-timeout a primary drops its replicas, which come back
 // at once; after a jump back it does not sync its append-only file before it is
 // where it was.
-func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Duration) (keys int, err error) {
+func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Duration, jumps func() error) (keys int, err error) {
 	n, err := w.of.node(node)
 	if err != nil {
 		return 0, err
@@ -84,12 +84,18 @@ func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Durat
 		return 0, nil
 	}
 	if _, err := n.running(); err != nil {
+		if err := tell(jumps); err != nil {
+			return 0, err
+		}
 		n.wall.Set(offset)
 		return 0, nil
 	}
 	err = n.ask(ctx, func(c *redis.Client) error {
 		there, err := keysOn(ctx, c)
 		if err != nil {
+			return err
+		}
+		if err := tell(jumps); err != nil {
 			return err
 		}
 		n.wall.Set(offset)

@@ -146,9 +146,9 @@ func (e clusterEnv) follow(ctx context.Context, s *shard, n *node) {
 }
 
 // Kill implements testbed.Nodes.
-func (e clusterEnv) Kill(ctx context.Context, node string) error {
+func (e clusterEnv) Kill(ctx context.Context, node string, down func() error) error {
 	e.killed(node)
-	err := e.ownEnv.Kill(ctx, node)
+	err := e.ownEnv.Kill(ctx, node, down)
 	if err == nil {
 		n, _ := e.node(node)
 		e.gone(n)

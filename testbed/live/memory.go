@@ -15,8 +15,8 @@ import (
 
 // Evict implements testbed.Memory: Redis itself evicts, because for a moment it
 // may use no memory. Nothing else runs on the node meanwhile, so that no client
-// sees more of it than that the keys have gone.
-func (e ownEnv) Evict(ctx context.Context, node string) (evicted []history.KeyState, err error) {
+// sees more of it than that the keys have gone, nor before it is told.
+func (e ownEnv) Evict(ctx context.Context, node string, evicted func([]history.KeyState) error) (keys []history.KeyState, err error) {
 	n, err := e.node(node)
 	if err != nil {
 		return nil, err
@@ -26,14 +26,17 @@ func (e ownEnv) Evict(ctx context.Context, node string) (evicted []history.KeySt
 	}
 	defer n.release()
 	err = n.ask(ctx, func(c *redis.Client) (err error) {
-		evicted, err = evict(ctx, c)
+		keys, err = evict(ctx, c)
 		return err
 	})
 	n.aof.answered(n.clock())
+	if err == nil && evicted != nil && len(keys) > 0 {
+		err = evicted(keys)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("evict the keys of node %s: %w", node, err)
 	}
-	return evicted, nil
+	return keys, nil
 }
 
 // evict lets a node evict all that it has, and returns those keys of which Redis

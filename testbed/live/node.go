@@ -48,9 +48,11 @@ type node struct {
 	pausing sync.Mutex
 	paused  *pause // nil if it is not; guarded by pausing
 
-	mu     sync.Mutex
-	server Server
-	up     bool // false before the first start and after Kill
+	life sync.Mutex // held while the server is started, or closed for good
+
+	mu     sync.Mutex // held to look and to set only: others must not wait for a start
+	server Server     // nil before the first start
+	up     bool       // false before the first start, and from Kill to the next
 	watch  sync.WaitGroup
 }
 
@@ -64,10 +66,15 @@ func newNode(name string, place Place, dir, log string, s testbed.Setup, died fu
 // start starts the node's server with what its directory holds. ctx
 // bounds the server's life.
 func (n *node) start(ctx context.Context, args ...string) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.life.Lock()
+	defer n.life.Unlock()
+	return n.launch(ctx, args...)
+}
+
+// launch is start for who holds life.
+func (n *node) launch(ctx context.Context, args ...string) error {
 	s, err := n.place.Start(ctx, ServerOptions{
-		Name: n.name, Dir: n.dir, Log: n.log, Before: n.server, Sentinel: n.sentinel,
+		Name: n.name, Dir: n.dir, Log: n.log, Before: n.latest(), Sentinel: n.sentinel,
 		Args: slices.Concat(n.persistence(), n.args, args), Clock: n.clockFile(),
 	})
 	if err != nil {
@@ -76,25 +83,39 @@ func (n *node) start(ctx context.Context, args ...string) error {
 	if p, ok := s.(Peer); ok && n.doors != nil {
 		n.doors.meet(p.Peer(), n.name)
 	}
+	var tells *told
 	if n.monitor != nil {
-		write, err := n.monitor.follow(s)
-		if err != nil {
+		if tells, err = n.monitor.follow(s); err != nil {
 			return fmt.Errorf("node %s: %w", n.name, errors.Join(err, s.Close()))
 		}
-		n.watch.Go(write)
 	}
-	n.server, n.up = s, true
 	n.aof.begin(n.dir, n.clock())
+	n.mu.Lock()
+	n.server, n.up = s, true
+	n.mu.Unlock()
+	if tells != nil {
+		n.watch.Go(func() { tells.write(func() bool { return n.runs(s) }) })
+	}
 	n.watch.Go(func() {
 		<-s.Exited()
-		n.mu.Lock()
-		unasked := n.up && n.server == s
-		n.mu.Unlock()
-		if unasked && ctx.Err() == nil {
+		if n.runs(s) && ctx.Err() == nil {
 			n.died(fmt.Errorf("node %s %s: %w", n.name, ended(s), s.Err()))
 		}
 	})
 	return nil
+}
+
+// latest is the server that runs, or the last one that did; nil before the first.
+func (n *node) latest() Server {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.server
+}
+
+// runs says whether s is the node's server, and has not been killed.
+func (n *node) runs(s Server) bool {
+	now, err := n.running()
+	return err == nil && now == s
 }
 
 // persistence is how the server is told its durability.
@@ -116,11 +137,7 @@ func (n *node) running() (Server, error) {
 }
 
 // addr is where the node listens, or did.
-func (n *node) addr() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.server.Addr()
-}
+func (n *node) addr() string { return n.latest().Addr() }
 
 // ended says in words that a server ended unasked.
 func ended(s Server) string {
@@ -132,9 +149,7 @@ func ended(s Server) string {
 
 // dial makes a connection to the server, for the tap.
 func (n *node) dial() (net.Conn, error) {
-	n.mu.Lock()
-	s := n.server
-	n.mu.Unlock()
+	s := n.latest()
 	if r, ok := s.(Remote); ok {
 		ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 		defer cancel()
@@ -143,8 +158,20 @@ func (n *node) dial() (net.Conn, error) {
 	return net.Dial("tcp4", s.Addr())
 }
 
-// kill ends the node's server. Killing it twice is an error.
-func (n *node) kill() error {
+// killPatience is how long a node that is to be killed may finish what it executes.
+const killPatience = 100 * time.Millisecond
+
+// kill ends the node's server in its turn, and tells of it. Killing it twice is an error.
+func (n *node) kill(down func() error) error {
+	if n.quiet() {
+		defer n.release()
+	}
+	if _, err := n.running(); err != nil {
+		return fmt.Errorf("kill: %w", err)
+	}
+	if err := tell(down); err != nil {
+		return err
+	}
 	n.mu.Lock()
 	if !n.up {
 		n.mu.Unlock()
@@ -164,17 +191,16 @@ func (n *node) kill() error {
 // restart starts a killed node again with what its durability keeps,
 // and says what was lost.
 func (n *node) restart(ctx context.Context, args ...string) (lost string, err error) {
-	n.mu.Lock()
-	up, s := n.up, n.server
-	n.mu.Unlock()
-	if up || s == nil {
+	n.life.Lock()
+	defer n.life.Unlock()
+	if s := n.latest(); s == nil || n.runs(s) {
 		return "", fmt.Errorf("restart: node %s is not down", n.name)
 	}
 	lost, err = n.lose()
 	if err != nil {
 		return "", fmt.Errorf("restart node %s: %w", n.name, err)
 	}
-	return lost, n.start(ctx, args...)
+	return lost, n.launch(ctx, args...)
 }
 
 // lose removes from the node's directory what a power loss would have.
@@ -209,6 +235,8 @@ func (n *node) wipe() error {
 
 // close kills the server for good and waits for its end.
 func (n *node) close() error {
+	n.life.Lock()
+	defer n.life.Unlock()
 	n.mu.Lock()
 	n.up = false
 	s := n.server
@@ -270,6 +298,21 @@ func (n *node) take(giveUp <-chan struct{}) bool {
 }
 
 func (n *node) release() { <-n.turn }
+
+// quiet takes the node's turn to kill it, or says that it cannot be had soon: then the
+// node is frozen, and executes nothing either, or it is busy.
+func (n *node) quiet() bool {
+	patience := killPatience
+	if n.pausing.TryLock() {
+		if s, err := n.running(); err == nil && n.paused != nil && n.paused.server == s {
+			patience = 0
+		}
+		n.pausing.Unlock()
+	}
+	giveUp := make(chan struct{})
+	defer time.AfterFunc(patience, func() { close(giveUp) }).Stop()
+	return n.take(giveUp)
+}
 
 // logFile is where a node's log goes, "" for nowhere.
 func logFile(dir, name string) string {

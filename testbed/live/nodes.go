@@ -33,12 +33,20 @@ func (e ownEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
 }
 
 // Kill implements testbed.Nodes.
-func (e ownEnv) Kill(_ context.Context, node string) error {
+func (e ownEnv) Kill(_ context.Context, node string, down func() error) error {
 	n, err := e.node(node)
 	if err != nil {
 		return err
 	}
-	return n.kill()
+	return n.kill(down)
+}
+
+// tell calls a function that is to be told of something, if there is one.
+func tell(of func() error) error {
+	if of == nil {
+		return nil
+	}
+	return of()
 }
 
 // Restart implements testbed.Nodes. A replica, and a primary that another has

@@ -105,9 +105,9 @@ func (e watchedEnv) StopReplication(context.Context) (testbed.Undo, error) {
 }
 
 // Kill implements testbed.Nodes.
-func (e watchedEnv) Kill(ctx context.Context, node string) error {
+func (e watchedEnv) Kill(ctx context.Context, node string, down func() error) error {
 	e.killed(node)
-	err := e.ownEnv.Kill(ctx, node)
+	err := e.ownEnv.Kill(ctx, node, down)
 	if err == nil {
 		n, _ := e.node(node)
 		e.deposed(n)

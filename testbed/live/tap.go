@@ -118,6 +118,9 @@ func (p *pair) execute(server net.Conn, m testbed.Message, args []history.Bytes)
 		return false
 	}
 	defer p.node.release()
+	if _, err := p.node.running(); err != nil {
+		return false // it was killed, which our connection is yet to notice
+	}
 	if p.node.admit != nil {
 		p.node.admit(p.client, args)
 	}

@@ -58,7 +58,7 @@ func TestANodesClockIsItsOwn(t *testing.T) {
 // wantMoved makes n0's clock jump and checks how many lives that moved.
 func wantMoved(ctx context.Context, t *testing.T, e testbed.Env, offset time.Duration, want int) {
 	t.Helper()
-	if keys, err := e.(testbed.NodeClocks).SkewNode(ctx, "n0", offset); keys != want || err != nil {
+	if keys, err := e.(testbed.NodeClocks).SkewNode(ctx, "n0", offset, nil); keys != want || err != nil {
 		t.Errorf("jump to %v: it moved %d lives, %v, want %d", offset, keys, err, want)
 	}
 }
@@ -67,7 +67,7 @@ func wantMoved(ctx context.Context, t *testing.T, e testbed.Env, offset time.Dur
 // it comes back.
 func survivesRestart(ctx context.Context, t *testing.T, e testbed.Env, n0 *redis.Client) error {
 	nodes := e.(testbed.Nodes)
-	if err := nodes.Kill(ctx, "n0"); err != nil {
+	if err := nodes.Kill(ctx, "n0", nil); err != nil {
 		return err
 	}
 	wantMoved(ctx, t, e, time.Hour, 0)
@@ -139,7 +139,7 @@ func TestAClockShimWithoutEffectIsNoticed(t *testing.T) {
 	}
 	t.Setenv(clockshim.PathVariable, not)
 	err := run(t, testbed.Setup{Topology: testbed.Single}, func(ctx context.Context, e testbed.Env) error {
-		_, err := e.(testbed.NodeClocks).SkewNode(ctx, "n0", time.Minute)
+		_, err := e.(testbed.NodeClocks).SkewNode(ctx, "n0", time.Minute, nil)
 		return err
 	})
 	if err == nil || !strings.Contains(err.Error(), "the clock shim has no effect") {

@@ -32,7 +32,7 @@ func TestMonitorTellsWhatNodesExecute(t *testing.T) {
 			return err
 		}
 		nodes := e.(testbed.Nodes)
-		if err := nodes.Kill(ctx, "n0"); err != nil {
+		if err := nodes.Kill(ctx, "n0", nil); err != nil {
 			return err
 		}
 		if _, err := nodes.Restart(ctx, "n0"); err != nil {

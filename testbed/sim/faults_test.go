@@ -161,12 +161,12 @@ func TestWhatExpiredByAWrongClockIsGoneForGood(t *testing.T) {
 			return err
 		}
 		for _, offset := range []time.Duration{time.Minute, 0} {
-			if _, err := w.SkewNode(ctx, "n0", offset); err != nil {
+			if _, err := w.SkewNode(ctx, "n0", offset, nil); err != nil {
 				return err
 			}
 			time.Sleep(2 * time.Second)
 		}
-		if err := w.Kill(ctx, "n0"); err != nil {
+		if err := w.Kill(ctx, "n0", nil); err != nil {
 			return err
 		}
 		if _, err := w.Restart(ctx, "n0"); err != nil {
@@ -187,7 +187,7 @@ func TestAJumpThatIsTakenBackAtOnceExpiresNothing(t *testing.T) {
 			return err
 		}
 		for _, offset := range []time.Duration{time.Minute, 0} {
-			if _, err := w.SkewNode(ctx, "n0", offset); err != nil {
+			if _, err := w.SkewNode(ctx, "n0", offset, nil); err != nil {
 				return err
 			}
 		}
@@ -201,7 +201,7 @@ func TestAJumpThatIsTakenBackAtOnceExpiresNothing(t *testing.T) {
 
 func TestNobodyConnectsToANodeThatStarts(t *testing.T) {
 	in(t, testbed.Setup{Seed: 1}, func(ctx context.Context, w *world) error {
-		if err := w.Kill(ctx, "n0"); err != nil {
+		if err := w.Kill(ctx, "n0", nil); err != nil {
 			return err
 		}
 		began := w.Now()

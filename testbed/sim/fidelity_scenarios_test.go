@@ -101,7 +101,7 @@ var restarts = []scenario{
 		name: "connections that broke while idle are replaced unseen", setup: testbed.Setup{Durability: testbed.Always},
 		body: func(w *world) {
 			w.do("SET", "k", "v")
-			w.must(w.Kill(w.ctx, "n0"))
+			w.must(w.Kill(w.ctx, "n0", nil))
 			_, err := w.Restart(w.ctx, "n0")
 			w.must(err)
 			time.Sleep(50 * time.Millisecond)
@@ -113,7 +113,7 @@ var restarts = []scenario{
 		name: "a killed node answers nobody", setup: testbed.Setup{Durability: testbed.Always},
 		body: func(w *world) {
 			w.do("SET", "k", "v")
-			w.must(w.Kill(w.ctx, "n0"))
+			w.must(w.Kill(w.ctx, "n0", nil))
 			w.see("GET", "k")
 			_, err := w.Restart(w.ctx, "n0")
 			w.must(err)
@@ -150,7 +150,7 @@ var failovers = []scenario{
 			w.seeOf(c, "SET", "k", "v")
 			w.seeOf(c, "WAIT", 2, 0)
 			w.must(c.Close())
-			w.must(w.Kill(w.ctx, "n0"))
+			w.must(w.Kill(w.ctx, "n0", nil))
 			w.promote("n2")
 			w.see("GET", "k")
 		},
@@ -165,7 +165,7 @@ var failovers = []scenario{
 			defer w.subscribed().Close()
 			w.inSync()
 			time.Sleep(500 * time.Millisecond)
-			w.must(w.Kill(w.ctx, "n0"))
+			w.must(w.Kill(w.ctx, "n0", nil))
 			w.promote("n1")
 			w.life("lives", 60*time.Second-500*time.Millisecond)
 			w.see("EXISTS", "ends")
@@ -181,7 +181,7 @@ var failovers = []scenario{
 			w.inSync()
 			undo := w.holdReplication()
 			w.do("SET", "alone", "v")
-			w.must(w.Kill(w.ctx, "n0"))
+			w.must(w.Kill(w.ctx, "n0", nil))
 			w.promote("n1")
 			_, err := undo(w.ctx)
 			w.must(err)
@@ -291,7 +291,7 @@ var waits = []scenario{
 			w.seeOf(c, "SET", "k", "v")
 			w.seeOf(c, "WAIT", 2, 0)
 			for _, replica := range []string{"n1", "n2"} {
-				w.must(w.Kill(w.ctx, replica))
+				w.must(w.Kill(w.ctx, replica, nil))
 			}
 			time.Sleep(300 * time.Millisecond) // until the primary has heard
 			w.seeOf(c, "WAIT", 1, 100)

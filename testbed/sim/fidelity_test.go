@@ -195,7 +195,7 @@ func (w *world) await(done func() bool) {
 
 // restart kills a node and brings it back, after a time.
 func (w *world) restart(node string, after time.Duration) {
-	w.must(w.Kill(w.ctx, node))
+	w.must(w.Kill(w.ctx, node, nil))
 	time.Sleep(after)
 	_, err := w.Restart(w.ctx, node)
 	w.must(err)

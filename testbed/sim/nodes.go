@@ -46,15 +46,27 @@ func (w *world) Pause(_ context.Context, node string) (testbed.Undo, error) {
 }
 
 // Kill implements testbed.Nodes.
-func (w *world) Kill(_ context.Context, node string) error {
+func (w *world) Kill(_ context.Context, node string, down func() error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, err := w.running(node)
 	if err != nil {
 		return fmt.Errorf("kill: %w", err)
 	}
+	if err := tell(down); err != nil {
+		return err
+	}
 	s.kill()
 	return nil
+}
+
+// tell calls a function that is to be told of something, if there is one. Mu is held,
+// so that nothing else happens meanwhile.
+func tell(of func() error) error {
+	if of == nil {
+		return nil
+	}
+	return of()
 }
 
 // Restart implements testbed.Nodes. A replica, and a primary that another has
@@ -250,14 +262,20 @@ func (w *world) List() []string {
 }
 
 // SkewNode implements testbed.NodeClocks.
-func (w *world) SkewNode(_ context.Context, node string, offset time.Duration) (keys int, err error) {
+func (w *world) SkewNode(_ context.Context, node string, offset time.Duration, jumps func() error) (keys int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, err := w.server(node)
 	if err != nil {
 		return 0, err
 	}
-	if s.skew != offset && !s.down {
+	if s.skew == offset {
+		return 0, nil
+	}
+	if err := tell(jumps); err != nil {
+		return 0, err
+	}
+	if !s.down {
 		keys = s.node.Mortal()
 	}
 	s.skew = offset
@@ -268,7 +286,7 @@ func (w *world) SkewNode(_ context.Context, node string, offset time.Duration) (
 }
 
 // Evict implements testbed.Memory. Replicas are told, as by Redis.
-func (w *world) Evict(_ context.Context, node string) ([]history.KeyState, error) {
+func (w *world) Evict(_ context.Context, node string, evicted func([]history.KeyState) error) ([]history.KeyState, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, err := w.running(node)
@@ -278,6 +296,9 @@ func (w *world) Evict(_ context.Context, node string) ([]history.KeyState, error
 	keys := s.node.Evict(s.wall())
 	if len(keys) > 0 {
 		s.wrote(true) // what waits on the way to a replica has been hit, like a client's write
+		if evicted != nil {
+			err = evicted(keys)
+		}
 	}
-	return keys, nil
+	return keys, err
 }

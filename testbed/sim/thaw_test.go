@@ -101,7 +101,7 @@ func TestANodeThatDiesWhileItCatchesUpForgetsTheRest(t *testing.T) {
 	const requests = 40
 	got := frozen(t, requests, func(ctx context.Context, w *world) error {
 		time.Sleep(200 * time.Microsecond)
-		if err := w.Kill(ctx, "n0"); err != nil {
+		if err := w.Kill(ctx, "n0", nil); err != nil {
 			return err
 		}
 		_, err := w.Restart(ctx, "n0")

@@ -27,7 +27,7 @@ func (w *world) skewNode(by time.Duration) {
 // jump makes the node's clock jump and checks how many lives it moved, and what
 // the node's clock shows.
 func (w *world) jump(to time.Duration, lives int) {
-	keys, err := w.NodeClocks().SkewNode(w.ctx, "n0", to)
+	keys, err := w.NodeClocks().SkewNode(w.ctx, "n0", to, nil)
 	w.must(err)
 	if keys != lives {
 		w.Errorf("lives: got %d, want %d", keys, lives)
@@ -59,7 +59,7 @@ func nodeForward(s suite) {
 		w.lives("lives") // time that passes is not affected
 		time.Sleep(life + time.Second)
 		w.lives("ended")
-		if _, err := w.NodeClocks().SkewNode(w.ctx, "n9", jump); err == nil {
+		if _, err := w.NodeClocks().SkewNode(w.ctx, "n9", jump, nil); err == nil {
 			w.Error("an unknown node: got no error")
 		}
 	})

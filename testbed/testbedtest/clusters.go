@@ -121,7 +121,7 @@ func clusterFailover(s suite) {
 				w.put(0, first, "late")
 				time.Sleep(hasty)
 				if kill {
-					w.must(w.Kill(w.ctx, "n0"))
+					w.must(w.Kill(w.ctx, "n0", nil))
 				}
 				w.must(w.Promote(w.ctx, "n3"))
 				w.masters("n3", "n1", "n2")
@@ -175,7 +175,7 @@ func (w *world) replaced(client int) {
 func restartedMaster(s suite) {
 	s.run(clustered, func(w *world) {
 		w.put(0, first, "1")
-		w.must(w.Kill(w.ctx, "n0"))
+		w.must(w.Kill(w.ctx, "n0", nil))
 		_, err := w.Restart(w.ctx, "n0")
 		w.must(err)
 		if got := w.List(); got[0] == "n0" { // else the machine was slow to start it

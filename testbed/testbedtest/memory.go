@@ -15,7 +15,7 @@ var memories = []promise{
 
 // evict evicts a node's keys.
 func (w *world) evict(node string) ([]history.KeyState, error) {
-	return w.Env.(testbed.Memory).Evict(w.ctx, node)
+	return w.Env.(testbed.Memory).Evict(w.ctx, node, nil)
 }
 
 func eviction(s suite) {
@@ -35,7 +35,7 @@ func eviction(s suite) {
 		}
 		w.mustSet(0, "b", "2") // it goes on
 		w.check("n0", "b", "2")
-		w.must(w.Kill(w.ctx, "n0"))
+		w.must(w.Kill(w.ctx, "n0", nil))
 		if _, err := w.evict("n0"); err == nil {
 			w.Error("on a killed node: got no error")
 		}

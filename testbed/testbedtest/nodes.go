@@ -113,7 +113,7 @@ func restarts(s suite) {
 
 func idleConnections(s suite) {
 	s.run(single, func(w *world) {
-		w.must(w.Kill(w.ctx, "n0"))
+		w.must(w.Kill(w.ctx, "n0", nil))
 		_, err := w.Restart(w.ctx, "n0")
 		w.must(err)
 		time.Sleep(hasty)
@@ -128,7 +128,7 @@ func wrongOrders(s suite) {
 		_, scripts := w.FlushScripts(w.ctx, "n9")
 		for name, err := range map[string]error{
 			"restart of a node that runs":    restart,
-			"kill of an unknown node":        w.Kill(w.ctx, "n9"),
+			"kill of an unknown node":        w.Kill(w.ctx, "n9", nil),
 			"pause of an unknown node":       w.pause("n9").err,
 			"keys of an unknown node":        keys,
 			"scripts of an unknown node":     scripts,
@@ -139,8 +139,8 @@ func wrongOrders(s suite) {
 				w.Errorf("%s: got no error", name)
 			}
 		}
-		w.must(w.Kill(w.ctx, "n0"))
-		if w.Kill(w.ctx, "n0") == nil {
+		w.must(w.Kill(w.ctx, "n0", nil))
+		if w.Kill(w.ctx, "n0", nil) == nil {
 			w.Error("second kill: got no error")
 		}
 		if w.pause("n0").err == nil {
@@ -181,7 +181,7 @@ func (w *world) promote(kill bool) {
 	w.mustSet(0, "late", "1")
 	time.Sleep(hasty) // while it comes to where it is held
 	if kill {
-		w.must(w.Kill(w.ctx, "n0"))
+		w.must(w.Kill(w.ctx, "n0", nil))
 	}
 	w.must(w.Promote(w.ctx, "n1"))
 	time.Sleep(hasty) // until clients have noticed

@@ -73,7 +73,7 @@ func splitAndKilled(s suite) {
 	s.run(setup, func(w *world) {
 		split := w.split("n2", 1)
 		w.mustSet(0, "old", "1")
-		w.must(w.Kill(w.ctx, "n0"))
+		w.must(w.Kill(w.ctx, "n0", nil))
 		w.mustNotSet(0, "k", "on the killed side")
 		w.mustSet(1, "new", "1")
 		split.liftAfter(1)

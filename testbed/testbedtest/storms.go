@@ -139,7 +139,7 @@ func (w *world) lose(node string, replicas bool) (undo testbed.Undo, err error) 
 			return nil, err
 		}
 	}
-	if err := w.Kill(w.ctx, node); err != nil {
+	if err := w.Kill(w.ctx, node, nil); err != nil {
 		return undo, err
 	}
 	if failover {

@@ -24,13 +24,13 @@ type promise struct {
 
 // Run tests the testbed, each promise of what it is capable of in a subtest.
 func Run(t *testing.T, open Open) {
-	run(t, open, worlds, networks, nodes, clients, storms, clocks, memories, splits, sentinels, clusters)
+	run(t, open, worlds, networks, nodes, moments, clients, storms, clocks, memories, splits, sentinels, clusters)
 }
 
 // RunNodes tests of a testbed what has to do with its nodes: for one that has its
 // clients, and the way from them, from a testbed that Run tests.
 func RunNodes(t *testing.T, open Open) {
-	run(t, open, topologyPromises, nodes, memories)
+	run(t, open, topologyPromises, nodes, moments, memories)
 }
 
 func run(t *testing.T, open Open, promises ...[]promise) {

@@ -249,7 +249,7 @@ func (f fault) liftAfter(hits int) {
 
 // restart kills a node, sees that it is down, and brings it back.
 func (w *world) restart(node, lost string) {
-	w.must(w.Kill(w.ctx, node))
+	w.must(w.Kill(w.ctx, node, nil))
 	w.mustNotSet(0, "down", "on a killed node")
 	got, err := w.Restart(w.ctx, node)
 	w.must(err)

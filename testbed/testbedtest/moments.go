@@ -1,0 +1,113 @@
+package testbedtest
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// What happens to a node is told at the moment at which it does: of the commands
+// that a node is never without, none runs on the wrong side.
+var moments = []promise{
+	{name: "nothing runs after a node is told to be down", test: toldKill, needs: testbed.CanNodes},
+	{name: "nothing runs between an eviction and the word of it", test: toldEviction, needs: testbed.CanMemory},
+	{name: "nothing runs between the word of a jump and the jump", test: toldJump, needs: testbed.CanNodeClocks},
+}
+
+// hammered is a key that clients never cease to count up.
+const hammered = "hammered"
+
+// hammer does something to n0 while clients count up, and returns what counted, in the
+// order in which it ran, and when the something was told.
+func (s suite) hammer(strike func(w *world, told func() error) error) (ran []history.Command, told time.Duration) {
+	const clients = 3
+	calls := 0
+	commands := s.run(testbed.Setup{Topology: testbed.Single, Clients: clients}, func(w *world) {
+		w.must(w.redis(0, 0).Set(w.ctx, hammered, "0", life).Err())
+		stop := make(chan struct{})
+		var all sync.WaitGroup
+		for c := range clients {
+			all.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					if w.redis(c, 0).Incr(w.ctx, hammered).Err() != nil {
+						time.Sleep(time.Millisecond)
+					}
+				}
+			})
+		}
+		time.Sleep(hasty / 4)
+		w.must(strike(w, func() error {
+			told = w.Now()
+			calls++
+			return nil
+		}))
+		time.Sleep(hasty / 4)
+		close(stop)
+		all.Wait()
+	})
+	if calls != 1 {
+		s.Fatalf("told %d times, want once", calls)
+	}
+	for _, c := range named(commands, "INCR") {
+		if c.Exec > 0 {
+			ran = append(ran, c)
+		}
+	}
+	slices.SortFunc(ran, func(a, b history.Command) int { return cmp.Compare(a.Exec, b.Exec) })
+	return ran, told
+}
+
+func toldKill(s suite) {
+	ran, told := s.hammer(func(w *world, told func() error) error { return w.Kill(w.ctx, "n0", told) })
+	if len(ran) == 0 {
+		s.Fatal("nothing ran")
+	}
+	for _, c := range ran {
+		if c.Arrived > told || c.Served > told {
+			s.Errorf("told at %v that the node is down: it ran %+v", told, c)
+		}
+	}
+}
+
+func toldEviction(s suite) {
+	s.toldLoss(func(w *world, told func() error) error {
+		_, err := w.Env.(testbed.Memory).Evict(w.ctx, "n0", func([]history.KeyState) error { return told() })
+		return err
+	})
+}
+
+func toldJump(s suite) {
+	s.toldLoss(func(w *world, told func() error) error {
+		_, err := w.NodeClocks().SkewNode(w.ctx, "n0", jump, told)
+		return err
+	})
+}
+
+// toldLoss checks that who counted on was served before the loss of the key was told,
+// and that who began anew was not asked before.
+func (s suite) toldLoss(strike func(w *world, told func() error) error) {
+	ran, told := s.hammer(strike)
+	anew := 0
+	for i, c := range ran {
+		if c.Reply == "1" && i > 0 {
+			anew = i
+		}
+	}
+	if anew == 0 {
+		s.Fatalf("%d commands ran, none without the key", len(ran))
+	}
+	for i, c := range ran {
+		if i < anew && c.Served > told || i >= anew && c.Arrived < told {
+			s.Errorf("told at %v of the loss: command %d of %d, the first without the key being %d, ran %+v", told, i, len(ran), anew, c)
+		}
+	}
+}
