@@ -33,7 +33,7 @@ test: setup ## all tests, with the race detector; on real Redis too, and on cont
 	@GO='$(GO)' PACKAGES='$(PACKAGES)' ./scripts/test
 
 test-chaos: setup build ## what the simulation finds has to show on real Redis too, and nothing else (some 4 minutes)
-	@STORE=$(STORE) LOCKS=$(LOCKS) FAULTS=$(FAULTS) TRIALS=$(TRIALS) ./scripts/test-chaos
+	@STORE=$(STORE) LOCKS=$(LOCKS) FAULTS=$(FAULTS) TRIALS=$(TRIALS) SEED=$(SEED) ./scripts/test-chaos
 
 bench: ## speed of the parts, and of the simulation
 	$(GO) test -run '^$$' -bench . -benchtime 200ms $(PACKAGES)
