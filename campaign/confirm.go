@@ -172,10 +172,21 @@ func (s Sought) shownFor(t Trial) time.Duration {
 	return min(longest, t.Spec.Options.TTL/10)
 }
 
-// drawn are trials of a cell in which there is nothing to find.
+// drawn are trials of a cell in which there is nothing to find: first those in which
+// its fault hit something.
 func (f *confirmation) drawn(c plannedCell, each int) (specs []Spec) {
 	drawn := map[string]int{}
-	for _, t := range f.of(c) {
+	trials := f.of(c)
+	slices.SortStableFunc(trials, func(a, b Trial) int {
+		switch {
+		case a.decided() == b.decided():
+			return a.Spec.turn().compare(b.Spec.turn())
+		case a.decided():
+			return -1
+		}
+		return 1
+	})
+	for _, t := range trials {
 		if w := t.Spec.Workload; !t.Spec.named() && drawn[w] < each {
 			drawn[w]++
 			specs = append(specs, t.Spec)

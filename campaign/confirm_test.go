@@ -163,6 +163,22 @@ func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
 	}
 }
 
+// Where there is nothing to find, trials are run whose fault hit something.
+func TestConfirmDrawsWhatWasExercised(t *testing.T) {
+	var f confirmation
+	for i, outcome := range []Outcome{NotExercised, Unknown, Holds, NotExercised, Holds} {
+		f.trials = append(f.trials, Trial{Spec: Spec{Lock: "redlock", Fault: "client-skew", Workload: "mutex", Trial: i}, Outcome: outcome})
+	}
+	c := plannedCell{recipe: locks.Recipe{ID: "redlock"}, fault: nemesis.Fault{Name: "client-skew"}, workloads: []string{"mutex"}}
+	var order []int
+	for _, s := range f.drawn(c, 3) {
+		order = append(order, s.Trial)
+	}
+	if want := []int{2, 4, 0}; !slices.Equal(order, want) {
+		t.Errorf("got %v, want %v", order, want)
+	}
+}
+
 // What the testbed at hand cannot try is not confirmed by it.
 func TestConfirmMissesWhatIsNotSupported(t *testing.T) {
 	c := DefaultConfig()

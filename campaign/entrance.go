@@ -22,7 +22,7 @@ type entrance struct {
 // newEntrance has room for that many trials on one node each.
 func newEntrance(parallel int) *entrance {
 	return &entrance{
-		setup: make(chan struct{}, 2*runtime.NumCPU()),
+		setup: make(chan struct{}, runtime.NumCPU()),
 		room:  semaphore.NewWeighted(int64(parallel)),
 		limit: int64(parallel),
 	}
@@ -34,6 +34,8 @@ func (e *entrance) weight(s Spec) int64 {
 	switch s.Topology {
 	case testbed.Replicated:
 		w = 2
+	case testbed.Sentinel, testbed.Cluster:
+		w = 3
 	case testbed.Independent:
 		w = int64(s.Nodes+1) / 2
 	}
