@@ -17,7 +17,9 @@ import (
 // Redis's MONITOR tells it: a line each, with the node's own time. In place of the
 // address from which a client's command came stands the client; another address is
 // the harness's, or that of a primary. It goes on over restarts of the node; what a
-// node did just before it was killed, it may not have told any more.
+// node did just before it was killed, it may not have told any more. Where the
+// connection to a node that lives broke, lines that begin with # tell from when to
+// when nothing was heard, by the machine's clock.
 //
 // Its connection leads past links and gate to the node. A node that tells all that
 // it does has less time to do it.
@@ -27,6 +29,7 @@ type monitor struct {
 	mu   sync.Mutex
 	file *os.File
 	conn net.Conn // to the present server, or the last one
+	left bool     // nobody is to be followed any more
 	err  error    // why the log is not whole
 }
 
@@ -46,16 +49,32 @@ func (m *monitor) meet(from net.Addr, client int) {
 	}
 }
 
+// told is what a server tells over one connection after the other.
+type told struct {
+	of     *monitor
+	server Server
+	conn   net.Conn
+	lines  *bufio.Reader
+}
+
 // follow asks a server that has just started to tell what it executes. What it
-// says from then on is written by the function that is returned, until the server
-// ends.
-func (m *monitor) follow(s Server) (write func(), err error) {
-	conn, err := net.DialTimeout("tcp", s.Addr(), adminTimeout)
-	if err != nil {
+// says from then on is there to be written.
+func (m *monitor) follow(s Server) (*told, error) {
+	t := &told{of: m, server: s}
+	if err := t.ask(adminTimeout); err != nil {
 		return nil, fmt.Errorf("monitor: %w", err)
 	}
+	return t, nil
+}
+
+// ask makes a connection on which the server tells what it executes.
+func (t *told) ask(patience time.Duration) error {
+	conn, err := net.DialTimeout("tcp", t.server.Addr(), patience)
+	if err != nil {
+		return err
+	}
 	lines := bufio.NewReader(conn)
-	_ = conn.SetDeadline(time.Now().Add(adminTimeout))
+	_ = conn.SetDeadline(time.Now().Add(patience))
 	_, err = io.WriteString(conn, "MONITOR\r\n")
 	answer := ""
 	if err == nil {
@@ -66,22 +85,75 @@ func (m *monitor) follow(s Server) (write func(), err error) {
 	}
 	if err != nil {
 		conn.Close()
-		return nil, fmt.Errorf("monitor: %w", err)
+		return err
 	}
 	_ = conn.SetDeadline(time.Time{})
-	m.mu.Lock()
-	m.conn = conn
-	m.mu.Unlock()
-	return func() {
-		defer conn.Close()
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	if t.of.left {
+		conn.Close()
+		return errors.New("it is over")
+	}
+	t.conn, t.lines, t.of.conn = conn, lines, conn
+	return nil
+}
+
+// write notes what the server tells until it ends. While it runs, a connection that
+// broke is replaced.
+func (t *told) write(runs func() bool) {
+	for {
 		for {
-			line, err := lines.ReadString('\n')
+			line, err := t.lines.ReadString('\n')
 			if err != nil {
-				return
+				break
 			}
-			m.note(line)
+			t.of.note(line)
 		}
-	}, nil
+		t.conn.Close()
+		if !runs() {
+			return
+		}
+		t.of.remark("the connection broke: what the node executes from here on is not known")
+		if !t.again(runs) {
+			return
+		}
+		t.of.remark("the node tells again what it executes")
+	}
+}
+
+const (
+	askAgain    = 20 * time.Millisecond // between two attempts to follow a node again
+	askPatience = time.Second           // that each of them has
+)
+
+// again asks until the server tells again. It says whether that was before its end.
+func (t *told) again(runs func() bool) bool {
+	for runs() {
+		if t.ask(askPatience) == nil {
+			return true
+		}
+		pause := time.NewTimer(askAgain)
+		select {
+		case <-pause.C:
+		case <-t.server.Exited():
+			pause.Stop()
+			return false
+		}
+	}
+	return false
+}
+
+// lost says that nothing comes over the present connection any more, which it may
+// not show by itself for long.
+func (m *monitor) lost() {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.conn != nil {
+		m.conn.Close()
+	}
 }
 
 // note writes a line as "1339518083.107412 [0 c1] "get" "k"".
@@ -93,9 +165,19 @@ func (m *monitor) note(line string) {
 			line = head[:i+1] + client.(string) + "] " + rest
 		}
 	}
+	m.put(strings.TrimRight(line, "\r\n"))
+}
+
+// remark writes a line of the log's own.
+func (m *monitor) remark(text string) {
+	now := time.Now()
+	m.put(fmt.Sprintf("# %d.%06d %s", now.Unix(), now.Nanosecond()/1000, text))
+}
+
+func (m *monitor) put(line string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, err := m.file.WriteString(strings.TrimRight(line, "\r\n") + "\n"); m.err == nil {
+	if _, err := m.file.WriteString(line + "\n"); m.err == nil {
 		m.err = err
 	}
 }
@@ -107,6 +189,7 @@ func (m *monitor) leave() {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.left = true
 	if m.conn != nil {
 		_ = m.conn.SetReadDeadline(time.Now().Add(patience))
 	}

@@ -37,6 +37,7 @@ func (e ownEnv) Unplug(_ context.Context, node string) (testbed.Undo, error) {
 	if err := p.Unplug(); err != nil {
 		return nil, fmt.Errorf("unplug node %s: %w", node, err)
 	}
+	n.monitor.lost()
 	return once(func(context.Context) (int, error) {
 		if now, err := n.running(); err != nil || now != s {
 			return 0, nil // killed meanwhile
