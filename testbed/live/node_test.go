@@ -1,0 +1,194 @@
+package live
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// slowPlace starts servers when it is allowed to.
+type slowPlace struct {
+	Place
+	start chan Server
+}
+
+func (p slowPlace) Start(ctx context.Context, _ ServerOptions) (Server, error) {
+	select {
+	case s := <-p.start:
+		return s, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// stub is a server that runs until it is closed.
+type stub struct {
+	Server
+	addr   string
+	exited chan struct{}
+}
+
+func newStub(addr string) *stub { return &stub{addr: addr, exited: make(chan struct{})} }
+
+func (s *stub) Addr() string            { return s.addr }
+func (s *stub) Exited() <-chan struct{} { return s.exited }
+func (s *stub) Err() error              { return errors.New("ended") }
+func (s *stub) Kill() error             { close(s.exited); return nil }
+func (s *stub) Close() error {
+	select {
+	case <-s.exited:
+	default:
+		close(s.exited)
+	}
+	return nil
+}
+
+// newStubNode is a node of that place, which must not die.
+func newStubNode(t *testing.T, place slowPlace) *node {
+	began := time.Now()
+	setup := testbed.Setup{Durability: testbed.Volatile, Clock: func() time.Duration { return time.Since(began) }}
+	return newNode("n0", place, t.TempDir(), "", setup, func(err error) { t.Errorf("died: %v", err) })
+}
+
+// startAs starts a node as that server.
+func startAs(t *testing.T, n *node, place slowPlace, s Server) {
+	t.Helper()
+	place.start <- s
+	if err := n.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNobodyWaitsForANodeThatStarts wants to be told meanwhile that it is down, and
+// where it was.
+func TestNobodyWaitsForANodeThatStarts(t *testing.T) {
+	place := slowPlace{start: make(chan Server, 1)}
+	n := newStubNode(t, place)
+	startAs(t, n, place, newStub("there:1"))
+	if err := n.kill(nil); err != nil {
+		t.Fatal(err)
+	}
+	restarted := make(chan error, 1)
+	go func() {
+		_, err := n.restart(t.Context())
+		restarted <- err
+	}()
+	told := make(chan string, 1)
+	go func() {
+		time.Sleep(50 * time.Millisecond) // it is starting
+		_, err := n.running()
+		told <- n.addr() + ", " + err.Error()
+	}()
+	select {
+	case got := <-told:
+		if want := "there:1, node n0 is down"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("who asks waits for the start")
+	}
+	place.start <- newStub("elsewhere:2")
+	if err := <-restarted; err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.running(); err != nil || n.addr() != "elsewhere:2" {
+		t.Errorf("after the start: at %s, %v", n.addr(), err)
+	}
+	if err := n.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// teller is a server that tells each of its followers one line.
+type teller struct {
+	*stub
+	conns chan net.Conn
+}
+
+func newTeller(t *testing.T) teller {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	s := teller{newStub(l.Addr().String()), make(chan net.Conn, 10)}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || line != "MONITOR\r\n" {
+				c.Close()
+				continue
+			}
+			_, _ = io.WriteString(c, "+OK\r\n+1.5 [0 1.2.3.4:5] \"get\" \"k\"\r\n")
+			s.conns <- c
+		}
+	}()
+	return s
+}
+
+// TestALogTellsWhereItHasAGap wants a node followed again whose connection broke,
+// and the gap in the log.
+func TestALogTellsWhereItHasAGap(t *testing.T) {
+	for name, end := range map[string]func(*node, net.Conn){
+		"it broke":              func(_ *node, c net.Conn) { c.Close() },
+		"the node is unplugged": func(n *node, _ net.Conn) { n.monitor.lost() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			place := slowPlace{start: make(chan Server, 1)}
+			n, dir := newStubNode(t, place), t.TempDir()
+			var err error
+			if n.monitor, err = newMonitor(dir, "n0"); err != nil {
+				t.Fatal(err)
+			}
+			s := newTeller(t)
+			startAs(t, n, place, s)
+			log := filepath.Join(dir, "monitor-n0.log")
+			first := <-s.conns
+			awaitLines(t, log, 1)
+			end(n, first)
+			select {
+			case c := <-s.conns:
+				defer c.Close()
+			case <-time.After(10 * time.Second):
+				t.Error("the node is not followed again")
+			}
+			text := awaitLines(t, log, 4)
+			if err := n.close(); err != nil {
+				t.Error(err)
+			}
+			for i, want := range []string{`1.5 [0 1.2.3.4:5] "get" "k"`, "the connection broke", "tells again", `"get" "k"`} {
+				if lines := strings.Split(text, "\n"); len(lines) <= i || !strings.Contains(lines[i], want) {
+					t.Errorf("got\n%s\nwant %q in line %d", text, want, i)
+				}
+			}
+		})
+	}
+}
+
+// awaitLines returns a file's text when it has that many lines.
+func awaitLines(t *testing.T, path string, lines int) string {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		text, err := os.ReadFile(path)
+		if err == nil && strings.Count(string(text), "\n") >= lines {
+			return string(text)
+		}
+		if time.Now().After(end) {
+			t.Errorf("got %q, %v, want %d lines", text, err, lines)
+			return string(text)
+		}
+	}
+}
