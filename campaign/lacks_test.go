@@ -1,9 +1,11 @@
 package campaign
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -27,4 +29,52 @@ func TestACellSaysWhyTheTestbedLacksWhatItNeeds(t *testing.T) {
 			t.Errorf("%s: got %q, want what is known of node-clock alone", cell.fault.Name, cell.why)
 		}
 	}
+}
+
+// TestClientsThatShareLinksAreNotSplit wants the cell to say so beforehand; where
+// links are not shared after all, and in a mix, the other faults are tried.
+func TestClientsThatShareLinksAreNotSplit(t *testing.T) {
+	for _, c := range []struct {
+		topology testbed.Topology
+		share    bool
+		real     bool
+		want     string
+	}{
+		{testbed.Replicated, true, true, stuck},
+		{testbed.Replicated, false, true, ""},
+		{testbed.Replicated, true, false, ""},
+		{testbed.Sentinel, true, true, ""},
+	} {
+		conf := DefaultConfig()
+		conf.Locks, conf.Faults = []string{"test-sound"}, []string{"split-brain", "chaos"}
+		conf.Topology, conf.ShareLinks = c.topology, c.share
+		p := newPlanner(conf, splitBed{&fakeBed{real: c.real}})
+		cells, err := p.cells()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cell := range cells {
+			if cell.fault.Name == "split-brain" && cell.why != c.want {
+				t.Errorf("%+v: got %q, want %q", c, cell.why, c.want)
+			}
+			if cell.fault.Mix && cell.why != "" {
+				t.Errorf("%+v: %s: %s", c, cell.fault.Name, cell.why)
+			}
+		}
+		w := p.world(Spec{Topology: c.topology}, history.Claims{})
+		if got := slices.Contains(w.Capabilities, testbed.CanSplitBrain); got != (c.want == "") {
+			t.Errorf("%+v: plans may split clients: %t", c, got)
+		}
+	}
+}
+
+// splitBed has what splits need.
+type splitBed struct{ *fakeBed }
+
+func (splitBed) Topologies() []testbed.Topology {
+	return []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Sentinel}
+}
+
+func (b splitBed) Capabilities() []testbed.Capability {
+	return append(b.fakeBed.Capabilities(), testbed.CanSplitBrain)
 }

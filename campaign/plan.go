@@ -56,6 +56,7 @@ type planner struct {
 	topologies   []testbed.Topology
 	capabilities []testbed.Capability
 	lacks        map[testbed.Capability]string // why, of some of the others
+	real         bool                          // its time is the machine's
 	seen         map[pair]sight                // in probes that finished
 	confirm      *confirmation                 // of another campaign; nil = the trials are this one's own
 	// schedule enumerates a fault's named schedules in a world.
@@ -65,7 +66,7 @@ type planner struct {
 func newPlanner(c Config, tb testbed.Testbed) *planner {
 	p := &planner{
 		config: c, topologies: tb.Topologies(), capabilities: tb.Capabilities(),
-		seen: map[pair]sight{}, schedule: nemesis.Named,
+		real: realTime(tb), seen: map[pair]sight{}, schedule: nemesis.Named,
 	}
 	if l, ok := tb.(testbed.Lacking); ok {
 		p.lacks = l.Lacks()
@@ -139,6 +140,9 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 			return c
 		}
 		c.topology = t
+	}
+	if c.why = p.unshared(f, c.topology); c.why != "" {
+		return c
 	}
 	claims := p.spec(c, "", 0).claims(r)
 	for _, w := range bodies {
@@ -235,7 +239,7 @@ func (p *planner) world(s Spec, claims history.Claims) nemesis.World {
 		Clients:        s.Options.Clients,
 		Nodes:          nodes,
 		Topology:       s.Topology,
-		Capabilities:   p.capabilities,
+		Capabilities:   p.able(s.Topology),
 		TTL:            s.Options.TTL,
 		Hold:           s.Options.Hold,
 		Retry:          s.Options.Retry,
