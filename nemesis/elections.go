@@ -148,17 +148,19 @@ func (s *strike) otherHolder(ctx context.Context, held int) {
 
 // overthrow kills the old primary.
 func (s *strike) overthrow(ctx context.Context, primary string) (result, error) {
-	nodes, heir := s.env.(testbed.Nodes), s.action.Nodes[0]
-	before, err := keysOf(ctx, nodes, []string{primary})
+	before, err := s.look(ctx, primary)
 	if err != nil {
 		return result{}, err
 	}
 	if err := s.dies(ctx, primary, func() {}); err != nil {
 		return result{}, err
 	}
-	after, err := keysOf(ctx, nodes, []string{heir})
-	hits, words := differences(before[primary], after[heir])
-	return result{hits, words}, err
+	after, err := s.look(ctx, s.action.Nodes[0])
+	if err != nil {
+		return result{}, err
+	}
+	hits, words := s.differences(before, after, -1) // it has served some for a while
+	return result{hits, words}, nil
 }
 
 // provoke loses the primary and waits until another is elected. Clients go on
@@ -169,7 +171,7 @@ func (s *strike) provoke(ctx context.Context) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	before, err := keysOf(ctx, nodes, []string{primary})
+	before, err := s.look(ctx, primary)
 	if err != nil {
 		return result{}, err
 	}
@@ -181,15 +183,19 @@ func (s *strike) provoke(ctx context.Context) (result, error) {
 	if s.action.Loss != Forced { // that takes no time
 		s.letGo()
 	}
-	var after map[string][]history.KeyState
-	if err = nodes.Promote(ctx, heir); err == nil {
-		after, err = keysOf(ctx, nodes, []string{heir})
-	}
+	var after look
+	err = nodes.Promote(ctx, heir)
 	elected := s.env.Now()
+	if err == nil {
+		after, err = s.look(ctx, heir)
+	}
 	_, uerr := undoAll(ctx, restore)
-	hits, words := differences(before[primary], after[heir])
+	if err != nil {
+		return result{}, errors.Join(err, uerr)
+	}
+	hits, words := s.differences(before, after, elected)
 	return result{hits, fmt.Sprintf("replication stopped %s; %s %s, %s elected by %s: it %s",
-		lasted, primary, how, heir, instant(elected), words)}, errors.Join(err, uerr)
+		lasted, primary, how, heir, instant(elected), words)}, uerr
 }
 
 // lose loses the primary, and says how.

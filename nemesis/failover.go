@@ -68,7 +68,7 @@ func (s *strike) failOver(ctx context.Context) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	before, err := keysOf(ctx, nodes, []string{primary})
+	before, err := s.look(ctx, primary)
 	if err != nil {
 		return result{}, err
 	}
@@ -82,11 +82,12 @@ func (s *strike) failOver(ctx context.Context) (result, error) {
 	if err := nodes.Promote(ctx, heir); err != nil {
 		return result{}, fmt.Errorf("promote %s: %w", heir, err)
 	}
-	after, err := keysOf(ctx, nodes, []string{heir})
+	promoted := s.env.Now()
+	after, err := s.look(ctx, heir)
 	if err != nil {
 		return result{}, err
 	}
-	hits, words := differences(before[primary], after[heir])
+	hits, words := s.differences(before, after, promoted)
 	return result{hits, fmt.Sprintf("replication stopped %s; %s killed, %s promoted by %s: it %s",
 		s.lasted(), primary, heir, instant(s.env.Now()), words)}, nil
 }
@@ -103,23 +104,31 @@ func (s *strike) primary() (string, error) {
 	return list[0], nil
 }
 
-// differences are what a new primary has otherwise than the old one had it.
-func differences(old, heir []history.KeyState) (n int, inWords string) {
-	var words []string
+// differences are what a new primary, promoted at some time, has otherwise than the
+// old one had it.
+func (s *strike) differences(before, after look, promoted time.Duration) (n int, inWords string) {
+	var words, expired []string
+	old, heir := before.all(), after.all()
 	for _, k := range old {
-		if !holds(heir, k) {
+		switch {
+		case holds(heir, k):
+		case before.expired(k, after):
+			expired = append(expired, "lacks "+k.Key+", which expired meanwhile")
+		default:
 			words = append(words, "lacks "+k.Key+" as it was")
 		}
 	}
 	for _, k := range heir {
-		if !slices.ContainsFunc(old, func(o history.KeyState) bool { return o.Key == k.Key }) {
+		known := slices.ContainsFunc(old, func(o history.KeyState) bool { return o.Key == k.Key })
+		if !known && s.cameBack(k, before, promoted, after) {
 			words = append(words, "still has "+k.Key)
 		}
 	}
+	n, words = len(words), append(words, expired...)
 	if len(words) == 0 {
 		return 0, "has all that the old primary had"
 	}
-	return len(words), strings.Join(words, " and ")
+	return n, strings.Join(words, " and ")
 }
 
 func failoverPlans(w World, r *rand.Rand) []Plan {

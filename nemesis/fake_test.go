@@ -266,7 +266,11 @@ func (e *fakeEnv) Keys(_ context.Context, node string) ([]history.KeyState, erro
 	var all []history.KeyState
 	for k, v := range e.nodes[node].keys {
 		if v.expires == 0 || v.expires > e.Now() {
-			all = append(all, history.KeyState{Key: k, Type: "string", Value: history.Bytes(v.value)})
+			ttl := time.Duration(-1)
+			if v.expires != 0 {
+				ttl = v.expires - e.Now()
+			}
+			all = append(all, history.KeyState{Key: k, Type: "string", TTL: ttl, Value: history.Bytes(v.value)})
 		}
 	}
 	return all, nil

@@ -41,8 +41,7 @@ var nodeRestart = Fault{
 	},
 	target: nodeTarget,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
-		nodes := s.env.(testbed.Nodes)
-		before, err := keysOf(ctx, nodes, nodes.List())
+		before, err := s.look(ctx, s.env.(testbed.Nodes).List()...)
 		if err != nil {
 			return nil, err
 		}
@@ -128,10 +127,10 @@ func (s *strike) dies(ctx context.Context, node string, told func()) error {
 }
 
 // restart brings the nodes that were killed back.
-func (s *strike) restart(ctx context.Context, before map[string][]history.KeyState, killed []*death) (result, error) {
+func (s *strike) restart(ctx context.Context, before look, killed []*death) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, healing)
 	defer cancel()
-	nodes := s.env.(testbed.Nodes)
+	nodes, up := s.env.(testbed.Nodes), time.Duration(-1) // the first is
 	var err error
 	for _, d := range killed {
 		node := d.node
@@ -140,6 +139,9 @@ func (s *strike) restart(ctx context.Context, before map[string][]history.KeySta
 			continue
 		}
 		lost, rerr := nodes.Restart(ctx, node)
+		if up < 0 {
+			up = s.env.Now()
+		}
 		if rerr != nil {
 			err = errors.Join(err, fmt.Errorf("restart %s: %w", node, rerr))
 			continue
@@ -149,27 +151,27 @@ func (s *strike) restart(ctx context.Context, before map[string][]history.KeySta
 	if err != nil {
 		return result{}, err
 	}
-	after, err := keysOf(ctx, nodes, s.action.Nodes)
-	return s.restarted(before, after), err
+	after, err := s.look(ctx, s.action.Nodes...)
+	return s.restarted(before, after, up), err
 }
 
-// restarted says what the restart put at stake and what it lost.
-func (s *strike) restarted(before, after map[string][]history.KeyState) result {
+// restarted says what the restart put at stake and what it lost. What was only as
+// good as over anyway has lost nothing, and what was written since lost nothing either.
+func (s *strike) restarted(before, after look, up time.Duration) result {
 	var atStake int
 	var words []string
 	for _, node := range s.action.Nodes {
-		for _, k := range before[node] {
-			left := 0
-			for other, keys := range before {
-				if !slices.Contains(s.action.Nodes, other) && holds(keys, k) {
-					left++
-				}
-			}
+		for _, k := range before.keys[node] {
 			fate := "kept"
-			if !holds(after[node], k) {
+			switch {
+			case holds(after.keys[node], k):
+			case before.expired(k, after):
+				words = append(words, fmt.Sprintf("%s %s expired meanwhile", node, k.Key))
+				continue
+			default:
 				fate = "lost"
 			}
-			if left < max(1, s.action.Quorum) {
+			if s.elsewhere(before, k) < max(1, s.action.Quorum) {
 				atStake++
 				words = append(words, fmt.Sprintf("%s %s %s", node, fate, k.Key))
 			} else {
@@ -178,8 +180,8 @@ func (s *strike) restarted(before, after map[string][]history.KeyState) result {
 		}
 	}
 	for _, node := range s.action.Nodes {
-		for _, k := range after[node] {
-			if !holds(before[node], k) {
+		for _, k := range after.keys[node] {
+			if !holds(before.keys[node], k) && s.cameBack(k, before, up, after) {
 				atStake++
 				words = append(words, fmt.Sprintf("%s has %s again", node, k.Key))
 			}
@@ -192,22 +194,15 @@ func (s *strike) restarted(before, after map[string][]history.KeyState) result {
 		s.place(), strings.Join(s.action.Nodes, " "), instant(s.env.Now()), strings.Join(words, "; "))}
 }
 
-// keysOf lists what is on each node.
-func keysOf(ctx context.Context, n testbed.Nodes, nodes []string) (map[string][]history.KeyState, error) {
-	all := map[string][]history.KeyState{}
-	for _, node := range nodes {
-		keys, err := n.Keys(ctx, node)
-		if err != nil {
-			return nil, fmt.Errorf("list the keys of %s: %w", node, err)
+// elsewhere is how many nodes that are not struck had the key.
+func (s *strike) elsewhere(before look, k history.KeyState) int {
+	n := 0
+	for node, keys := range before.keys {
+		if !slices.Contains(s.action.Nodes, node) && holds(keys, k) {
+			n++
 		}
-		all[node] = keys
 	}
-	return all, nil
-}
-
-// holds says whether the keys include k with the same value.
-func holds(keys []history.KeyState, k history.KeyState) bool {
-	return slices.ContainsFunc(keys, func(o history.KeyState) bool { return o.Key == k.Key && o.Value == k.Value })
+	return n
 }
 
 func restartPlans(w World, r *rand.Rand) []Plan {

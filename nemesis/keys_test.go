@@ -1,0 +1,114 @@
+package nemesis
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// returning is a world whose nodes come back with keys, and serve for a while before
+// anybody can look at them.
+type returning struct {
+	*fakeEnv
+	with map[string]fakeKey
+}
+
+func (r returning) Restart(ctx context.Context, node string) (string, error) {
+	lost, err := r.fakeEnv.Restart(ctx, node)
+	r.nodes[node].keys = r.with
+	return lost, err
+}
+
+func (r returning) Keys(ctx context.Context, node string) ([]history.KeyState, error) {
+	time.Sleep(slowness)
+	return r.fakeEnv.Keys(ctx, node)
+}
+
+// closes carries out one action in a world whose node has keys, and
+// in whose history tokens are granted, and returns how its window closed.
+func closes(t *testing.T, a Action, keys map[string]fakeKey, granted []string, world func(*fakeEnv) testbed.Env) (w history.Window) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		e := newFakeEnv(t, 1, "n0")
+		e.nodes["n0"].keys = keys
+		rec := history.NewRecorder(nil, e.Now)
+		for _, token := range granted {
+			op := history.Op{F: history.FAcquire}
+			if _, err := rec.Invoke(op); err != nil {
+				t.Fatal(err)
+			}
+			op.Type, op.Lease = history.OK, &history.Lease{Token: token}
+			if _, err := rec.Complete(op); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.ID, a.Client, a.By = 1, history.NoClient, time.Second
+		if err := Run(t.Context(), Plan{a}, world(e), rec); err != nil {
+			t.Fatal(err)
+		}
+		w = *windows(rec.Ops())[1].Window
+	})
+	return w
+}
+
+func TestARestartHasHitWhatOutlivedItOnly(t *testing.T) {
+	const brief, long = slowness, time.Minute
+	for name, c := range map[string]struct {
+		had, has map[string]fakeKey
+		granted  []string
+		hits     int
+		evidence string
+	}{
+		"a key that is lost":              {map[string]fakeKey{"k": {"t", long}}, nil, nil, 1, "n0 lost k"},
+		"one without an end":              {map[string]fakeKey{"k": {"t", 0}}, nil, nil, 1, "n0 lost k"},
+		"one that is kept":                {map[string]fakeKey{"k": {"t", long}}, map[string]fakeKey{"k": {"t", long}}, nil, 1, "n0 kept k"},
+		"one that was over anyway":        {map[string]fakeKey{"k": {"t", 3 * brief / 2}}, nil, nil, 0, "n0 k expired meanwhile"},
+		"one that another has set since":  {nil, map[string]fakeKey{"k": {"anew", long}}, []string{"t"}, 0, "no key was there"},
+		"one that is back":                {nil, map[string]fakeKey{"k": {"t", long}}, []string{"t"}, 1, "n0 has k again"},
+		"one whose owner sets it always":  {nil, map[string]fakeKey{"k": {"t", long}}, []string{"t", "t"}, 0, "no key was there"},
+		"one of many fields that is back": {nil, map[string]fakeKey{"k": {"t=1", long}}, []string{"t"}, 1, "n0 has k again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.had == nil {
+				c.had = map[string]fakeKey{}
+			}
+			w := closes(t, Action{Fault: "node-restart", Nodes: []string{"n0"}}, c.had, c.granted, func(e *fakeEnv) testbed.Env {
+				return returning{e, c.has}
+			})
+			if w.Hits != c.hits || !strings.Contains(w.Evidence, c.evidence) {
+				t.Errorf("got %d hits, %s; want %d, %s", w.Hits, w.Evidence, c.hits, c.evidence)
+			}
+		})
+	}
+}
+
+func TestAFailoverHasHitWhatOutlivedItOnly(t *testing.T) {
+	for name, c := range map[string]struct {
+		expires  time.Duration
+		hits     int
+		evidence string
+	}{
+		"a key that is lost":       {time.Minute, 1, "it lacks k as it was"},
+		"one that was over anyway": {100*time.Millisecond + slowness, 0, "it lacks k, which expired meanwhile"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := Action{Fault: "failover", Nodes: []string{"n1"}, Until: &Trigger{Clients: []int{0}, Step: testbed.StepHold}, Limit: time.Second}
+			w := closes(t, a, map[string]fakeKey{}, nil, func(e *fakeEnv) testbed.Env {
+				go func() {
+					time.Sleep(time.Millisecond) // replication is held back by then
+					e.nodes["n0"].keys["k"] = fakeKey{"t", c.expires}
+					_ = e.clients[0].Step(e.t.Context(), testbed.StepHold)
+				}()
+				return returning{e, nil}
+			})
+			if w.Hits != c.hits || !strings.Contains(w.Evidence, c.evidence) {
+				t.Errorf("got %d hits, %s; want %d, %s", w.Hits, w.Evidence, c.hits, c.evidence)
+			}
+		})
+	}
+}
