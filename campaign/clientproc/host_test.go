@@ -50,8 +50,8 @@ type stage struct {
 	healed chan struct{}
 }
 
-// open starts the clients.
-func open(t testing.TB, scene string, clients int) (*stage, error) {
+// open starts the clients, after what is to come before.
+func open(t testing.TB, scene string, clients int, before ...func(*Host)) (*stage, error) {
 	t.Helper()
 	t.Setenv(asClient, "1")
 	started := time.Now()
@@ -65,6 +65,9 @@ func open(t testing.TB, scene string, clients int) (*stage, error) {
 			}
 		}
 	})
+	for _, do := range before {
+		do(s.Host)
+	}
 	w, _ := workloads.ByName("mutex")
 	return s, s.Start(t.Context(), []string{os.Args[0]}, World{
 		Env: env{}, Rec: s.rec, Healed: s.healed, Job: []byte(scene),
@@ -172,6 +175,29 @@ func TestAFrozenProcessDoesNothingUntilTheLastThaw(t *testing.T) {
 	gap := Gap{From: ops[frozen-1].Time, To: ops[frozen].Time, Late: ops[frozen].Time - ops[frozen-1].Time}
 	if late := s.procs[0].lateness(gap); late > gap.Late-200*time.Millisecond {
 		t.Errorf("of %v that it did nothing %v are its own, though it was frozen", gap.Late, late)
+	}
+}
+
+func TestAFreezeBeforeTheStartIsInForceFromTheBeginning(t *testing.T) {
+	s, err := open(t, "tick", 1, func(h *Host) {
+		if err := h.Freeze(0); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.Run(t.Context())
+	time.Sleep(200 * time.Millisecond)
+	if got := len(s.rec.Ops()); got > 0 {
+		t.Errorf("%d entries of a process that was frozen before", got)
+	}
+	if err := s.Thaw(0); err != nil {
+		t.Fatal(err)
+	}
+	s.ticks(t, 3)
+	if gaps := s.procs[0].gaps; len(gaps) != 1 || gaps[0].To-gaps[0].From < 200*time.Millisecond {
+		t.Errorf("gaps are %v, want the one in which it was frozen", gaps)
 	}
 }
 

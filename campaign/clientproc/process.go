@@ -63,21 +63,34 @@ const (
 )
 
 // reach notes how far the session is, which the process says itself; end is how it
-// ended, if it is done. Who says nonsense is not believed.
-func (p *process) reach(s state, end End) {
+// ended, if it is done. Who says nonsense is not believed. A freeze that came before
+// there was a process begins when it has its connections: till then others wait for it.
+func (p *process) reach(s state, end End, now func() time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s <= p.is {
-		return
+		return nil
 	}
-	if p.is == starting {
-		close(p.ready)
-	}
+	began := p.is == starting
 	if p.is = s; s == done {
 		p.end = end
 		close(p.ended)
 	}
+	if !began {
+		return nil
+	}
+	defer close(p.ready)
+	if p.frozen > 0 && !p.still() && !p.gone() {
+		if err := p.stop(now); err != nil {
+			p.resume(now) // else nobody is told why
+			return err
+		}
+	}
+	return nil
 }
+
+// still says whether the process is stopped. The caller holds mu.
+func (p *process) still() bool { return len(p.gaps) > 0 && p.gaps[len(p.gaps)-1].To == 0 }
 
 func newProcess(id int) *process {
 	return &process{
@@ -137,10 +150,18 @@ func (p *process) freeze(now func() time.Duration) error {
 	if p.frozen++; p.frozen > 1 || p.gone() {
 		return nil
 	}
+	if err := p.stop(now); err != nil {
+		p.release(now) // nobody thaws what was not frozen
+		return err
+	}
+	return nil
+}
+
+// stop stops the process. The caller holds mu.
+func (p *process) stop(now func() time.Duration) error {
 	p.gaps = append(p.gaps, Gap{From: now()})
 	child.Signal(p.cmd, syscall.SIGSTOP)
 	if err := awaitStopped(p.cmd.Process.Pid); err != nil {
-		p.release(now) // nobody thaws what was not frozen
 		return fmt.Errorf("freeze client %d: %w", p.id, err)
 	}
 	return nil
@@ -158,9 +179,14 @@ func (p *process) release(now func() time.Duration) {
 	if p.frozen--; p.frozen > 0 || p.gone() {
 		return
 	}
+	p.resume(now)
+}
+
+// resume lets the process go on. The caller holds mu.
+func (p *process) resume(now func() time.Duration) {
 	child.Signal(p.cmd, syscall.SIGCONT)
-	if n := len(p.gaps); n > 0 && p.gaps[n-1].To == 0 { // or it was frozen before there was a process
-		p.gaps[n-1].To = now()
+	if p.still() { // or it was frozen before there was a process
+		p.gaps[len(p.gaps)-1].To = now()
 	}
 }
 

@@ -25,7 +25,9 @@ func (t *trial) Hello(_ None, hello *Hello) error {
 
 // Ready says that the client has its connections, and returns when all have.
 func (t *trial) Ready(None, *None) error {
-	t.process.reach(running, End{})
+	if err := t.process.reach(running, End{}, t.host.now); err != nil {
+		return err
+	}
 	select {
 	case <-t.host.begun:
 		return nil
@@ -105,7 +107,9 @@ func (t *trial) Healed(None, *None) error {
 
 // Ended says that the session has come to its end, and returns when all have.
 func (t *trial) Ended(e End, _ *None) error {
-	t.process.reach(done, e)
+	if err := t.process.reach(done, e, t.host.now); err != nil {
+		return err
+	}
 	select {
 	case <-t.host.over:
 		return nil
