@@ -29,7 +29,9 @@ type labEnv struct {
 	nodes   []labNode // that clients use, n0 first
 	clients []*testbed.GatedClient
 	links   []*labLink
-	nears   live.Tally // near ends whose proxy has not closed yet
+	nears   live.Tally  // near ends whose proxy has not closed yet
+	mark    string      // how the names of this trial's connections begin
+	ears    []*listener // one at each of nodes
 
 	mu    sync.Mutex
 	ended []history.Command
@@ -44,15 +46,14 @@ var (
 )
 
 func newLabEnv(ctx context.Context, l *Lab, s testbed.Setup) *labEnv {
-	e := &labEnv{lab: l, setup: s, ctx: ctx}
+	e := &labEnv{lab: l, setup: s, ctx: ctx, mark: newPrefix()}
 	e.gate = testbed.NewGate(testbed.GateOptions{
 		Clients: s.Clients,
 		Clock:   s.Clock,
 		Commands: func(c history.Command) {
 			e.mu.Lock()
+			defer e.mu.Unlock()
 			e.ended = append(e.ended, c)
-			e.mu.Unlock()
-			s.Commands(c)
 		},
 	})
 	return e
@@ -74,6 +75,11 @@ func (e *labEnv) setUp(ctx context.Context) error {
 		if err := n.empty(ctx); err != nil {
 			return err
 		}
+		ear, err := listen(n, e.setup.Clock, e.mark)
+		if err != nil {
+			return err
+		}
+		e.ears = append(e.ears, ear)
 	}
 	for id := range e.setup.Clients {
 		c := testbed.NewGatedClient(e.ctx, e.gate, e.setup.Seed, id)
@@ -173,6 +179,7 @@ func (e *labEnv) tearDown() error {
 		<-drained
 	}
 	e.gate.Flush()
+	e.tell()
 	for _, n := range e.nodes { // what was held may have arrived after all
 		errs = append(errs, n.empty(context.WithoutCancel(e.ctx)))
 	}

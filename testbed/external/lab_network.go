@@ -1,6 +1,7 @@
 package external
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,14 +31,15 @@ type labLink struct {
 	resets *labResets // fault in force
 }
 
-// dial makes one connection through the gate. Nobody observes it at the node.
+// dial makes one connection through the gate. What the node does with it is learnt
+// at the end, see order.
 func (l *labLink) dial(ctx context.Context) (net.Conn, error) {
-	c, err := l.env.gate.Dial(ctx, l.client, l.node, func(ctx context.Context, _ *testbed.Conn) (net.Conn, error) {
+	c, err := l.env.gate.Dial(ctx, l.client, l.node, func(ctx context.Context, gc *testbed.Conn) (net.Conn, error) {
 		raw, err := (&net.Dialer{}).DialContext(ctx, "tcp4", l.addr)
 		if err != nil {
 			return nil, bare(err)
 		}
-		n := &labConn{TCPConn: raw.(*net.TCPConn), link: l}
+		n := &labConn{TCPConn: raw.(*net.TCPConn), link: l, name: l.env.nameOf(l.client, l.node, gc.Number()), unheard: 2}
 		l.env.nears.Add()
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -64,12 +66,20 @@ func (l *labLink) sever() {
 
 // labConn is a client's end of a connection. As a proxy cannot bear that somebody
 // stops reading, it reads on after it was closed, until the proxy closes.
+//
+// In front of what the client says first goes an ECHO of the connection's name, by
+// which it is known when the node tells what it executes; the client does not see
+// the answer.
 type labConn struct {
 	*net.TCPConn
 	link   *labLink
 	resets *labResets // that new connections get; may be nil
+	name   string
+	named  bool // whoever writes has it
 
 	reading sync.Mutex
+	unheard int  // lines of the answer to ECHO that are still to come; guarded by reading
+	begun   bool // a part of them came; guarded by reading
 	mu      sync.Mutex
 	err     error // what reads and writes give once it is closed or reset
 }
@@ -78,17 +88,43 @@ type labConn struct {
 func (c *labConn) Read(p []byte) (int, error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()
-	if err := c.over(); err != nil {
-		return 0, err
+	for {
+		if err := c.over(); err != nil {
+			return 0, err
+		}
+		n, err := c.TCPConn.Read(p)
+		if errors.Is(err, syscall.ECONNRESET) {
+			c.resets.note(c)
+		}
+		if over := c.over(); over != nil {
+			return 0, over
+		}
+		came := n > 0
+		if n = c.strip(p[:n]); n > 0 || !came || err != nil {
+			return n, bare(err)
+		}
 	}
-	n, err := c.TCPConn.Read(p)
-	if errors.Is(err, syscall.ECONNRESET) {
-		c.resets.note(c)
+}
+
+// strip takes the answer to ECHO off what came first: a length and the name, or
+// one line with an error. It returns how much is left.
+func (c *labConn) strip(p []byte) int {
+	if c.unheard > 0 && len(p) > 0 && !c.begun {
+		c.begun = true
+		if p[0] == '-' {
+			c.unheard = 1
+		}
 	}
-	if over := c.over(); over != nil {
-		return 0, over
+	rest := p
+	for c.unheard > 0 && len(rest) > 0 {
+		i := bytes.IndexByte(rest, '\n')
+		if i < 0 {
+			return 0
+		}
+		rest = rest[i+1:]
+		c.unheard--
 	}
-	return n, bare(err)
+	return copy(p, rest)
 }
 
 // Write implements net.Conn.
@@ -96,8 +132,13 @@ func (c *labConn) Write(p []byte) (int, error) {
 	if err := c.over(); err != nil {
 		return 0, err
 	}
-	n, err := c.TCPConn.Write(p)
-	return n, bare(err)
+	var name []byte
+	if !c.named {
+		c.named = true
+		name = encode("ECHO", c.name)
+	}
+	n, err := c.TCPConn.Write(slices.Concat(name, p))
+	return max(0, n-len(name)), bare(err)
 }
 
 func (c *labConn) over() error {
