@@ -320,7 +320,8 @@ type Slots interface {
 	// keys, their values and the ends of their lives. The nodes are named by whose
 	// slots they had at first. Moved is told the node that had the keys, the one that
 	// gets them, and which they are, at the moment at which they change places:
-	// nothing is executed meanwhile.
+	// nothing is executed meanwhile. What expired before is none of them. If only some
+	// could be moved, these are told, and the error says so.
 	//
 	// The slots are on their way until the undo: who asks the old master for what
 	// it does not have is sent on to the new one for this once (ASK). From then on the

@@ -147,53 +147,133 @@ func (m *migration) move(ctx context.Context, moved func(from, to string, keys [
 		}
 		defer n.release()
 	}
-	all, err := m.Keys(ctx, m.from.name)
-	if err != nil {
+	keys, commands, err := m.order(ctx)
+	if err != nil || len(keys) == 0 {
 		return err
 	}
-	return m.from.ask(ctx, func(c *redis.Client) error {
-		host, port, err := net.SplitHostPort(m.way.Listen)
-		if err != nil {
-			return err
+	failed := m.from.ask(ctx, func(c *redis.Client) error {
+		for _, command := range commands {
+			if err := c.Do(ctx, command...).Err(); err != nil {
+				return err
+			}
 		}
-		command := []any{"MIGRATE", host, port, "", 0, adminTimeout.Milliseconds(), "KEYS"}
-		var keys []history.KeyState
+		return nil
+	})
+	// Whatever was answered: a move may have failed halfway, and what has expired since
+	// we looked has not moved.
+	gone, err := m.arrived(context.WithoutCancel(ctx), keys)
+	if err != nil {
+		return errors.Join(failed, err)
+	}
+	m.keys = len(gone)
+	if len(gone) > 0 && moved != nil {
+		// It is told once it is true, and still before any client can see it: neither
+		// node executes a command until their turns are given back.
+		err = moved(m.from.name, m.to.name, gone)
+	}
+	return errors.Join(failed, err)
+}
+
+// order lists the keys that the slots have now, and how to tell the node to move them:
+// slot by slot, as it must be told.
+func (m *migration) order(ctx context.Context) (keys []history.KeyState, commands [][]any, err error) {
+	host, port, err := net.SplitHostPort(m.way.Listen)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := m.Keys(ctx, m.from.name)
+	if err != nil {
+		return nil, nil, err
+	}
+	bySlot := map[int64][]any{}
+	err = m.from.ask(ctx, func(c *redis.Client) error {
 		for _, k := range all {
 			slot, err := c.ClusterKeySlot(ctx, k.Key).Result()
 			if err != nil {
 				return err
 			}
 			if slices.Contains(m.slots, slot) {
-				keys, command = append(keys, k), append(command, k.Key)
+				keys, bySlot[slot] = append(keys, k), append(bySlot[slot], k.Key)
 			}
 		}
-		if len(keys) == 0 {
-			return nil
-		}
-		if err := c.Do(ctx, command...).Err(); err != nil {
-			return err
-		}
-		m.keys = len(keys)
-		// It is told once it is true, and still before any client can see it: neither
-		// node executes a command until their turns are given back.
-		return moved(m.from.name, m.to.name, keys)
+		return nil
 	})
+	for _, slot := range m.slots {
+		if len(bySlot[slot]) > 0 {
+			commands = append(commands, append([]any{"MIGRATE", host, port, "", 0, adminTimeout.Milliseconds(), "KEYS"}, bySlot[slot]...))
+		}
+	}
+	return keys, commands, err
 }
 
-// abandon ends a move that failed. The slots stay where their keys are: with the old
-// master, unless these have moved and only the telling failed.
-func (m *migration) abandon(ctx context.Context) error {
-	if m.way == nil || m.keys > 0 {
-		return m.finish(ctx)
+// arrived are those of the keys that the new master has and the old one has not. It
+// says so before the slots are its own to who asks for it (ASKING) only. Of a key that
+// both have, the old one's counts.
+func (m *migration) arrived(ctx context.Context, keys []history.KeyState) (there []history.KeyState, err error) {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	left, err := m.Keys(ctx, m.from.name)
+	if err != nil {
+		return nil, err
 	}
-	defer m.way.Stop()
-	var errs []error
+	err = m.to.ask(ctx, func(c *redis.Client) error {
+		for _, k := range keys {
+			if slices.ContainsFunc(left, func(l history.KeyState) bool { return l.Key == k.Key }) {
+				continue
+			}
+			replies, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
+				p.Do(ctx, "ASKING")
+				p.Exists(ctx, k.Key)
+				return nil
+			})
+			if err != nil {
+				return fmt.Errorf("is %s on %s: %w", k.Key, m.to.name, err)
+			}
+			if replies[1].(*redis.IntCmd).Val() > 0 {
+				there = append(there, k)
+			}
+		}
+		return nil
+	})
+	return there, err
+}
+
+// abandon ends a move that failed. The slots go where their keys are: they stay with
+// the old master as long as it has one of them, and if none has moved.
+func (m *migration) abandon(ctx context.Context) error {
+	if m.way == nil {
+		return nil
+	}
+	stay, err := m.slots, error(nil)
+	if m.keys > 0 {
+		stay, err = m.left(ctx)
+	}
+	m.slots = slices.DeleteFunc(slices.Clone(m.slots), func(slot int64) bool { return slices.Contains(stay, slot) })
+	errs := []error{err, m.finish(ctx)}
+	m.slots = stay
 	for _, n := range []*node{m.from, m.to} {
 		if _, err := n.running(); err == nil {
 			errs = append(errs, m.set(ctx, n, "STABLE"))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// left are the slots of which the old master has keys.
+func (m *migration) left(ctx context.Context) (slots []int64, err error) {
+	err = m.from.ask(ctx, func(c *redis.Client) error {
+		for _, slot := range m.slots {
+			n, err := c.ClusterCountKeysInSlot(ctx, int(slot)).Result()
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				slots = append(slots, slot)
+			}
+		}
+		return nil
+	})
+	return slots, err
 }
 
 // finish gives the slots to the new master: it hears of it first, then the old one,

@@ -23,6 +23,7 @@ var clusters = []promise{
 	{name: "slots move with what is in them", test: migration, where: testbed.Cluster},
 	{name: "keys between two masters are found", test: halfway, where: testbed.Cluster},
 	{name: "slots whose move fails stay with their keys", test: failedMove, where: testbed.Cluster},
+	{name: "slots whose move fails halfway go with their keys", test: halfMove, where: testbed.Cluster},
 	{name: "what was not answered is not repeated", test: unrepeated, where: testbed.Cluster},
 	{name: "what cannot be done to a cluster is an error", test: wrongClusters, where: testbed.Cluster},
 	{name: "slots elsewhere are an error", test: slotless, needs: testbed.CanSlots},

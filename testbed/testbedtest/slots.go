@@ -40,3 +40,33 @@ func failedMove(s suite) {
 		})
 	}
 }
+
+// halfMove wants of a move that fails halfway to be told what has moved, and that each
+// key is where its slot is.
+func halfMove(s suite) {
+	const other = "sync-0" // of another slot of the same master
+	s.calm(clustered, func(w *world, _ *election) {
+		w.put(0, first, "1")
+		w.put(0, other, "2")
+		n1, err := w.shared(0).MasterForKey(w.ctx, second)
+		w.must(err)
+		w.must(n1.Do(w.ctx, "ACL", "SETUSER", "default", "-restore-asking", "(+restore-asking ~"+first+")").Err())
+		var told []string
+		_, err = w.Env.(testbed.Slots).Migrate(w.ctx, "n0", "n1", func(_, _ string, keys []history.KeyState) error {
+			for _, k := range keys {
+				told = append(told, k.Key)
+			}
+			return nil
+		})
+		if err == nil || len(told) != 1 || told[0] != first {
+			w.Errorf("got %v, told of %v, want an error, and to be told of %s", err, told, first)
+		}
+		for node, key := range map[string]string{"n1": first, "n0": other} {
+			if w.onNode(node, key) == "" {
+				w.Errorf("%s is not on %s", key, node)
+			}
+		}
+		w.gets(0, first, "1")
+		w.gets(1, other, "2")
+	})
+}
