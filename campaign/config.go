@@ -131,9 +131,9 @@ func (c Config) check() error {
 	case c.Name == "" || strings.ContainsAny(c.Name, `/\`) || strings.HasPrefix(c.Name, ".") || c.Name == Latest:
 		return Inputf("--name %q: expected a directory name", c.Name)
 	case c.Clients < 0:
-		return Inputf("--clients %d: expected at least 1", c.Clients)
+		return Inputf("--clients %d: expected at least 1, or 0 for the default", c.Clients)
 	case c.Keys < 0:
-		return Inputf("--keys %d: expected at least 1", c.Keys)
+		return Inputf("--keys %d: expected at least 1, or 0 for the default", c.Keys)
 	case c.TTL < 10*time.Millisecond:
 		return Inputf("--ttl %v: expected at least 10ms", c.TTL)
 	case c.Hold < 0:
@@ -169,10 +169,13 @@ type Versions struct {
 
 // Info is campaign.json: what was asked for, and of whom.
 type Info struct {
-	Config   Config    `json:"config"`
-	Command  string    `json:"command"`
-	Versions Versions  `json:"versions"`
-	Started  time.Time `json:"started"`
+	Config   Config   `json:"config"`
+	Command  string   `json:"command"`
+	Versions Versions `json:"versions"`
+	// Prefix begins the names of all keys that its trials have on servers that others
+	// use; "" = it ran on servers of its own.
+	Prefix  string    `json:"prefix,omitempty"`
+	Started time.Time `json:"started"`
 	// Elapsed is how long it took; 0 if it did not come to its end.
 	Elapsed time.Duration `json:"elapsed,omitempty"`
 	// Deterministic: every trial does the same again when it is run again.

@@ -21,7 +21,9 @@ type Campaign struct {
 	// Command is the command line, for the record.
 	Command  string
 	Versions Versions
-	Testbed  testbed.Testbed
+	// Prefix is as in Info.
+	Prefix  string
+	Testbed testbed.Testbed
 	// Worker is the command line of a program that calls ServeWorker on such a
 	// testbed: Config.Parallel of them run the trials. Nil = trials run in this
 	// process, which a panic in a goroutine of the code under test ends.
@@ -61,7 +63,7 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	if cells, err = confirm.among(cells); err != nil {
 		return Stored{}, err
 	}
-	if err := testsSomething(cells); err != nil {
+	if err := errors.Join(p.sensible(cells...), testsSomething(cells)); err != nil {
 		return Stored{}, err
 	}
 	started := time.Now()
@@ -70,7 +72,7 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 		return Stored{}, err
 	}
 	r := &run{Campaign: c, store: st, planner: p, started: started, info: Info{
-		Config: c.Config, Command: c.Command, Versions: c.Versions, Started: started.UTC(),
+		Config: c.Config, Command: c.Command, Versions: c.Versions, Prefix: c.Prefix, Started: started.UTC(),
 		Deterministic: !realTime(c.Testbed), Plan: planned(cells),
 	}}
 	r.workers = newWorkers(c.Testbed, c.Worker, c.Config.Parallel)
@@ -140,8 +142,10 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	if err := testsSomething(cells); err != nil {
 		return errors.Join(err, r.store.discard())
 	}
-	if err := r.store.publish(); err != nil {
-		return err
+	if ctx.Err() == nil { // else there is less to show than latest has
+		if err := r.store.publish(); err != nil {
+			return err
+		}
 	}
 	r.info.Plan, r.info.Sought = planned(cells), r.planner.sought()
 	if err := r.saveInfo(); err != nil {
