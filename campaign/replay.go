@@ -44,6 +44,9 @@ func planning(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, wo
 	}
 	p := newPlanner(c, tb)
 	cell, err := p.only(lock, fault, workload)
+	if err == nil {
+		err = p.sensible(cell)
+	}
 	if err == nil && !cell.fault.Undisturbed {
 		err = p.look(ctx, tb, cell.recipe, workload)
 	}

@@ -120,17 +120,18 @@ func (s Spec) recipe() (locks.Recipe, error) {
 
 // claims is what the recipe promises in this trial.
 func (s Spec) claims(r locks.Recipe) history.Claims {
-	nodes := 1
-	if s.Topology == testbed.Independent {
-		nodes = s.Nodes
-		if nodes == 0 {
-			nodes = defaultNodes
-		}
-	}
-	c := r.Claims(s.Options.TTL, nodes)
+	c := r.Claims(s.Options.TTL, s.voters())
 	c.Lock = r.ID
 	c.Trusting = s.Options.Trusting
 	return c
+}
+
+// voters is how many nodes may grant the lock.
+func (s Spec) voters() int {
+	if s.Topology == testbed.Independent {
+		return cmp.Or(s.Nodes, defaultNodes)
+	}
+	return 1
 }
 
 // defaultNodes is the size of an independent topology: RedLock's five.

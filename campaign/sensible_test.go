@@ -1,0 +1,65 @@
+package campaign
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// unclaimedLock is sound, and its author forgot to say what it claims.
+const unclaimedLock = "test-unclaimed"
+
+func init() {
+	r, _ := locks.ByID(soundLock)
+	r.ID, r.Claims = unclaimedLock, func(time.Duration, int) history.Claims { return history.Claims{} }
+	locks.Register(r)
+}
+
+func TestWhatWouldMakeVerdictsMeanNothingIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		lock   string
+		change func(*Config)
+		want   []string // nil = it runs
+	}{
+		"claims that nobody made": {unclaimedLock, func(*Config) {}, []string{"recipe " + unclaimedLock + ": Claims.TTL is 0s"}},
+		"a hold beyond the lease": {soundLock, func(c *Config) { c.Hold = 5 * time.Second }, []string{"--hold 5s", "--ttl 1s", "--overrun"}},
+		"one that may be":         {soundLock, func(c *Config) { c.Hold = 700 * time.Millisecond }, []string{"--hold 700ms", "below 666ms"}},
+		"a hold that fits":        {soundLock, func(c *Config) { c.Hold = 600 * time.Millisecond }, nil},
+		"asked for":               {soundLock, func(c *Config) { c.Hold, c.Overrun = 5*time.Second, 0.1 }, nil},
+		"renewed":                 {renewingLock, func(c *Config) { c.Hold = 5 * time.Second }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := fakeConfig(t.TempDir(), c.lock)
+			c.change(&config)
+			p := newPlanner(config, &fakeBed{})
+			cells, err := p.cells()
+			if err == nil {
+				err = p.sensible(cells...)
+			}
+			var input *InputError
+			if errors.As(err, &input) != (c.want != nil) {
+				t.Fatalf("got %v, want an InputError: %v", err, c.want != nil)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("got %v, want %q in it", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestACampaignAndAReplayAskWhetherTheyMakeSense(t *testing.T) {
+	config := fakeConfig(t.TempDir(), unclaimedLock)
+	_, ran := Campaign{Config: config, Testbed: &fakeBed{}}.Run(t.Context())
+	_, planned := PlanTrial(t.Context(), &fakeBed{}, config, unclaimedLock, undisturbed, "mutex", 0)
+	for _, err := range []error{ran, planned} {
+		if err == nil || !strings.Contains(err.Error(), "Claims.TTL") {
+			t.Errorf("got %v, want what is wrong with the claims", err)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package locks
+
+import (
+	"fmt"
+	"time"
+)
+
+// CheckClaims says which of the claims that the recipe makes for a lease time and a
+// number of nodes cannot be meant: judged by such claims, a lock that fails would pass.
+// The error names the field.
+func (r Recipe) CheckClaims(ttl time.Duration, nodes int) error {
+	c := r.Claims(ttl, nodes)
+	for _, wrong := range []struct {
+		is  bool
+		why string
+	}{
+		{c.TTL != ttl, fmt.Sprintf("TTL is %v: expected the lease time that is asked for, %v", c.TTL, ttl)},
+		{c.Quorum < 1 || c.Quorum > nodes, fmt.Sprintf("Quorum is %d: expected how many of %d nodes must grant", c.Quorum, nodes)},
+		{c.KeyTTL != 0 && c.KeyTTL < ttl, fmt.Sprintf("KeyTTL is %v: a key that goes before its lease of %v is over excludes nobody; 0 = the key stays", c.KeyTTL, ttl)},
+		{c.Recovery != 0 && c.Recovery < ttl, fmt.Sprintf("Recovery is %v: after a crash nobody can get in before the lease of %v is over; 0 = never", c.Recovery, ttl)},
+		{c.Recovery == 0 && c.KeyTTL > 0, fmt.Sprintf("Recovery is 0, nobody ever gets in after a crash, but KeyTTL lets the key go after %v", c.KeyTTL)},
+		{c.Renews && c.KeyTTL == 0, "KeyTTL is 0, the key stays, but Renews says that its life is renewed"},
+		{c.Permits < 0, fmt.Sprintf("Permits is %d: expected how many owners hold the lock at a time; 0 = 1", c.Permits)},
+		{c.Away < 0, fmt.Sprintf("Away is %v: expected how long a node stays away; 0 = not at all", c.Away)},
+	} {
+		if wrong.is {
+			return fmt.Errorf("recipe %s: Claims.%s", r.ID, wrong.why)
+		}
+	}
+	return nil
+}
