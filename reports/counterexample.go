@@ -27,6 +27,9 @@ const longestList = 60
 func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, folder, origin string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", trialTitle(t), trialWords(t))
+	if some := undeclaredFlaws(t.Flaws); len(some) > 0 && t.Kind != "" { // the title does not say it
+		fmt.Fprintf(&b, "**Not declared: %s.**\n\n", strings.Join(some, ", "))
+	}
 	if origin != "" {
 		fmt.Fprintf(&b, "%s\n\n", sentence(origin))
 	}
@@ -37,7 +40,7 @@ func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, 
 	fmt.Fprintf(&b, "![Timeline](%s)\n\n", TimelineFile)
 	b.WriteString("## Verdicts\n\n| oracle | result | cause | found |\n|---|---|---|---|\n")
 	for _, v := range t.Verdicts {
-		verdictRows(&b, v)
+		verdictRows(&b, t, v)
 	}
 	b.WriteString("\n## In order\n\n" + ordered + "\n\n| seconds | who | what |\n|---:|---|---|\n")
 	entries, more := relevant(e, f)
@@ -64,17 +67,21 @@ func trialTitle(t campaign.Trial) string {
 	return title
 }
 
-func verdictRows(b *strings.Builder, v checker.Verdict) {
+func verdictRows(b *strings.Builder, t campaign.Trial, v checker.Verdict) {
 	if len(v.Findings) == 0 {
 		fmt.Fprintf(b, "| %s | %s | | %s |\n", v.Oracle, v.Result, markdownCell(v.Why))
 		return
 	}
-	for i, x := range v.Findings {
-		if i == 5 {
-			fmt.Fprintf(b, "| | | | and %d more |\n", len(v.Findings)-i)
-			return
+	shown, more := Listed(t, v)
+	for _, x := range shown {
+		cause := string(x.Cause)
+		if !Declared(t, v.Oracle, x.Cause) {
+			cause += " (not declared)"
 		}
-		fmt.Fprintf(b, "| %s | **%s** | %s | %s |\n", v.Oracle, v.Result, x.Cause, markdownCell(sentence(cmp.Or(rounded(x.Summary), "no details"))))
+		fmt.Fprintf(b, "| %s | **%s** | %s | %s |\n", v.Oracle, v.Result, cause, markdownCell(sentence(cmp.Or(rounded(x.Summary), "no details"))))
+	}
+	if more > 0 {
+		fmt.Fprintf(b, "| | | | and %d more |\n", more)
 	}
 }
 

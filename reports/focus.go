@@ -33,9 +33,9 @@ func rankOf(oracle string) int {
 }
 
 // findings lists what the violated oracles of a trial found, the most telling
-// first, in the order in which the campaign ranks flaws: a blockage after
-// everything else, limits after bugs and what nobody declared; then by oracle
-// and time.
+// first: what the recipe does not declare before all that it does; then in the order
+// in which the campaign ranks flaws, limits after bugs and a blockage after everything
+// else; then by oracle and time.
 func findings(t campaign.Trial) []found {
 	kind := map[[2]string]locks.Kind{}
 	for _, f := range t.Flaws {
@@ -66,6 +66,9 @@ func flawRank(f found) int {
 	rank := map[locks.Kind]int{locks.Bug: 0, "": 1, locks.Limit: 2}[f.Kind]
 	if f.Oracle == "liveness" {
 		rank += 3
+	}
+	if f.Kind == "" && f.Cause != checker.Unclassified { // of that nobody knows what it is
+		rank -= 6
 	}
 	return rank
 }

@@ -3,6 +3,7 @@ package reports
 import (
 	"encoding/xml"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,7 +119,7 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 	}
 	switch {
 	case len(lines) > 0:
-		out.Failure = &junitMessage{Message: c.Words() + ": " + strings.Join(lines, "; "), Type: "violated", Text: printableText(strings.Join(r.told(c).lines(), "\n"))}
+		out.Failure = &junitMessage{Message: c.Words() + ": " + strings.Join(lines, "; "), Type: "violated", Text: printableText(strings.Join(r.failure(c), "\n"))}
 	case c.Verdict == campaign.Unknown:
 		out.Error = &junitMessage{Message: "unknown", Type: "unknown", Text: printableText(c.Why)}
 	case doubt != "" && r.Info.Config.Expect:
@@ -143,12 +144,19 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 	return out
 }
 
-// told is the story that stands for a cell: of its minimal trial, if there is one.
-func (r result) told(c campaign.Cell) telling {
-	if d, ok := r.Details[c.Minimal]; ok && c.Minimal != "" {
-		return d.Story
+// failure tells what a cell shows that its recipe does not declare, each with the
+// trial that shows it.
+func (r result) failure(c campaign.Cell) []string {
+	all := r.surprises(c)
+	if len(all) == 0 { // nothing tells of it but what the cell shows
+		return r.Details[r.toldDir(c)].Story.lines()
 	}
-	return r.Details[c.Dir].Story
+	var lines []string
+	for _, s := range all {
+		lines = append(lines, fmt.Sprintf("%s by %s, in %s:", s.Oracle, s.Cause, path.Join(r.Matrix.Store, s.Dir)))
+		lines = append(lines, s.Detail.Story.lines()...)
+	}
+	return lines
 }
 
 // printableText drops what XML 1.0 cannot carry.

@@ -187,7 +187,8 @@ func (g glossary) detail(t campaign.Trial, e history.Evidence, f focus) (detail,
 	if err != nil {
 		return detail{}, fmt.Errorf("timeline: %w", err)
 	}
-	return detail{Story: tellStory(e, f), Declared: g.declaredWords(t, f.Finding), Timeline: drawn, Title: trialTitle(t)}, nil
+	return detail{Story: tellStory(e, f), Declared: g.declaredWords(t, f.Finding), Timeline: drawn, Title: trialTitle(t),
+		Told: campaign.Flaw{Oracle: f.Finding.Oracle, Cause: string(f.Finding.Cause), Kind: f.Finding.Kind}}, nil
 }
 
 // latencies joins what this run measured with what is stored of an earlier one.

@@ -28,7 +28,7 @@ func (g glossary) tell(t campaign.Trial, e history.Evidence, width int) string {
 	var b strings.Builder
 	var flaws []string
 	for _, f := range t.Flaws {
-		flaws = append(flaws, f.Oracle+" by "+f.Cause)
+		flaws = append(flaws, flawWords(f))
 	}
 	b.WriteString(trialTitle(t) + ": " + trialWords(t))
 	if len(flaws) > 0 {

@@ -27,6 +27,8 @@ type detail struct {
 	Declared string
 	Timeline []byte // SVG
 	Title    string
+	// Told is the flaw that the story is about.
+	Told campaign.Flaw
 	// Shrunk says how a minimal trial came about; empty for a trial as it ran.
 	Shrunk string
 }

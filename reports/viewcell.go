@@ -76,18 +76,22 @@ func shareWords(c campaign.Cell) string {
 func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 	d := cellDetail{
 		Anchor: v.Anchor, Lock: c.Lock, Fault: c.Fault, Class: v.Class, Words: c.Words(),
-		Share: shareWords(c), Dir: c.Dir,
+		Share: shareWords(c),
 	}
 	stored := func(what, verb string) {
 		d.Commands = append(d.Commands, command{what, "lockstorm " + verb + " " + shell.Quote(path.Join(r.Matrix.Store, d.Dir))})
 	}
-	x := r.Details[c.Dir]
-	if small, ok := r.Details[c.Minimal]; ok && c.Minimal != "" {
-		x, d.Dir = small, c.Minimal
+	d.Dir = r.toldDir(c)
+	x := r.Details[d.Dir]
+	switch d.Dir {
+	case c.Dir:
+		d.Commands = append(d.Commands, command{"run this trial again", c.Replay})
+	case c.Minimal:
 		stored("run this minimal trial again", "replay")
 		d.Commands = append(d.Commands, command{"run the trial again that it was shrunk from", c.Replay})
-	} else {
-		d.Commands = append(d.Commands, command{"run this trial again", c.Replay})
+	default:
+		stored("run this trial again, which shows what is not declared", "replay")
+		d.Commands = append(d.Commands, command{"run the trial again that shows the verdict", c.Replay})
 	}
 	if d.Dir != "" {
 		stored("judge again what is stored of it", "check")
@@ -97,8 +101,28 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 	for _, f := range c.Flaws {
 		d.Flaws = append(d.Flaws, flawView{f.Oracle, f.Cause, explain(f.Cause).Title, cmp.Or(string(f.Kind), "undeclared")})
 	}
-	slices.SortStableFunc(d.Flaws, func(a, b flawView) int { return cmp.Compare(rankOf(a.Oracle), rankOf(b.Oracle)) })
+	expected := func(f flawView) int {
+		if f.Kind == "undeclared" {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(d.Flaws, func(a, b flawView) int {
+		return cmp.Or(expected(a)-expected(b), cmp.Compare(rankOf(a.Oracle), rankOf(b.Oracle)))
+	})
 	return d
+}
+
+// toldDir is the folder of the trial whose story stands for a cell: of one that shows
+// what is not declared, if there is one, else of the minimal one.
+func (r result) toldDir(c campaign.Cell) string {
+	if all := r.surprises(c); len(all) > 0 {
+		return all[0].Dir
+	}
+	if _, ok := r.Details[c.Minimal]; ok && c.Minimal != "" {
+		return c.Minimal
+	}
+	return c.Dir
 }
 
 // inDoubt lists the cells in which something undeclared may be violated.

@@ -12,6 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/reports"
 )
 
 // checkFlags are check's.
@@ -133,14 +134,14 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 			return err
 		}
 	}
-	told := tellingOf(trial.Verdicts, h.record.Evidence)
+	told := tellingOf(trial, h.record.Evidence)
 	if f.json {
 		err = printJSON(a.stdout, checked{
 			Schema: 1, Model: f.model, Result: gravest(trial.Verdicts), Verdicts: trial.Verdicts, Differ: readingsDiffer(trial.Verdicts),
 			Conflict: told.entries(), Notes: append([]string{}, h.notes...),
 		})
 	} else {
-		a.verdicts(trial.Verdicts)
+		a.verdicts(trial)
 		if why := readingsDiffer(trial.Verdicts); why != "" {
 			fmt.Fprintf(a.stdout, "\n%s\n", why)
 		}
@@ -232,22 +233,24 @@ func gravest(verdicts []checker.Verdict) checker.Result {
 	return checker.Unknown
 }
 
-// mostFindings is how many findings of an oracle a table lists.
-const mostFindings = 5
-
-// verdicts prints a table: a row per finding, or why there is none.
-func (a *app) verdicts(verdicts []checker.Verdict) {
+// verdicts prints a table: a row per finding, what is not declared first, or why there
+// is none.
+func (a *app) verdicts(trial campaign.Trial) {
 	t := plainTable("oracle", "result", "cause", "what happened")
-	for _, v := range verdicts {
+	for _, v := range trial.Verdicts {
 		if len(v.Findings) == 0 {
 			t.AppendRow(table.Row{v.Oracle, v.Result, "", v.Why})
 		}
-		for i, f := range v.Findings {
-			if i == mostFindings {
-				t.AppendRow(table.Row{v.Oracle, v.Result, "", fmt.Sprintf("and %d more", len(v.Findings)-i)})
-				break
+		shown, more := reports.Listed(trial, v)
+		for _, f := range shown {
+			cause := string(f.Cause)
+			if !reports.Declared(trial, v.Oracle, f.Cause) {
+				cause += " (not declared)"
 			}
-			t.AppendRow(table.Row{v.Oracle, v.Result, f.Cause, f.Summary})
+			t.AppendRow(table.Row{v.Oracle, v.Result, cause, f.Summary})
+		}
+		if more > 0 {
+			t.AppendRow(table.Row{v.Oracle, v.Result, "", fmt.Sprintf("and %d more", more)})
 		}
 	}
 	fmt.Fprintln(a.stdout, t.Render())

@@ -10,8 +10,10 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/reports"
 )
 
 // telling is the finding that shows most, with the entries that show it.
@@ -27,18 +29,25 @@ type telling struct {
 // tellingOrder is which oracle's finding is told, of several.
 var tellingOrder = []string{"exclusion", checker.LinearizableName, "fencing", "reentrancy", "resource", "ownership", "conduct", "liveness"}
 
-// tellingOf picks the first finding of the first violated oracle; the zero
-// telling if nothing is violated.
-func tellingOf(verdicts []checker.Verdict, e history.Evidence) telling {
+// tellingOf picks the first finding of the first violated oracle, of those that the
+// recipe does not declare if there are any; the zero telling if nothing is violated.
+func tellingOf(trial campaign.Trial, e history.Evidence) telling {
 	var t telling
-	best := len(tellingOrder) + 1
-	for _, v := range verdicts {
+	best := 2 * (len(tellingOrder) + 1)
+	for _, v := range trial.Verdicts {
 		rank := slices.Index(tellingOrder, v.Oracle)
 		if rank < 0 {
 			rank = len(tellingOrder)
 		}
-		if v.Result == checker.Violated && len(v.Findings) > 0 && rank < best {
-			best, t.oracle, t.finding = rank, v.Oracle, v.Findings[0]
+		shown, _ := reports.Listed(trial, v)
+		if v.Result != checker.Violated || len(shown) == 0 {
+			continue
+		}
+		if reports.Declared(trial, v.Oracle, shown[0].Cause) {
+			rank += len(tellingOrder) + 1
+		}
+		if rank < best {
+			best, t.oracle, t.finding = rank, v.Oracle, shown[0]
 		}
 	}
 	if t.oracle == "" {

@@ -254,7 +254,7 @@ func (a *app) showReplay(f replayFlags, t campaign.Trial, e history.Evidence, x 
 	fmt.Fprintf(a.stdout, "%s under %s, %s, %s, %s, on testbed %s (%s): %d operations, %d commands\n",
 		t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Title(), x.seeds(t.Spec), t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands)
 	fmt.Fprintf(a.stdout, "hash %s\n%s\n\n", t.Hash, x.words())
-	a.verdicts(t.Verdicts)
+	a.verdicts(t)
 	fmt.Fprintln(a.stdout)
 	err := reports.Tell(a.stdout, t, e, terminalWidth(a.stdout))
 	if f.out != "" {

@@ -1,0 +1,98 @@
+package reports
+
+import (
+	"encoding/xml"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// alsoRenewal is a trial whose recipe declares its many removals of others' keys, and
+// not the one renewal that came after them.
+func alsoRenewal() sampleTrial {
+	s := foreignRenewal()
+	renewal := s.Trial.Verdicts[0].Findings[0]
+	var all []checker.Finding
+	for i := range 7 {
+		x := renewal
+		x.Cause, x.Summary = checker.ForeignDelete, fmt.Sprintf("c0's DEL number %d removed c1's key", i)
+		x.From, x.To = x.From-ms(float64(70-10*i)), x.To-ms(float64(70-10*i))
+		all = append(all, x)
+	}
+	s.Trial.Verdicts = []checker.Verdict{violated("ownership", append(all, renewal)...)}
+	s.Trial.Flaws = []campaign.Flaw{
+		{Oracle: "ownership", Cause: string(checker.ForeignDelete), Kind: locks.Bug},
+		{Oracle: "ownership", Cause: string(checker.ForeignRenewal)},
+	}
+	return s
+}
+
+func TestWhatIsNotDeclaredIsToldFirst(t *testing.T) {
+	s := alsoRenewal()
+	f, ok := focusOn(s.Trial, s.Evidence)
+	if !ok || f.Finding.Cause != checker.ForeignRenewal {
+		t.Fatalf("the story is about %s, want %s", f.Finding.Cause, checker.ForeignRenewal)
+	}
+	text := string(testGlossary.counterexample(s.Trial, s.Evidence, f, "x", ""))
+	_, table, _ := strings.Cut(text, "|---|---|---|---|\n")
+	first, _, _ := strings.Cut(table, "\n")
+	if !strings.Contains(first, "foreign-renewal (not declared)") || !strings.Contains(table, "and 3 more") {
+		t.Errorf("the verdicts begin with %q:\n%s", first, table)
+	}
+	if want := "\n**Not declared: ownership by foreign-renewal.**\n"; !strings.Contains(text, want) {
+		t.Errorf("got\n%s\nwant %q", text, want)
+	}
+	if told := testGlossary.tell(s.Trial, s.Evidence, 0); !strings.Contains(told, "ownership by foreign-renewal (not declared)") {
+		t.Errorf("got\n%s", told)
+	}
+}
+
+// The cell's verdict is a bug's that another trial shows best.
+func TestPagesTellTheTrialThatShowsWhatIsNotDeclared(t *testing.T) {
+	s, bug := alsoRenewal(), foreignDelete()
+	bug.Trial.Spec.Lock, bug.Trial.Spec.Fault = s.Trial.Spec.Lock, s.Trial.Spec.Fault
+	s.Trial.Dir = strings.Replace(bug.Trial.Dir, "mutex-0", "mutex-2", 1)
+	cell := cellOfTrial(bug.Trial)
+	cell.Minimal, cell.Flaws = bug.Trial.Dir+"/minimal", s.Trial.Flaws
+	r := result{
+		Matrix: campaign.Matrix{Store: "store/demo", Cells: []campaign.Cell{cell}, Unexpected: []campaign.Surprise{
+			{Lock: cell.Lock, Fault: cell.Fault, Oracle: "ownership", Cause: "foreign-renewal", Dir: s.Trial.Dir},
+		}},
+		Details: map[string]detail{}, Glossary: testGlossary,
+	}
+	for dir, x := range map[string]sampleTrial{s.Trial.Dir: s, bug.Trial.Dir: bug, cell.Minimal: bug} {
+		f, _ := focusOn(x.Trial, x.Evidence)
+		d, err := testGlossary.detail(x.Trial, x.Evidence, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Details[dir] = d
+	}
+	text, err := junit(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got junitSuites
+	if err := xml.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	const want = "an owner check on renewal"
+	failure := strings.ToLower(got.Suites[0].Cases[0].Failure.Text)
+	if !strings.HasPrefix(failure, "ownership by foreign-renewal, in store/demo/"+s.Trial.Dir+":\n") || !strings.Contains(failure, want) {
+		t.Errorf("JUnit: got\n%s\nwant it to be about %s", failure, s.Trial.Dir)
+	}
+	html, err := htmlReport(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, page := range map[string]string{"HTML": string(html), "Markdown": string(markdownReport(r, nil))} {
+		page = strings.ToLower(page)
+		if !strings.Contains(page, want) || !strings.Contains(page, "lockstorm replay store/demo/"+s.Trial.Dir+"\n") {
+			t.Errorf("%s: it is not about %s", name, s.Trial.Dir)
+		}
+	}
+}
