@@ -14,7 +14,7 @@ func (w *wire) queues() []*node {
 	for pos, c := range w.Commands {
 		n := w.nodes[c.Node]
 		if n == nil {
-			n = &node{name: c.Node, keys: map[string]*keyState{}, blurred: map[int]bool{}}
+			n = newNode(c.Node)
 			w.nodes[c.Node] = n
 			order = append(order, n)
 		}

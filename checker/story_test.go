@@ -24,6 +24,7 @@ type story struct {
 	exec map[string]int
 	node string
 	jump map[int]int // by how many processes a client has moved on
+	conn int         // of whatever is sent: a node that is killed ends it
 	// killed: the run ended before its faults were healed.
 	killed bool
 }
@@ -41,7 +42,7 @@ func tell(t *testing.T, recipe string) *story {
 	}
 	return &story{
 		t: t, e: history.Evidence{Claims: r.Claims(time.Second, nodes)},
-		open: map[int]history.Op{}, exec: map[string]int{}, node: "n0", jump: map[int]int{},
+		open: map[int]history.Op{}, exec: map[string]int{}, node: "n0", jump: map[int]int{}, conn: 1,
 	}
 }
 
@@ -85,6 +86,16 @@ func (s *story) done(at float64, client int, how history.Type, lease ...history.
 func (s *story) nemesis(at float64, op history.Op) {
 	op.Process, op.Type = history.Nemesis, history.Info
 	s.entry(at, op)
+	if op.F == history.FNodeDown {
+		s.conn++
+	}
+}
+
+// dying tells what runs when a node is said to be down, but does not know it yet.
+func (s *story) dying(told func()) {
+	s.conn--
+	told()
+	s.conn++
 }
 
 // fault records a window over a client that is opened or closed.
@@ -111,7 +122,7 @@ func (s *story) cmd(at float64, client int, reply string, args ...string) *histo
 func (s *story) late(sent, at float64, client int, reply string, args ...string) *history.Command {
 	s.exec[s.node]++
 	c := history.Command{
-		Client: client, Node: s.node, Conn: 1, Op: -1, Sent: ms(sent), Arrived: ms(at), Served: ms(at + 0.1), Replied: ms(at + 0.3),
+		Client: client, Node: s.node, Conn: s.conn, Op: -1, Sent: ms(sent), Arrived: ms(at), Served: ms(at + 0.1), Replied: ms(at + 0.3),
 		Exec: s.exec[s.node], Reply: history.Bytes(reply),
 	}
 	for _, op := range s.e.Ops {

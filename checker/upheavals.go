@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -20,7 +21,12 @@ func (w *wire) event(op history.Op) {
 	switch op.F {
 	case history.FNodeDown:
 		if n != nil {
-			w.mayLose(n, op)
+			n.dying = &op
+			w.dies(n)
+		}
+	case history.FNodeUp:
+		if n != nil {
+			w.dead(n)
 		}
 	case history.FEvict:
 		if n != nil {
@@ -39,6 +45,35 @@ func (w *wire) event(op history.Op) {
 	}
 }
 
+// dies: the node is said to be killed. Commands on connections that it had before ran
+// before it was, whatever the log says: it has lost what it loses after them.
+func (w *wire) dies(n *node) {
+	if n.dying == nil || len(n.queue) > 0 && n.conns[connOf(w.Commands[n.queue[0]])] {
+		return
+	}
+	w.dead(n)
+}
+
+// bury ends the old primary's dying: another takes its place.
+func (w *wire) bury(node string) {
+	if n := w.nodes[node]; n != nil {
+		w.dead(n)
+	}
+}
+
+// dead: from now on the node has what it kept, if it is back.
+func (w *wire) dead(n *node) {
+	if op := n.dying; op != nil {
+		n.dying = nil
+		w.mayLose(n, *op)
+	}
+}
+
+// conn is one connection to a node.
+type conn struct{ client, number int }
+
+func connOf(c history.Command) conn { return conn{c.Client, c.Conn} }
+
 // mayLose: the node was killed; what it has kept of its keys will be seen when
 // it is back. It serves commands before the history says that it is up again.
 func (w *wire) mayLose(n *node, op history.Op) {
@@ -56,16 +91,69 @@ func (w *wire) mayLose(n *node, op history.Op) {
 	}
 }
 
-// evict: the node gave up these keys under memory pressure.
+// evict: the node gave up these keys under memory pressure. A grant may have come
+// between the eviction and its record: what it put there is not what was evicted.
 func (w *wire) evict(n *node, op history.Op) {
 	for _, found := range op.Keys {
 		k := n.keys[found.Key]
 		if k == nil {
 			continue
 		}
+		if w.stale(n, k, found, op) {
+			continue
+		}
 		w.lapse(k, when{op.Time, op.Time}, seen(found))
+		if later := k.enteredSince(found); len(later) > 0 {
+			gone := func(l *life) bool { return !slices.Contains(later, l) }
+			w.finish(k, keep(k.all(), gone), lostIn(op))
+			k.carriers, k.shadows = later, nil
+			continue
+		}
 		w.clear(k, lostIn(op))
 	}
+}
+
+// stale says whether what was evicted is not what the key carries now, but known to
+// be an earlier claim's, which is then what this event ended, if nobody saw its end.
+func (w *wire) stale(n *node, k *keyState, found history.KeyState, op history.Op) bool {
+	shows := func(l *life) bool { return l.shownBy(found) }
+	if len(k.carriers) == 0 || slices.ContainsFunc(k.carriers, shows) {
+		return false
+	}
+	for _, l := range slices.Backward(w.lives) {
+		if l.node != n.name || l.key != found.Key || l.end == nil || !shows(l) {
+			continue
+		}
+		if l.end.how == lost && l.end.event < 0 {
+			l.end.event = op.Index
+		}
+		return true
+	}
+	return false
+}
+
+// shownBy says whether what was found in the key is certainly this claim.
+func (l *life) shownBy(found history.KeyState) bool {
+	value := string(found.Value)
+	if found.Type == "string" {
+		return value != "" && (l.value == value || slices.Contains(l.stamps, value))
+	}
+	return slices.ContainsFunc(l.stamps, func(s string) bool { return strings.Contains(value, s) })
+}
+
+// enteredSince are the claims that came into a hash that was new after the one with
+// those fields had been evicted: it has the fields of others, and not theirs.
+func (k *keyState) enteredSince(found history.KeyState) []*life {
+	if found.Type != "hash" {
+		return nil
+	}
+	named := func(l *life) bool { return l.field != "" && l.field != ownField }
+	has := func(l *life) bool { return strings.Contains(" "+string(found.Value), " "+l.field+"=") }
+	first := slices.IndexFunc(k.carriers, func(l *life) bool { return named(l) && has(l) })
+	if first < 0 {
+		return nil
+	}
+	return keep(k.carriers, func(l *life) bool { return named(l) && !has(l) && l.seq > k.carriers[first].seq })
 }
 
 // lostIn is the ending of what a node lost in an event.
@@ -88,6 +176,7 @@ func (w *wire) split(op history.Op) {
 	if w.apart(old) != nil || op.Node == old {
 		return
 	}
+	w.bury(old)
 	w.partings = append(w.partings, &parting{old: old, heir: op.Node, since: op.Time, from: w.tick()})
 	w.inherit(w.nodes[old], w.nodes[op.Node], op)
 }
@@ -116,6 +205,7 @@ func (w *wire) parted(a, b string, seq int) *parting {
 // been a primary beside the old one: then what only the old one had is lost.
 func (w *wire) promote(op history.Op) {
 	old := cmp.Or(op.From, w.primary)
+	w.bury(old)
 	if p := w.apart(old); p != nil {
 		p.until = w.tick()
 		if p.heir == op.Node {
@@ -161,7 +251,7 @@ func (w *wire) migrate(op history.Op) {
 	}
 	to := w.nodes[op.Node]
 	if to == nil {
-		to = &node{name: op.Node, keys: map[string]*keyState{}, blurred: map[int]bool{}}
+		to = newNode(op.Node)
 		w.nodes[op.Node] = to
 	}
 	for _, found := range op.Keys {

@@ -141,6 +141,14 @@ type node struct {
 	blurred map[int]bool
 	keys    map[string]*keyState
 	ahead   time.Duration // of its wall clock
+	// conns are those on which it has served; dying is the event in which it is said
+	// to be killed, while it still serves on them.
+	conns map[conn]bool
+	dying *history.Op
+}
+
+func newNode(name string) *node {
+	return &node{name: name, keys: map[string]*keyState{}, blurred: map[int]bool{}, conns: map[conn]bool{}}
 }
 
 // keyState is one key during the walk.
@@ -198,7 +206,11 @@ func readWire(l *ledger) *wire {
 		}
 		pos := n.queue[0]
 		n.queue = n.queue[1:]
+		if n.dying == nil {
+			n.conns[connOf(w.Commands[pos])] = true
+		}
 		w.command(n, pos)
+		w.dies(n)
 	}
 	w.close(order)
 	return w
