@@ -45,7 +45,11 @@ func (e *fakeEnv) CrashClient(client int) error {
 }
 
 func (e *fakeEnv) SkewNode(_ context.Context, node string, offset time.Duration, jumps func() error) (int, error) {
-	if offset != e.nodes[node].offset {
+	e.mu.Lock()
+	n, moved := e.nodes[node], 0
+	stands := offset == n.offset
+	e.mu.Unlock()
+	if !stands {
 		e.did("skew %s %v", node, offset)
 		if err := jumps(); err != nil {
 			return 0, err
@@ -53,7 +57,6 @@ func (e *fakeEnv) SkewNode(_ context.Context, node string, offset time.Duration,
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	n, moved := e.nodes[node], 0
 	for name, k := range n.keys {
 		if k.expires != 0 && offset != n.offset {
 			k.expires = max(1, k.expires-(offset-n.offset))

@@ -20,6 +20,8 @@ type returning struct {
 
 func (r returning) Restart(ctx context.Context, node string) (string, error) {
 	lost, err := r.fakeEnv.Restart(ctx, node)
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.nodes[node].keys = r.with
 	return lost, err
 }
@@ -101,7 +103,9 @@ func TestAFailoverHasHitWhatOutlivedItOnly(t *testing.T) {
 			w := closes(t, a, map[string]fakeKey{}, nil, func(e *fakeEnv) testbed.Env {
 				go func() {
 					time.Sleep(time.Millisecond) // replication is held back by then
+					e.mu.Lock()
 					e.nodes["n0"].keys["k"] = fakeKey{"t", c.expires}
+					e.mu.Unlock()
 					_ = e.clients[0].Step(e.t.Context(), testbed.StepHold)
 				}()
 				return returning{e, nil}
