@@ -85,11 +85,8 @@ func (s *Session) Connect(ctx context.Context) error {
 	return s.call(ctx, "Ready", None{}, nil)
 }
 
-// warmConnections are made to each node before the client begins, so that a fault
-// does not hit a handshake where it is meant to hit a command.
-const warmConnections = 2
-
-// warmingTimeout is for these, on a busy machine.
+// warmingTimeout is for connections that are made before the client begins, on a busy
+// machine.
 const warmingTimeout = 30 * time.Second
 
 // connect makes the client's connection pools.
@@ -145,15 +142,7 @@ func (s *Session) connectCluster(ctx context.Context) error {
 }
 
 func warmUp(ctx context.Context, r *redis.Client) error {
-	patient := r.WithTimeout(warmingTimeout) // the pool is the same
-	for range warmConnections {
-		c := patient.Conn()
-		defer c.Close()
-		if err := c.Ping(ctx).Err(); err != nil {
-			return fmt.Errorf("warm a connection: %w", err)
-		}
-	}
-	return nil
+	return testbed.WarmUp(ctx, r.WithTimeout(warmingTimeout), testbed.WarmConnections) // the pool is the same
 }
 
 // call asks the trial, until ctx ends.
@@ -185,7 +174,7 @@ type conn struct {
 // Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.TCPConn.Read(p)
-	return n, bare(err)
+	return n, testbed.Bare(err)
 }
 
 // Write implements net.Conn. It returns when p has passed the gate, however long
@@ -198,7 +187,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	if err == nil {
 		err = c.session.call(context.Background(), "Passed", Written{c.number, c.written}, nil)
 	}
-	return n, bare(err)
+	return n, testbed.Bare(err)
 }
 
 // RemoteAddr implements net.Conn. A client that is told by Sentinels where the
@@ -213,14 +202,6 @@ func (address) Network() string { return "tcp" }
 
 // String implements net.Addr.
 func (a address) String() string { return string(a) }
-
-func bare(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		return op.Err
-	}
-	return err
-}
 
 // dial reaches a node by way of the trial's door.
 func (s *Session) dial(ctx context.Context, _, addr string) (net.Conn, error) {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // nearEnd is the client's TCP connection to its proxy, below the gate.
@@ -39,7 +41,7 @@ func (c *nearEnd) Read(p []byte) (int, error) {
 	if ended := c.ended(); ended != nil {
 		return 0, ended
 	}
-	return n, bare(err)
+	return n, testbed.Bare(err)
 }
 
 // Write implements net.Conn.
@@ -48,16 +50,7 @@ func (c *nearEnd) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := c.TCPConn.Write(p)
-	return n, bare(err)
-}
-
-// bare strips the addresses off a network error.
-func bare(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		return op.Err
-	}
-	return err
+	return n, testbed.Bare(err)
 }
 
 func (c *nearEnd) ended() error {

@@ -130,7 +130,7 @@ func (l *link) connect(ctx context.Context, gc *testbed.Conn, by known) (net.Con
 	// the next client would be taken for this one.
 	near, err := net.Dial("tcp4", l.proxy.Listen)
 	if err != nil {
-		return nil, bare(err)
+		return nil, testbed.Bare(err)
 	}
 	select {
 	case far := <-l.accepted:

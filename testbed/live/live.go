@@ -259,19 +259,11 @@ func (e *env) warmth() int {
 	if e.setup.SharedLinks {
 		return 1
 	}
-	return 2
+	return testbed.WarmConnections
 }
 
 func warmUp(ctx context.Context, r *redis.Client, connections int) error {
-	patient := r.WithTimeout(adminTimeout) // on a busy machine; the pool is the same
-	for range connections {
-		c := patient.Conn()
-		defer c.Close()
-		if err := c.Ping(ctx).Err(); err != nil {
-			return fmt.Errorf("warm a connection: %w", err)
-		}
-	}
-	return nil
+	return testbed.WarmUp(ctx, r.WithTimeout(adminTimeout), connections) // on a busy machine; the pool is the same
 }
 
 // tearDown ends everything in the order that lets nothing wait for a timeout:

@@ -105,7 +105,7 @@ func (a *aside) dial(ctx context.Context) (net.Conn, error) {
 	c, err := a.gate.DialAside(ctx, a.client, a.sentinel.name, func(ctx context.Context) (net.Conn, error) {
 		near, err := new(net.Dialer).DialContext(ctx, "tcp4", a.proxy.Listen)
 		if err != nil {
-			return nil, bare(err)
+			return nil, testbed.Bare(err)
 		}
 		a.draining.Add()
 		return &nearEnd{TCPConn: near.(*net.TCPConn), gone: a.draining.Done}, nil

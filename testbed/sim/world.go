@@ -139,14 +139,10 @@ func (w *world) serving() []*server {
 	return w.servers
 }
 
-// warmConnections are made per client and node before the body starts, so that
-// a fault does not hit a handshake where it is meant to hit a command.
-const warmConnections = 2
-
 func (w *world) warmUp() error {
 	for _, c := range w.clients {
 		for _, r := range c.Pools() {
-			for range warmConnections {
+			for range testbed.WarmConnections {
 				conn := r.Conn()
 				defer conn.Close()
 				if err := conn.Ping(w.ctx).Err(); err != nil {
