@@ -60,7 +60,7 @@ const (
 	// Bug: breaks what the document or library claims, or what the recipe's
 	// own commands could have kept.
 	Bug Kind = "bug"
-	// Limit: no unfenced lease of this topology can promise it.
+	// Limit: no lease on this topology can promise it by itself.
 	Limit Kind = "limit"
 )
 

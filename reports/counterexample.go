@@ -101,7 +101,7 @@ func (g glossary) declaredWords(t campaign.Trial, f found) string {
 	}
 	what := "a bug: it breaks what its document claims, or what its own commands could have kept."
 	if f.Kind == locks.Limit {
-		what = "a limit: no unfenced lease of this topology can promise it."
+		what = "a limit: no lease on this topology can promise it by itself."
 	}
 	text := "For this recipe that is " + what
 	if flaw, ok := g.declared(t, f); ok {

@@ -30,7 +30,7 @@ func Recipes(shown func(lock string, f locks.Flaw) string) []byte {
 
 Every recipe with its algorithm, what it claims, and its declared flaws. A *bug* breaks
 what the document claims, or what the recipe's own commands could have kept; a *limit* is
-what no lease of its kind can promise without fencing. Each flaw that the run
+what no lease on its topology can promise by itself. Each flaw that the run
 showed comes with the command that shows it again, the same on any machine: the seed of a
 campaign is 1 unless it says otherwise, and a named schedule needs none. A flaw that takes
 several faults at once is looked for under ` + "`chaos`" + `, where chance decides what comes

@@ -86,7 +86,7 @@ func legendOf(cells []campaign.Cell) []string {
 	words := []struct{ symbol, meaning string }{
 		{"NEW", "violated: undeclared"},
 		{"BUG", "violated: the recipe breaks its own word"},
-		{"limit", "violated: no unfenced lease can promise it"},
+		{"limit", "violated: no lease can promise it by itself"},
 		{"BLOCK", "blocked for ever"},
 		{"ttl", "blocked up to the lease time"},
 		{"?", "unknown"},

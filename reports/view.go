@@ -125,7 +125,8 @@ type wordText struct {
 var verdictWords = []wordText{
 	{"new", "violated: undeclared", "An oracle was violated in a way that the recipe does not declare as a flaw. Somebody should look."},
 	{"bug", "violated: bug", "The recipe breaks what its document or library claims, or what its own commands could have kept."},
-	{"limit", "violated: limit", "No unfenced lease of this topology can promise it; the paragraph names the assumption that broke in that trial."},
+	{"limit", "violated: limit", "No lease on this topology can promise it by itself; the paragraph names the assumption that broke in that trial. " +
+		"A lock with fencing tokens is no exception: two clients may still both believe that they hold it. What the tokens protect is the resource, which refuses the older one, as long as nobody loses their counter."},
 	{"block", "blocked for ever", "Nobody would ever have got in again: a key without an expiry and without a living owner, or a renewal that outlives its owner. A post-mortem of the nodes shows it."},
 	{"ttl", "blocked up to TTL", "Others had to wait until an orphaned key expired: the price of a lease."},
 	{"unknown", "unknown", "An oracle could not tell, or no trial finished. Never counted as a pass."},
