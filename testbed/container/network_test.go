@@ -3,6 +3,10 @@ package container
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,8 +34,11 @@ func TestContainersAreOnOneNetworkOfOurs(t *testing.T) {
 	}
 }
 
+// TestAnUnpluggedNodeReachesNobody wants the log of what it executes to go on after.
 func TestAnUnpluggedNodeReachesNobody(t *testing.T) {
-	err := run(t, testbed.Setup{Topology: testbed.Replicated}, func(ctx context.Context, e testbed.Env) error {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "monitor-n0.log")
+	err := run(t, testbed.Setup{Topology: testbed.Replicated, Monitor: dir}, func(ctx context.Context, e testbed.Env) error {
 		primary := e.Client(0).Locks().Nodes[0]
 		if err := primary.Set(ctx, "k", "before", 0).Err(); err != nil {
 			return err
@@ -51,6 +58,7 @@ func TestAnUnpluggedNodeReachesNobody(t *testing.T) {
 		}
 		conn := primary.(*redis.Client).Conn()
 		defer conn.Close()
+		awaitText(t, log, "tells again")
 		if err := conn.Set(ctx, "k", "after", 0).Err(); err != nil {
 			return err
 		}
@@ -61,6 +69,21 @@ func TestAnUnpluggedNodeReachesNobody(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+	text := awaitText(t, log, `"after"`)
+	if !regexp.MustCompile(`(?s)"set" "k" "before".*# .* the connection broke.*# .* tells again.*"set" "k" "after"`).MatchString(text) {
+		t.Errorf("got the log\n%s\nwant both writes, and the gap between them", text)
+	}
+}
+
+// awaitText returns what is in a file when that is among it, or when it is too late.
+func awaitText(t *testing.T, path, want string) string {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		text, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(text), want) || time.Now().After(end) {
+			return string(text)
+		}
 	}
 }
 
