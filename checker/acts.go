@@ -190,8 +190,17 @@ func (w *wire) field(x doing) string {
 	return ownField
 }
 
+// foundNothing says whether a SET NX certainly took effect though nobody saw its
+// reply: it ran, in the order that is known, where there certainly was no key.
+func (x doing) foundNothing() bool {
+	k := x.k
+	return x.a.ifAbsent && x.c.Ran() && x.c.Reply == "" && x.c.Exec > 0 && !x.n.blurred[x.pos] &&
+		!k.opaque && len(k.carriers)+len(k.shadows) == 0 && k.doubt == nil && k.older == nil && k.ghosts == nil
+}
+
 func (w *wire) set(x doing) {
 	field := w.field(x)
+	x.sure = x.sure || x.foundNothing()
 	if !x.sure && x.a.ifAbsent && len(x.k.carriers) > 0 {
 		// It found the key there, unless that had just expired.
 		if x.k.ttl && x.at.hi >= x.k.expiry.lo {

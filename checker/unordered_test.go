@@ -57,3 +57,27 @@ func TestWhereNobodyLooksNothingIsSaidNeverToHaveArrived(t *testing.T) {
 		}
 	}
 }
+
+// TestASetThatRanWhereNoKeyWasTookEffect is about nodes that tell what they ran and
+// not what they answered.
+func TestASetThatRanWhereNoKeyWasTookEffect(t *testing.T) {
+	orphan := func(before func(*story)) func(*story) {
+		return func(s *story) {
+			before(s)
+			s.invoke(39, 0, history.FAcquire)
+			c := s.cmd(40, 0, "", setPX("t0")...)
+			c.Replied = 0
+			s.done(300, 0, history.Info)
+			s.queue(310, 900, 1, "nil", setPX("t1")...)
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.give(1150, 1, "1", s.cad("t1")...)
+		}
+	}
+	tales(t, []tale{
+		{"nobody had set it", "set-nx-px", orphan(func(*story) {}), []string{"liveness: orphaned-key"}},
+		{"it was deleted", "set-nx-px", orphan(func(s *story) {
+			s.take(10, 1, "OK", setPX("t2")...)
+			s.give(20, 1, "1", s.cad("t2")...)
+		}), []string{"liveness: orphaned-key"}},
+	})
+}
