@@ -30,14 +30,19 @@ func Run(t *testing.T, open Open) {
 // RunNodes tests of a testbed what has to do with its nodes: for one that has its
 // clients, and the way from them, from a testbed that Run tests.
 func RunNodes(t *testing.T, open Open) {
-	run(t, open, topologyPromises, nodes, moments, memories)
+	run(t, open, topologyPromises, nodes, moments, memories, sentinels, clusters)
 }
 
 func run(t *testing.T, open Open, promises ...[]promise) {
 	tb := open(t)
 	able, have := tb.Capabilities(), tb.Topologies()
 	for _, p := range slices.Concat(promises...) {
-		if (p.needs == "" || slices.Contains(able, p.needs)) && (p.where == "" || slices.Contains(have, p.where)) {
+		switch {
+		case p.needs != "" && !slices.Contains(able, p.needs):
+			t.Logf("left out: %s: the testbed cannot disturb %s", p.name, p.needs)
+		case p.where != "" && !slices.Contains(have, p.where):
+			t.Logf("left out: %s: the testbed has no %s topology", p.name, p.where)
+		default:
 			t.Run(p.name, func(t *testing.T) { p.test(suite{t, open}) })
 		}
 	}
