@@ -82,8 +82,13 @@ func (s *strike) outvote(ctx context.Context) (heal, error) {
 			r, err = s.overthrow(ctx, primary)
 		}
 		_, uerr := undoAll(ctx, append(news, cuts...))
-		if held != history.NoClient {
-			s.otherHolder(ctx, held)
+		if held != nil {
+			began := s.env.Now()
+			s.otherHolder(ctx, held.Point.Client)
+			s.meant = s.env.Now() - began
+			if held != s.ended { // else it is let go later
+				uerr = errors.Join(uerr, s.stalled(*held))
+			}
 		}
 		r.evidence = fmt.Sprintf("%s reached by clients only, %s; %s elected, clients told by %s: it %s",
 			primary, lasted, heir, instant(s.env.Now()), r.evidence)
@@ -91,36 +96,34 @@ func (s *strike) outvote(ctx context.Context) (heal, error) {
 	}, nil
 }
 
-// soon is how long a client is held for an election that should be over.
-const soon = 200 * time.Millisecond
+// soon is how long a client is held for an election that should be over: not so long
+// that the trial proves nothing.
+const soon = 50 * time.Millisecond
 
 // electionHeld waits for the election. If that is late, the client at Until is let
 // go, to be held for long would outlast its lease, and the next one is held there
 // until release is called, which must happen.
-func (s *strike) electionHeld(ctx context.Context) (held int, release func(), err error) {
+func (s *strike) electionHeld(ctx context.Context) (held *testbed.Hit, release func(), err error) {
 	nodes, heir, a := s.env.(testbed.Nodes), s.action.Nodes[0], s.action
 	hasty, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
-	held = history.NoClient
 	if nodes.Promote(hasty, heir) == nil {
-		if s.ended != nil {
-			held = s.ended.Point.Client
-		}
-		return held, func() {}, nil
+		return s.ended, func() {}, nil
 	}
 	s.letGo()
 	if err := nodes.Promote(ctx, heir); err != nil {
-		return held, func() {}, err
+		return nil, func() {}, err
 	}
-	reached, healed := make(chan int, 1), make(chan struct{})
+	reached, healed := make(chan testbed.Hit, 1), make(chan struct{})
 	w := await(s.env, *a.Until, s.client, a.ID, func(h testbed.Hit) {
-		reached <- h.Point.Client
+		reached <- h
 		<-healed
 	})
 	patience := time.NewTimer(a.Limit - a.For)
 	defer patience.Stop()
 	select {
-	case held = <-reached:
+	case h := <-reached:
+		held = &h
 	case <-patience.C:
 	case <-ctx.Done():
 	}

@@ -96,8 +96,9 @@ type strike struct {
 	ended  *testbed.Hit   // the Until that ended it, nil if time did
 	struck []testbed.Link // as links found them
 	heal   heal
-	until  *ending // nil before Until is awaited
-	letGo  func()  // lets the client at Until go on before all is healed
+	meant  time.Duration // for which the client at Until was held on purpose
+	until  *ending       // nil before Until is awaited
+	letGo  func()        // lets the client at Until go on before all is healed
 }
 
 // ending waits for an action's Until. The client that gets there is held until

@@ -15,7 +15,7 @@ const noticeable = time.Millisecond
 // may not survive: what it shows then is no flaw of the lock. On virtual time
 // nothing is recorded, since nothing that is done takes any.
 func (s *strike) stalled(h testbed.Hit) error {
-	held := s.env.Now() - h.Time
+	held := s.env.Now() - h.Time - s.meant
 	if held < noticeable || s.fault.freezes && h.Point.Client == s.client {
 		return nil
 	}
