@@ -140,7 +140,7 @@ func (f *confirmation) each(p *planner, cells []plannedCell, choose func(planned
 // candidates are the flaws that the other campaign showed in the cell, and for
 // each the trials that showed it: first those that showed it for so long that no
 // stall can hide it, but for one that spoils the whole trial (a tenth of the lease
-// time: checker.Stalled); then the others, the longest first.
+// time: checker.Stalled); then the others, the longest first, one idea after the other.
 func (f *confirmation) candidates(c plannedCell) (sought []Sought, by map[Sought][]Trial) {
 	by = map[Sought][]Trial{}
 	for _, t := range f.of(c) {
@@ -154,8 +154,32 @@ func (f *confirmation) candidates(c plannedCell) (sought []Sought, by map[Sought
 	}
 	for s, trials := range by {
 		slices.SortStableFunc(trials, func(a, b Trial) int { return -cmp.Compare(s.shownFor(a), s.shownFor(b)) })
+		by[s] = s.varied(trials)
 	}
 	return sought, by
+}
+
+// varied lets those that showed the flaw for equally long take turns by what their
+// faults are meant to do: what one idea cannot bring about here, another may.
+func (s Sought) varied(trials []Trial) []Trial {
+	type idea struct {
+		long time.Duration
+		text string
+	}
+	turn, seen := make(map[string]int, len(trials)), map[idea]int{}
+	for _, t := range trials {
+		var ideas []string
+		for _, a := range t.Spec.Plan {
+			ideas = append(ideas, a.Idea)
+		}
+		i := idea{s.shownFor(t), strings.Join(ideas, ", ")}
+		turn[folderName(t.Spec)] = seen[i]
+		seen[i]++
+	}
+	slices.SortStableFunc(trials, func(a, b Trial) int {
+		return cmp.Or(-cmp.Compare(s.shownFor(a), s.shownFor(b)), cmp.Compare(turn[folderName(a.Spec)], turn[folderName(b.Spec)]))
+	})
+	return trials
 }
 
 // shownFor is for how long the trial showed the flaw at a time, at most a tenth of

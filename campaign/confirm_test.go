@@ -163,6 +163,21 @@ func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
 	}
 }
 
+// Of those that showed a flaw for equally long, each idea has its turn.
+func TestConfirmVaries(t *testing.T) {
+	var trials []Trial
+	for i, idea := range []string{"a", "a", "b", "a", "b", "c"} {
+		trials = append(trials, Trial{Spec: Spec{Lock: "redlock", Trial: i, Plan: nemesis.Plan{{Idea: "slow"}, {Idea: idea}}}})
+	}
+	var order []int
+	for _, trial := range (Sought{}).varied(trials) {
+		order = append(order, trial.Spec.Trial)
+	}
+	if want := []int{0, 2, 5, 1, 4, 3}; !slices.Equal(order, want) {
+		t.Errorf("got %v, want %v", order, want)
+	}
+}
+
 // Where there is nothing to find, trials are run whose fault hit something.
 func TestConfirmDrawsWhatWasExercised(t *testing.T) {
 	var f confirmation
