@@ -32,7 +32,7 @@ func (w *wire) command(n *node, pos int) {
 			continue
 		}
 		w.lapse(k, at, sightOf(o, key))
-		if len(k.carriers) > 0 {
+		if len(k.carriers) > 0 && !(k.doubt != nil && unheard(c)) {
 			w.meets = append(w.meets, meet{cmd: pos, at: at, seq: w.tick(), on: slices.Clone(k.carriers)})
 		}
 	}
@@ -190,11 +190,14 @@ func (w *wire) field(x doing) string {
 	return ownField
 }
 
+// unheard says whether the command certainly ran, and nobody saw what its node replied.
+func unheard(c history.Command) bool { return c.Ran() && c.Reply == "" }
+
 // foundNothing says whether a SET NX certainly took effect though nobody saw its
 // reply: it ran, in the order that is known, where there certainly was no key.
 func (x doing) foundNothing() bool {
 	k := x.k
-	return x.a.ifAbsent && x.c.Ran() && x.c.Reply == "" && x.c.Exec > 0 && !x.n.blurred[x.pos] &&
+	return x.a.ifAbsent && unheard(x.c) && x.c.Exec > 0 && !x.n.blurred[x.pos] &&
 		!k.opaque && len(k.carriers)+len(k.shadows) == 0 && k.doubt == nil && k.older == nil && k.ghosts == nil
 }
 
@@ -202,8 +205,9 @@ func (w *wire) set(x doing) {
 	field := w.field(x)
 	x.sure = x.sure || x.foundNothing()
 	if !x.sure && x.a.ifAbsent && len(x.k.carriers) > 0 {
-		// It found the key there, unless that had just expired.
-		if x.k.ttl && x.at.hi >= x.k.expiry.lo {
+		// It found the key there, unless that had just expired, or was deleted by
+		// what nobody heard the reply of, either.
+		if x.k.ttl && x.at.hi >= x.k.expiry.lo || x.k.doubt != nil && unheard(x.c) {
 			w.blindfold(x.k, x.a.key, x.pos, x.at)
 		}
 		return
