@@ -80,10 +80,8 @@ type storedSpec struct {
 // name the file.
 func Load(dir string) (Stored, error) {
 	s := Stored{Dir: dir}
-	if err := readJSON(filepath.Join(dir, CampaignFile), &s.Info); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return s, Inputf("%s: expected the directory of a stored campaign, with %s in it", dir, CampaignFile)
-		}
+	var err error
+	if s.Info, err = LoadInfo(dir); err != nil {
 		return s, err
 	}
 	path := filepath.Join(dir, TrialsFile)
@@ -101,6 +99,26 @@ func Load(dir string) (Stored, error) {
 	s.Matrix = fold(s.Info, dir, s.Trials)
 	s.Matrix.withMinimals(dir)
 	return s, nil
+}
+
+// LoadInfo reads what a campaign's directory says of it. Errors are InputErrors.
+func LoadInfo(dir string) (info Info, err error) {
+	err = readJSON(filepath.Join(dir, CampaignFile), &info)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = Inputf("%s: expected the directory of a stored campaign, with %s in it", dir, CampaignFile)
+	}
+	return info, err
+}
+
+// CampaignOf is the directory of the campaign that a stored trial's folder is in.
+func CampaignOf(folder string) string {
+	if path, err := filepath.Abs(folder); err == nil {
+		folder = path
+	}
+	for range folderDepth {
+		folder = filepath.Dir(folder)
+	}
+	return folder
 }
 
 // readTrials decodes trials.jsonl; a last line that was cut short is left out.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -60,7 +61,29 @@ func createStore(root, name string, now time.Time) (*store, error) {
 	if err != nil {
 		return nil, Inputf("--store %s: %w", root, err)
 	}
+	// It says that somebody runs the campaign, until this program ends however it does.
+	// Where files cannot be locked, nobody will take it for dead.
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	return &store{root: root, dir: dir, trials: f}, nil
+}
+
+// Over is nil if nobody runs the campaign in that directory any more, however it
+// ended. The error is an InputError.
+func Over(dir string) error {
+	path := filepath.Join(dir, TrialsFile)
+	f, err := os.Open(path)
+	if err != nil {
+		return Inputf("%s: expected the directory of a stored campaign: %w", dir, errors.Unwrap(err))
+	}
+	defer f.Close()
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return Inputf("%s: the campaign is running", dir)
+	case err != nil:
+		return Inputf("%s: it cannot be told whether the campaign is running: %w", dir, err)
+	}
+	return nil
 }
 
 // publish points latest to the campaign: from now on it has something to show.

@@ -70,3 +70,19 @@ func TestRemovingAFolderLeavesItsNeighbours(t *testing.T) {
 		t.Errorf("the campaign is gone: %v", err)
 	}
 }
+
+func TestACampaignIsOverWhenNobodyRunsIt(t *testing.T) {
+	s, err := createStore(t.TempDir(), "compare", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Over(s.dir); err == nil || !strings.Contains(err.Error(), "the campaign is running") {
+		t.Errorf("got %v while it runs", err)
+	}
+	if err := errors.Join(s.close(), Over(s.dir)); err != nil {
+		t.Error(err)
+	}
+	if err := Over(t.TempDir()); err == nil || !strings.Contains(err.Error(), "expected the directory of a stored campaign") {
+		t.Errorf("got %v where there is none", err)
+	}
+}

@@ -114,7 +114,7 @@ Exit codes: 0 as expected, 1 a violation that was not expected, 2 unknown,
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.runCommand(), a.replayCommand(), a.shrinkCommand(), a.workerCommand(), a.clientCommand(), a.reaperCommand(), a.checkCommand(), a.reportCommand(), a.listCommand())
+	root.AddCommand(a.runCommand(), a.replayCommand(), a.shrinkCommand(), a.cleanCommand(), a.workerCommand(), a.clientCommand(), a.reaperCommand(), a.checkCommand(), a.reportCommand(), a.listCommand())
 	return root
 }
 

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -60,7 +62,7 @@ history differs on a testbed with virtual time, or the harness failed.`,
 			if err := f.check(cmd.Flags(), args); err != nil {
 				return err
 			}
-			return a.replay(cmd, f, args)
+			return a.replay(cmd, &f, args)
 		},
 	}
 	flags := cmd.Flags()
@@ -168,26 +170,14 @@ type replayed struct {
 	Dir     string `json:"dir,omitempty"`
 }
 
-func (a *app) replay(cmd *cobra.Command, f replayFlags, args []string) error {
+func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) error {
 	ctx := cmd.Context()
 	before, err := f.before(args)
 	if err != nil {
 		return err
 	}
-	if len(args) > 0 && !cmd.Flags().Changed("testbed") {
-		f.Testbed = before.spec.Testbed
-	}
 	hash := cmp.Or(strings.ToLower(f.hash), before.hash)
-	choice, err := a.choice(f.Testbed)
-	if err != nil {
-		return err
-	}
-	if err := checkTestbedFlags(cmd.Flags(), choice.Name); err != nil {
-		return err
-	}
-	f.TTL = choice.lease(f.TTL, cmd.Flags().Changed("ttl"))
-	f.testbed.intend(f.Config, campaign.Defaults{})
-	tb, done, err := choice.open(ctx, f.testbed)
+	choice, tb, done, err := a.openReplay(cmd, f, args, before.spec)
 	if err != nil {
 		return err
 	}
@@ -233,10 +223,59 @@ func (a *app) replay(cmd *cobra.Command, f replayFlags, args []string) error {
 	if len(args) == 0 && f.schedule == "" {
 		x.campaignSeed = f.Seed
 	}
-	if err := a.showReplay(f, trial, evidence, x); err != nil {
+	if err := a.showReplay(*f, trial, evidence, x); err != nil {
 		return err
 	}
 	return x.verdict(a.stderr, args)
+}
+
+// openReplay makes the testbed that the trial is run on: with a folder the one that it
+// was run on, with the same image or servers, as far as flags do not say otherwise.
+func (a *app) openReplay(cmd *cobra.Command, f *replayFlags, args []string, before campaign.Spec) (choice testbedChoice, tb testbed.Testbed, done func() error, err error) {
+	flags, was := cmd.Flags(), ""
+	if len(args) > 0 {
+		if !flags.Changed("testbed") {
+			f.Testbed = before.Testbed
+		}
+		if was, err = recallTrial(flags, args[0], f.Testbed); err != nil {
+			return choice, nil, nil, err
+		}
+	}
+	if choice, err = a.choice(f.Testbed); err != nil {
+		return choice, nil, nil, err
+	}
+	if err := checkTestbedFlags(flags, choice.Name); err != nil {
+		return choice, nil, nil, err
+	}
+	f.TTL = choice.lease(f.TTL, flags.Changed("ttl"))
+	f.testbed.intend(f.Config, campaign.Defaults{})
+	if was != "" && was != f.testbed.container.Image {
+		fmt.Fprintf(a.stderr, "lockstorm: the trial was run on image %s, and is replayed on %s\n", was, f.testbed.container.Image)
+	}
+	tb, done, err = choice.open(cmd.Context(), f.testbed)
+	if err != nil && was != "" && was == f.testbed.container.Image {
+		err = fmt.Errorf("%w; it is the image that the trial was run on: --image names another", err)
+	}
+	return choice, tb, done, err
+}
+
+// recallTrial sets the flags of single testbeds that the campaign of a stored trial
+// had, if that was on the same testbed, and returns the image that it ran on, "" if
+// there was none or nobody knows.
+func recallTrial(flags *pflag.FlagSet, folder, testbed string) (image string, err error) {
+	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+		folder = filepath.Dir(folder)
+	}
+	info, err := campaign.LoadInfo(campaign.CampaignOf(folder))
+	if err != nil || info.Config.Testbed != testbed {
+		return "", nil // the folder stands alone, or what it ran on does not matter
+	}
+	for _, word := range info.Config.TestbedFlags {
+		if v, ok := strings.CutPrefix(word, "--"+imageFlag+"="); ok {
+			image = v
+		}
+	}
+	return image, recall(flags, info.Config.TestbedFlags)
 }
 
 // showReplay prints what came of it.

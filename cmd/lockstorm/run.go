@@ -77,6 +77,7 @@ something else. Without --expect, finding violations is the job done: 0.`,
 			}
 			chosen := cmd.Flags().Changed
 			f.namedChosen, f.shrinkChosen, f.ttlChosen = chosen("named"), chosen("shrink"), chosen("ttl")
+			settle(cmd.Flags(), f.Testbed)
 			f.TestbedFlags = testbedWords(cmd.Flags())
 			return a.campaign(cmd.Context(), f)
 		},
@@ -189,10 +190,15 @@ func (a *app) prepare(c campaign.Config, choice testbedChoice, tb testbed.Testbe
 	if c.ClientCommand, err = clientProgram(c.ClientsAs); err != nil {
 		return ready, err
 	}
+	prefix := ""
+	if shared, ok := tb.(interface{ Prefix() string }); ok {
+		prefix = shared.Prefix()
+	}
 	return campaign.Campaign{
 		Config:   c,
 		Command:  shell.Join(append([]string{"lockstorm"}, a.args...)...),
 		Versions: v,
+		Prefix:   prefix,
 		Testbed:  tb,
 		Worker:   worker,
 		Defaults: choice.Defaults,

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -24,12 +25,17 @@ type testbedFlags struct {
 
 // passwordVariable holds the password of the Redis that is named, where other
 // users of this machine cannot see it.
-const passwordVariable = "LOCKSTORM_REDIS_PASSWORD"
+const passwordVariable = external.PasswordVariable
 
 // register declares the flags.
 func (f *testbedFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.container.Image, "image", "", "--testbed container: image of Redis or Valkey to run (default $"+container.ImageVariable+", or "+container.DefaultImage+"); pulled if it is not there")
-	_ = flags.SetAnnotation("image", testbedAnnotation, []string{container.Name})
+	flags.StringVar(&f.container.Image, imageFlag, "", "--testbed container: image of Redis or Valkey to run (default $"+container.ImageVariable+", or "+container.DefaultImage+"); pulled if it is not there")
+	_ = flags.SetAnnotation(imageFlag, testbedAnnotation, []string{container.Name})
+	f.registerExternal(flags)
+}
+
+// registerExternal declares those that say which Redis is meant.
+func (f *testbedFlags) registerExternal(flags *pflag.FlagSet) {
 	e := &f.external
 	of := func(name string) { _ = flags.SetAnnotation(name, testbedAnnotation, []string{external.Name}) }
 	flags.StringSliceVar(&e.Addrs, "addr", nil, "--testbed external: where Redis is: host:port, redis://user@host:port/db or rediss://…; several are independent nodes")
@@ -48,8 +54,8 @@ func (f *testbedFlags) register(flags *pflag.FlagSet) {
 	of("tls-cert")
 	flags.StringVar(&e.Key, "tls-key", "", "--testbed external: file with its key")
 	of("tls-key")
-	flags.BoolVar(&e.Really, "yes-really", false, "--testbed external: go on where a server might be hurt that others use")
-	of("yes-really")
+	flags.BoolVar(&e.Really, consentFlag, false, "--testbed external: "+external.Harms)
+	of(consentFlag)
 }
 
 // testbedAnnotation marks a flag as one of some testbeds.
@@ -57,6 +63,36 @@ const testbedAnnotation = "testbed"
 
 // ofTestbed says whether only some testbeds take the flag.
 func ofTestbed(f *pflag.Flag) bool { return len(f.Annotations[testbedAnnotation]) > 0 }
+
+const (
+	imageFlag   = "image"      // of testbed container
+	consentFlag = "yes-really" // to what might hurt a server
+)
+
+// settle makes chosen what this machine's environment chooses for a testbed: elsewhere
+// that may be another.
+func settle(flags *pflag.FlagSet, testbed string) {
+	if image := flags.Lookup(imageFlag); testbed == container.Name && image.Value.String() == "" {
+		_ = flags.Set(imageFlag, cmp.Or(os.Getenv(container.ImageVariable), container.DefaultImage))
+	}
+}
+
+// recall sets the flags of single testbeds that words, which testbedWords made, have
+// and the command line has not. What the user agreed to was for that run alone.
+func recall(flags *pflag.FlagSet, words []string) error {
+	given := map[string]bool{consentFlag: true}
+	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
+	for _, word := range words {
+		name, value, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+		if f := flags.Lookup(name); f == nil || !ofTestbed(f) || given[name] {
+			continue
+		}
+		if err := flags.Set(name, value); err != nil {
+			return campaign.Inputf("--%s %q, as the campaign had it: %w", name, value, err)
+		}
+	}
+	return nil
+}
 
 // testbedWords are those flags of single testbeds that were given, for a command
 // line that runs the same again. None holds a password: that is asked for in a file
@@ -109,19 +145,32 @@ func newContainer(ctx context.Context, f testbedFlags) (testbed.Testbed, error) 
 
 // newExternal opens the servers that the flags name.
 func newExternal(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
+	o, err := f.named()
+	if err != nil {
+		return nil, err
+	}
+	tb, err := external.New(ctx, o)
+	if err != nil {
+		return nil, err // not a nil *Testbed
+	}
+	return tb, nil
+}
+
+// named is which Redis the flags name, with the password.
+func (f *testbedFlags) named() (external.Options, error) {
 	o := f.external
 	if len(o.Addrs) == 0 {
-		return nil, fmt.Errorf("which Redis? expected --addr host:port")
+		return o, errors.New("which Redis? expected --addr host:port")
 	}
 	o.Password = external.Secret(os.Getenv(passwordVariable))
 	if f.passwordFile != "" {
 		text, err := os.ReadFile(f.passwordFile)
 		if err != nil {
-			return nil, fmt.Errorf("--password-file: %w", err)
+			return o, fmt.Errorf("--password-file: %w", err)
 		}
 		o.Password = external.Secret(strings.TrimRight(string(text), "\r\n"))
 	}
-	return external.New(ctx, o)
+	return o, nil
 }
 
 // newLab takes the lab. How many trials may run at a time is part of what is

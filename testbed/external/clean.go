@@ -2,7 +2,9 @@ package external
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,27 +35,68 @@ func (s *server) clean() error {
 		if err != nil || size > scanLimit {
 			return nil // nobody is asked for more than for the names
 		}
-		for all := c.Scan(ctx, 0, "", 10*batch).Iterator(); ; {
-			var more []string
-			for len(more) < batch && all.Next(ctx) {
-				more = append(more, all.Val())
-			}
-			if err := all.Err(); err != nil && !strings.HasPrefix(err.Error(), "NOPERM") {
-				return err
-			}
-			if len(more) == 0 {
-				return nil
-			}
-			if err := remove(ctx, c, more); err != nil {
-				return err
-			}
+		if _, err = removeAll(ctx, c); errors.Is(err, errLook) && strings.Contains(err.Error(), "NOPERM") {
+			return nil // nor for what it does not grant
 		}
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("%s may be left with up to %d keys that begin with %s (remove them with redis-cli --scan --pattern '%[3]s*'): %w",
 			s.addr, len(names), s.guard.prefix, err)
 	}
 	return nil
+}
+
+// errLook is in the error if keys cannot be looked through.
+var errLook = errors.New("look for keys")
+
+// removeAll looks through all keys, of which the guard shows those with the prefix,
+// and removes these.
+func removeAll(ctx context.Context, c *redis.Client) (n int, err error) {
+	for all := c.Scan(ctx, 0, "", 10*batch).Iterator(); ; {
+		var more []string
+		for len(more) < batch && all.Next(ctx) {
+			more = append(more, all.Val())
+		}
+		if err := all.Err(); err != nil {
+			return n, fmt.Errorf("%w: %w", errLook, err)
+		}
+		if len(more) == 0 {
+			return n, nil
+		}
+		if err := remove(ctx, c, more); err != nil {
+			return n, err
+		}
+		n += len(more)
+	}
+}
+
+// whole is what a testbed's prefix looks like.
+var whole = regexp.MustCompile("^" + family + "[0-9a-f]{16}:$")
+
+// Clean removes from the servers all keys that begin with a prefix, a Testbed's, and
+// says how many there were. Nobody may run trials with that prefix.
+func Clean(ctx context.Context, o Options, prefix string) (n int, err error) {
+	if !whole.MatchString(prefix) {
+		return 0, fmt.Errorf("prefix %q: expected %s and 16 hexadecimal digits", prefix, family)
+	}
+	targets, err := o.targets()
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range targets {
+		s := newServer(t, prefix)
+		err := s.talk(ctx, func(ctx context.Context, c *redis.Client) error {
+			some, err := removeAll(ctx, c)
+			n += some
+			return err
+		})
+		s.conns.Wait()
+		if err != nil {
+			return n, t.refusal(err)
+		}
+	}
+	return n, nil
 }
 
 // remove removes keys by UNLINK, or DEL where that is not allowed.

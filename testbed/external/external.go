@@ -1,7 +1,7 @@
 // Package external runs trials on any Redis that the user names, which others may
 // use at the same time. Clients, gate, links and faults are those of package live;
 // between its taps and the server stands a guard that confines every command to
-// keys and channels with a random prefix, one per trial.
+// keys and channels with a random prefix, the testbed's, and behind it the trial's number.
 //
 // What can be disturbed is on our side: clients, their clocks, and the links, by
 // proxies on this machine. Nothing disturbs the server itself, and no command is
@@ -14,6 +14,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/live"
@@ -55,6 +56,7 @@ type Testbed struct {
 	*live.Testbed
 	version string
 	nodes   int
+	prefix  string
 }
 
 // New looks whether the servers are there, let us in and can be used, and returns
@@ -65,10 +67,11 @@ func New(ctx context.Context, o Options) (*Testbed, error) {
 	if err != nil {
 		return nil, err
 	}
+	prefix := newPrefix()
 	seen := map[string]string{} // addresses, by the server's identity
 	var version string
 	for _, t := range targets {
-		found, err := inspect(ctx, t)
+		found, err := inspect(ctx, t, prefix)
 		if err != nil {
 			return nil, err
 		}
@@ -81,12 +84,13 @@ func New(ctx context.Context, o Options) (*Testbed, error) {
 			return nil, fmt.Errorf("%s: %s; --yes-really goes on all the same", t.addr, strings.Join(harm, "; "))
 		}
 	}
-	return &Testbed{Testbed: live.New(provider{targets}, o.Temp), version: version, nodes: len(targets)}, nil
+	p := provider{targets, prefix, new(atomic.Int64)}
+	return &Testbed{Testbed: live.New(p, o.Temp), version: version, nodes: len(targets), prefix: prefix}, nil
 }
 
 // Sketch is a testbed that can be asked what worlds there are of several servers,
 // and not be run.
-func Sketch() testbed.Testbed { return live.New(provider{make([]target, 2)}, "") }
+func Sketch() testbed.Testbed { return live.New(provider{targets: make([]target, 2)}, "") }
 
 // Nodes is how many servers there are.
 func (t *Testbed) Nodes() int { return t.nodes }
@@ -94,8 +98,16 @@ func (t *Testbed) Nodes() int { return t.nodes }
 // Version of the servers: the last one's.
 func (t *Testbed) Version() string { return t.version }
 
+// Prefix begins the names of all keys that trials have on the servers. What a killed
+// program leaves there is found, and removed by Clean, by it.
+func (t *Testbed) Prefix() string { return t.prefix }
+
 // provider implements live.Guest.
-type provider struct{ targets []target }
+type provider struct {
+	targets []target
+	prefix  string
+	trials  *atomic.Int64 // that were opened
+}
 
 var _ live.Guest = provider{}
 
@@ -110,9 +122,9 @@ func (p provider) Topologies() []testbed.Topology {
 	return []testbed.Topology{testbed.Single, testbed.Independent}
 }
 
-// Open implements live.Provider: it draws the prefix of one trial.
+// Open implements live.Provider: it gives one trial a prefix of its own.
 func (p provider) Open(context.Context) (live.Place, error) {
-	return &place{targets: p.targets, prefix: newPrefix()}, nil
+	return &place{targets: p.targets, prefix: fmt.Sprintf("%s%d:", p.prefix, p.trials.Add(1))}, nil
 }
 
 // place is one trial's share of the servers.

@@ -17,8 +17,8 @@ import (
 // to be allowed, as ~lockstorm:* and &lockstorm:*.
 const family = "lockstorm:"
 
-// newPrefix draws the prefix of one trial. It does not come from the trial's seed:
-// two runs of one trial must not meet.
+// newPrefix draws the prefix of one testbed; each trial's begins with it. It does not
+// come from the trial's seed: two runs of one trial must not meet.
 func newPrefix() string {
 	var random [8]byte
 	rand.Read(random[:]) // never fails
@@ -28,7 +28,7 @@ func newPrefix() string {
 // guard confines one trial's commands on one server to names with the trial's
 // prefix: it puts the prefix before every key and channel, takes it off again in
 // replies, and lets through nothing of which it does not know where these are. A
-// client sees "lock-0" where the server has "lockstorm:4fc1…:lock-0".
+// client sees "lock-0" where the server has "lockstorm:4fc1…:7:lock-0".
 type guard struct {
 	prefix string
 

@@ -23,9 +23,9 @@ type findings struct {
 const probeKey, probeLife = "probe", time.Second
 
 // inspect looks at a server, and writes one key that goes by itself.
-func inspect(ctx context.Context, t target) (findings, error) {
+func inspect(ctx context.Context, t target, prefix string) (findings, error) {
 	f := findings{info: map[string]string{}}
-	s := newServer(t, newPrefix())
+	s := newServer(t, prefix)
 	err := s.ask(ctx, func(ctx context.Context, c *redis.Client) error {
 		if err := c.Ping(ctx).Err(); err != nil {
 			return err
@@ -49,7 +49,7 @@ func inspect(ctx context.Context, t target) (findings, error) {
 	})
 	_ = s.Close() // the key has gone, or goes by itself
 	if err != nil {
-		return f, fmt.Errorf("%s: %s", t.addr, t.password.hide(err.Error()))
+		return f, t.refusal(err)
 	}
 	return f, nil
 }
@@ -94,6 +94,10 @@ const (
 	fullMemory     = 0.9
 	fullClients    = 0.75
 )
+
+// Harms is what Options.Really is asked for, as a help text.
+var Harms = fmt.Sprintf("go on where a server might be hurt that others use: more than %d clients, more than %d trials at a time, a server with replicas, one with more than %.0f %% of its memory or %.0f %% of its connections in use, or one that does not tell (INFO)",
+	modestClients, modestParallel, 100*fullMemory, 100*fullClients)
 
 // harm lists what might hurt others who use the server.
 func (f *findings) harm(o Options) []string {

@@ -52,7 +52,7 @@ func (s *server) Dial(ctx context.Context) (net.Conn, error) {
 		secure := tls.Client(raw, s.tls)
 		if err := secure.HandshakeContext(ctx); err != nil {
 			raw.Close()
-			return nil, fmt.Errorf("TLS with %s: %w", s.addr, bare(err))
+			return nil, fmt.Errorf("%w with %s: %w", errHandshake, s.addr, bare(err))
 		}
 		raw = secure
 	}
@@ -104,10 +104,15 @@ func (s *server) say(raw net.Conn, in *bufio.Reader, args ...string) error {
 	return nil
 }
 
-// ask runs one exchange of the testbed's own with the server, as confined as any.
+// ask runs one short exchange of the testbed's own with the server.
 func (s *server) ask(ctx context.Context, exchange func(context.Context, *redis.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	return s.talk(ctx, exchange)
+}
+
+// talk runs one exchange of the testbed's own with the server, as confined as any.
+func (s *server) talk(ctx context.Context, exchange func(context.Context, *redis.Client) error) error {
 	// Before go-redis dials: its errors tell less.
 	first, err := s.Dial(ctx)
 	if err != nil {

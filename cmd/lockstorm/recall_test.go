@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/testbed/container"
+)
+
+func TestTheImageThatRunsIsPartOfTheCampaign(t *testing.T) {
+	t.Setenv(container.ImageVariable, "redis:from-the-environment")
+	for testbed, want := range map[string][]string{container.Name: {"--image=redis:from-the-environment"}, "sim": nil} {
+		var f testbedFlags
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		f.register(flags)
+		settle(flags, testbed)
+		if got := testbedWords(flags); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", testbed, got, want)
+		}
+	}
+}
+
+func TestReplayRunsAStoredTrialWhereItWasRun(t *testing.T) {
+	t.Setenv(container.ImageVariable, "redis:here")
+	folder := func(testbed string, words ...string) string {
+		dir := storedCampaign(t, campaign.Info{Config: campaign.Config{Testbed: testbed, TestbedFlags: words}})
+		trial := filepath.Join(dir, "trials", "set-nx-px", "none", "mutex-0")
+		if err := os.MkdirAll(trial, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		spec := `{"lock":"set-nx-px","workload":"mutex","fault":"none","testbed":"` + testbed + `"}`
+		if err := os.WriteFile(filepath.Join(trial, campaign.SpecFile), []byte(spec), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return trial
+	}
+	for name, c := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"image":   {[]string{folder(container.Name, "--image=No/Such")}, []string{"No/Such", "is the image that the trial was run on"}},
+		"another": {[]string{folder(container.Name, "--image=No/Such"), "--image", "Not/Either"}, []string{"was run on image No/Such, and is replayed on Not/Either"}},
+		"address": {[]string{folder("external", "--addr=127.0.0.1:1", "--yes-really=true")}, []string{"127.0.0.1:1", "connection refused"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, _, errs := lockstorm(t, append([]string{"replay"}, c.args...)...)
+			for _, want := range c.want {
+				if code != campaign.ExitUsage || !strings.Contains(errs, want) && !strings.Contains(errs, "no Docker engine") {
+					t.Errorf("exit %d, %q, want %q", code, errs, want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,65 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+func TestWhatAKilledProgramLeavesIsRemovedByItsPrefix(t *testing.T) {
+	s := startRedis(t, "--databases", "2")
+	o := Options{Addrs: []string{"redis://" + s.Addr() + "/1"}}
+	c := admin(t, &redis.Options{Addr: s.Addr(), DB: 1})
+	tb, err := New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for range 2 {
+		err := runOn(t.Context(), tb, testbed.Setup{}, func(ctx context.Context, e testbed.Env) error {
+			err := setGet(ctx, e)
+			keys := c.Keys(ctx, family+"*").Val()
+			for _, key := range keys {
+				err = errors.Join(err, c.Set(ctx, "theirs:"+key, 0, 0).Err())
+			}
+			left = append(left, keys...)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(left) != 2 || left[0] == left[1] || !strings.HasPrefix(left[0], tb.Prefix()) || !strings.HasPrefix(left[1], tb.Prefix()) {
+		t.Fatalf("two trials had %q, want one each that begins with %s", left, tb.Prefix())
+	}
+	// As if the program had been killed: they are there again, beside another's.
+	alive := newPrefix() + "1:k"
+	for _, key := range append(left, alive) {
+		if err := c.Set(t.Context(), key, 0, 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := Clean(t.Context(), o, tb.Prefix()); n != 2 || err != nil {
+		t.Errorf("removed %d keys, %v, want 2", n, err)
+	}
+	if keys := c.Keys(t.Context(), family+"*").Val(); !slices.Equal(keys, []string{alive}) {
+		t.Errorf("there are %q, want %q alone", keys, alive)
+	}
+	if n := c.DBSize(t.Context()).Val(); n != 3 {
+		t.Errorf("there are %d keys, want 3", n)
+	}
+}
+
+func TestOnlyAWholePrefixIsCleaned(t *testing.T) {
+	for _, prefix := range []string{"", "*", family, family + "*", family + "0123456789abcde:", family + "0123456789abcdef:1:"} {
+		if n, err := Clean(t.Context(), Options{Addrs: []string{"127.0.0.1:1"}}, prefix); n != 0 || err == nil || !strings.Contains(err.Error(), "expected lockstorm:") {
+			t.Errorf("%q: got %d, %v, want it refused", prefix, n, err)
+		}
+	}
+}
