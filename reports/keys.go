@@ -139,6 +139,8 @@ func (t *teller) keyWords(x keyEvent) string {
 	switch {
 	case x.Kind == keyExpired:
 		return fmt.Sprintf("c%d's key expired {where}", x.Owner)
+	case x.Kind == keyLost && t.superseded(x) && t.heirWithout(x) != "":
+		return fmt.Sprintf("c%d's key was lost with %s: %s had never got it", x.Owner, x.Node, t.heirWithout(x))
 	case x.Kind == keyLost && t.superseded(x):
 		return fmt.Sprintf("c%d's key was lost {where}", x.Owner)
 	case x.Kind == keyGone:
@@ -172,6 +174,30 @@ func (t *teller) standing(x keyEvent) string {
 		}
 	}
 	return ": it had none of its own"
+}
+
+// heirWithout is the replica that became the primary after a node was lost with a key,
+// if that was set when the replica did not get any more what was written; else "".
+func (t *teller) heirWithout(x keyEvent) string {
+	i := slices.IndexFunc(t.Ops, func(op history.Op) bool {
+		return op.F == history.FPromote && op.Node != x.Node && op.Time >= x.At
+	})
+	claim := slices.IndexFunc(t.spans, func(s keySpan) bool {
+		return s.Node == x.Node && s.Key == x.Key && s.Owner == x.Owner && s.To == x.At
+	})
+	if i < 0 || claim < 0 {
+		return ""
+	}
+	heir, set := t.Ops[i].Node, t.spans[claim].From
+	if slices.ContainsFunc(t.wins, func(w faultWindow) bool {
+		ends := nodeLink.FindStringSubmatch(w.Target)
+		behind := strings.Contains(w.Evidence, "replication stopped") && slices.Contains(uniqueNames(w.Target), heir) ||
+			ends != nil && slices.Contains(ends[1:], heir) && slices.Contains(ends[1:], x.Node)
+		return w.Hits > 0 && behind && w.From <= set && w.To >= x.At
+	}) {
+		return heir
+	}
+	return ""
 }
 
 // superseded says whether somebody else got in after a node had lost a key: if

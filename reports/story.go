@@ -45,7 +45,8 @@ type step struct {
 const (
 	aside   = 1 // the setting
 	part    = 2 // part of the chain of causes
-	turning = 3 // without it there is no story
+	struck  = 3 // what the nemesis did: the beginning of that chain
+	turning = 4 // without it there is no story
 )
 
 // longestStory is how many steps a story has at most, but for turning points.

@@ -28,13 +28,13 @@ func (t *teller) strikes() []step {
 			continue
 		}
 		if text := t.windowWords(w); text != "" {
-			out = append(out, step{At: w.From, Text: text, Weight: part})
+			out = append(out, step{At: w.From, Text: text, Weight: struck})
 		}
 	}
 	for _, s := range splitsOf(t.Ops) {
 		if s.from <= t.lastCause() && (s.to == 0 || s.to >= t.Start) {
 			text := fmt.Sprintf("the network split: from now on %s served %s as a second primary, beside the old one", s.node, list(s.clients))
-			out = append(out, step{At: s.from, Text: text, Weight: part})
+			out = append(out, step{At: s.from, Text: text, Weight: struck})
 		}
 	}
 	for _, op := range t.Ops {
@@ -42,7 +42,7 @@ func (t *teller) strikes() []step {
 			continue
 		}
 		if text := t.eventStep(op); text != "" {
-			out = append(out, step{At: op.Time, Text: text, Weight: part, Group: op.Node != ""})
+			out = append(out, step{At: op.Time, Text: text, Weight: struck, Group: op.Node != ""})
 		}
 	}
 	return out

@@ -97,8 +97,19 @@ func TestAReplicaThatWasBehindBeforeTheStoryIsTold(t *testing.T) {
 		trial, e := failedOver(false, wait)
 		says(t, toldOf(t, trial, e), []string{
 			"0.050 s: n1 stopped getting what the primary wrote",
+			"n0 went down, and n1 was made the primary, and c0's key was lost with n0: n1 had never got it",
 			"- waiting until replicas have the key (WAIT)",
 		}, []string{"only one that acknowledged"})
+	}
+}
+
+func TestALongStoryKeepsWhatTheNemesisDid(t *testing.T) {
+	steps := []step{{Text: "a replica fell behind", Weight: struck}}
+	for range longestStory {
+		steps = append(steps, step{Text: "a key was set", Weight: part})
+	}
+	if got := shorten(append(steps, step{Text: "two hold it", Weight: turning})); len(got) != longestStory || got[0].Weight != struck {
+		t.Errorf("got %+v", got)
 	}
 }
 
