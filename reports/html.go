@@ -34,7 +34,8 @@ func htmlReport(r result, plots []plotView) ([]byte, error) {
 		view
 		Style                   template.CSS
 		WhatBroke, WhatPrevents string
-	}{v, template.CSS(pageStyle), whatBroke, whatPrevents})
+		UndecidedAdvice         string
+	}{v, template.CSS(pageStyle), whatBroke, whatPrevents, undecidedAdvice})
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", HTMLFile, err)
 	}

@@ -86,10 +86,17 @@ func markdownDifferences(b *strings.Builder, v view) {
 		}
 		b.WriteString("\n")
 	}
+	if len(v.Undecided) > 0 {
+		fmt.Fprintf(b, "## Undecided trials\n\n%s\n\n", undecidedAdvice)
+		for _, o := range v.Undecided {
+			b.WriteString(o.markdown())
+		}
+		b.WriteString("\n")
+	}
 	lists := []struct {
 		title string
 		lines []string
-	}{{"Undecided trials", v.Undecided}, {"Unknown", v.Unknown}, {"Fault not exercised", v.NotExercised}, {"Not supported", v.NotSupported}}
+	}{{"Unknown", v.Unknown}, {"Fault not exercised", v.NotExercised}, {"Not supported", v.NotSupported}}
 	for _, l := range lists {
 		if len(l.lines) == 0 {
 			continue

@@ -371,11 +371,18 @@ func undecidedWords(c campaign.Cell) string {
 func undecided(m campaign.Matrix) []string {
 	var out []string
 	for _, c := range m.Cells {
-		if c.Undecided > 0 && c.Verdict != campaign.Unknown {
-			out = append(out, fmt.Sprintf("%s under %s: %s", c.Lock, c.Fault, undecidedWords(c)))
+		if isOpen(c) {
+			out = append(out, openWords(c))
 		}
 	}
 	return out
+}
+
+// isOpen says whether a cell has a verdict although some of its trials have none.
+func isOpen(c campaign.Cell) bool { return c.Undecided > 0 && c.Verdict != campaign.Unknown }
+
+func openWords(c campaign.Cell) string {
+	return fmt.Sprintf("%s under %s: %s", c.Lock, c.Fault, undecidedWords(c))
 }
 
 func plural(n int, word string) string {

@@ -49,8 +49,8 @@ type view struct {
 	Expect                                 bool
 	Failed                                 []fact
 	Unknown, NotExercised, NotSupported    []string
-	Undecided                              []string // trials of cells that have a verdict
-	Interrupted                            string   // how far it came; empty if it ended
+	Undecided                              []openCell
+	Interrupted                            string // how far it came; empty if it ended
 	Plots                                  []plotView
 	// Progress is how the clients fared, recipe by recipe, and Measures what its
 	// columns say.
@@ -145,7 +145,7 @@ func newView(r result) view {
 		Command: r.Matrix.Command, Store: r.Matrix.Store, Testbed: r.Matrix.Testbed,
 		Seed: strconv.FormatUint(r.Matrix.Seed, 10), Expect: r.Info.Config.Expect,
 		Unexpected: r.Matrix.Unexpected, Missed: missed(r.Matrix.Missed), Interrupted: interrupted(r.Matrix),
-		Undecided:    append(undecided(r.Matrix), inDoubt(r.Matrix)...),
+		Undecided:    r.openCells(),
 		Unknown:      reasons(r.Matrix, campaign.Unknown),
 		NotExercised: reasons(r.Matrix, campaign.NotExercised),
 		NotSupported: reasons(r.Matrix, campaign.NotSupported),
@@ -262,7 +262,11 @@ func missed(all []campaign.Surprise) []declaredFlaws {
 			out = append(out, declaredFlaws{Recipe: m.Lock})
 		}
 		last := &out[len(out)-1]
-		last.Flaws = append(last.Flaws, fmt.Sprintf("%s by %s (under %s)", m.Oracle, m.Cause, strings.ReplaceAll(m.Fault, ",", ", ")))
+		text := fmt.Sprintf("%s by %s (under %s)", m.Oracle, m.Cause, strings.ReplaceAll(m.Fault, ",", ", "))
+		if m.Hidden {
+			text += ", undecided: " + hiddenWords
+		}
+		last.Flaws = append(last.Flaws, text)
 	}
 	return out
 }

@@ -124,12 +124,3 @@ func (r result) toldDir(c campaign.Cell) string {
 	}
 	return c.Dir
 }
-
-// inDoubt lists the cells in which something undeclared may be violated.
-func inDoubt(m campaign.Matrix) []string {
-	var out []string
-	for _, d := range m.Doubtful {
-		out = append(out, fmt.Sprintf("%s under %s: %s", d.Lock, d.Fault, d.Words()))
-	}
-	return out
-}

@@ -1,0 +1,77 @@
+package reports
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/shell"
+)
+
+// openCell is a cell that has a verdict though some of its trials have none, with the
+// folder of the first of them that was kept.
+type openCell struct {
+	Text, Dir string
+	Commands  []command
+}
+
+// undecidedAdvice says what to do about trials that nobody can judge.
+const undecidedAdvice = "Nobody can tell how these trials came out, so that they count neither for nor against their recipe. " +
+	"Each line names the first of its cell. Look at its history, and run it again: on real Redis a second run may decide it, above all if the machine was busy; " +
+	"in the simulation it does the same again, and the reason is in the trial."
+
+// openCells are the cells with undecided trials, then those in which something
+// undeclared may be violated.
+func (r result) openCells() []openCell {
+	var out []openCell
+	add := func(text, dir string) {
+		o := openCell{Text: text, Dir: dir}
+		if dir != "" {
+			folder := shell.Quote(path.Join(r.Matrix.Store, dir))
+			o.Commands = []command{{"run this trial again", "lockstorm replay " + folder}, {"judge again what is stored of it", "lockstorm check " + folder}}
+		}
+		out = append(out, o)
+	}
+	for _, c := range r.Matrix.Cells {
+		if isOpen(c) {
+			add(openWords(c), r.undecidedDir(c))
+		}
+	}
+	for _, d := range r.Matrix.Doubtful {
+		add(fmt.Sprintf("%s under %s: %s", d.Lock, d.Fault, d.Words()), d.Dir)
+	}
+	return out
+}
+
+// undecidedDir is the folder of a cell's first undecided trial that was kept: of
+// those with the reason that the cell gives, if there is one.
+func (r result) undecidedDir(c campaign.Cell) string {
+	first := ""
+	for _, t := range r.Trials {
+		if t.Spec.Lock != c.Lock || t.Spec.Fault != c.Fault || t.Outcome != campaign.Unknown || t.Dir == "" {
+			continue
+		}
+		for _, v := range t.Verdicts {
+			if v.Why != "" && strings.HasSuffix(c.UndecidedWhy, v.Why) {
+				return t.Dir
+			}
+		}
+		if first == "" {
+			first = t.Dir
+		}
+	}
+	return first
+}
+
+func (o openCell) markdown() string {
+	text := "- " + markdown(o.Text)
+	if o.Dir == "" {
+		return text + "\n"
+	}
+	text += fmt.Sprintf(" ([history](%s), [commands](%s))\n", path.Join(o.Dir, campaign.HistoryFile), path.Join(o.Dir, campaign.CommandsFile))
+	for _, c := range o.Commands {
+		text += fmt.Sprintf("  - %s: `%s`\n", c.What, c.Line)
+	}
+	return text
+}
