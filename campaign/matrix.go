@@ -90,6 +90,9 @@ type Surprise struct {
 	Oracle string
 	Cause  string
 	Dir    string // the stored trial, relative to the campaign; empty for a missed flaw
+	// Hidden: a flaw may be missed only because a stall of the harness left trials that
+	// were to show it undecided. No deterministic trial is.
+	Hidden bool
 }
 
 // Sink receives results as they come: what turns them into pictures and pages.
@@ -120,19 +123,22 @@ func (m Matrix) NotExercised() []Cell {
 // ExitCode says how a finished campaign ends its program. Without expect,
 // finding violations is the job done; with it, a fault that hit nothing is not as
 // expected either. A violation whose cause cannot be told counts as unknown, not
-// as unexpected; so does, with expect, what may not be as expected.
+// as unexpected; so does, with expect, what may not be as expected, and what may
+// have been missed because of a stall.
 func (m Matrix) ExitCode(expect bool) int {
 	if len(m.Failed) > 0 {
 		return ExitHarness
 	}
 	told := func(s Surprise) bool { return s.Cause != string(checker.Unclassified) }
-	if expect && (len(m.Missed) > 0 || len(m.NotExercised()) > 0 || slices.ContainsFunc(m.Unexpected, told)) {
+	hidden := func(s Surprise) bool { return s.Hidden }
+	lacking := slices.DeleteFunc(slices.Clone(m.Missed), hidden)
+	if expect && (len(lacking) > 0 || len(m.NotExercised()) > 0 || slices.ContainsFunc(m.Unexpected, told)) {
 		return ExitUnexpected
 	}
 	unsure := func(c Cell) bool {
 		return c.Verdict == Unknown || slices.Contains(c.Causes, string(checker.Unclassified))
 	}
-	if slices.ContainsFunc(m.Cells, unsure) || expect && len(m.Doubtful) > 0 {
+	if slices.ContainsFunc(m.Cells, unsure) || expect && len(m.Doubtful)+len(m.Missed) > 0 {
 		return ExitUnknown
 	}
 	return ExitExpected

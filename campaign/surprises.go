@@ -44,8 +44,19 @@ func missed(info Info, trials []Trial) []Surprise {
 			all = append(all, h.misses(r.ID, f)...)
 		}
 	}
+	for i := range all {
+		all[i].Hidden = !info.Deterministic && slices.ContainsFunc(trials, all[i].mayHide)
+	}
 	slices.SortStableFunc(all, compareSurprises)
 	return all
+}
+
+// mayHide says whether the trial was to show the missed flaw and perhaps did.
+func (s Surprise) mayHide(t Trial) bool {
+	if t.Spec.Lock != s.Lock || !slices.Contains(strings.Split(s.Fault, ","), t.Spec.Fault) {
+		return false
+	}
+	return t.Spoilt || slices.ContainsFunc(t.Doubtful, func(f Flaw) bool { return f.Oracle == s.Oracle && f.Cause == s.Cause })
 }
 
 // hunt is what a campaign looked at.

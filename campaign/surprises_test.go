@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/locks"
 )
 
 func TestWhereNothingIsLeftToLuckAFlawShowsUnderEachOfItsFaults(t *testing.T) {
@@ -46,6 +47,57 @@ func TestWhereNothingIsLeftToLuckAFlawShowsUnderEachOfItsFaults(t *testing.T) {
 			got := slices.DeleteFunc(missed(info, test.trials), func(s Surprise) bool { return s.Cause != "foreign-delete" })
 			if !slices.Equal(got, test.want) {
 				t.Errorf("missed %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+// A flaw that a stall may have hidden is not missed, but undecided; on virtual time
+// there are no stalls.
+func TestMissedBehindAStall(t *testing.T) {
+	info := Info{Config: Config{Confirm: "x", Trials: 1}, Sought: []Sought{
+		{"set-nx-px", "delay", "exclusion", "lease-outlived"}, {"set-nx-px", "eviction", "exclusion", "server-lost-key"},
+	}}
+	for _, s := range info.Sought {
+		info.Plan = append(info.Plan, PlannedCell{Lock: s.Lock, Fault: s.Fault, Named: 1})
+	}
+	verdict := checker.Verdict{Oracle: "exclusion", Result: checker.Unknown}
+	ran := func(fault string) Trial {
+		return Trial{Spec: Spec{Lock: "set-nx-px", Fault: fault, Schedule: "x"}, Verdicts: []checker.Verdict{verdict}}
+	}
+	outlived := Flaw{Oracle: "exclusion", Cause: "lease-outlived", Kind: locks.Limit}
+	for name, c := range map[string]struct {
+		first  func(*Trial)
+		det    bool
+		hidden bool
+		code   int
+	}{
+		"nothing was in doubt":      {func(*Trial) {}, false, false, ExitUnexpected},
+		"it was in doubt":           {func(t *Trial) { t.Doubtful = []Flaw{outlived} }, false, true, ExitUnexpected},
+		"the trial was spoilt":      {func(t *Trial) { t.Spoilt = true }, false, true, ExitUnexpected},
+		"trials do the same again":  {func(t *Trial) { t.Spoilt = true }, true, false, ExitUnexpected},
+		"something else in doubt":   {func(t *Trial) { t.Doubtful = []Flaw{{Oracle: "exclusion", Cause: "race"}} }, false, false, ExitUnexpected},
+		"all that is missed hidden": {nil, false, true, ExitUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			info := info
+			info.Deterministic = c.det
+			trials := []Trial{ran("delay"), ran("eviction")}
+			if c.first != nil {
+				c.first(&trials[0])
+			} else {
+				trials[0].Spoilt, trials[1].Spoilt = true, true
+			}
+			got := missed(info, trials)
+			if len(got) != 2 || got[0].Hidden != c.hidden {
+				t.Fatalf("got %+v, want hidden %v of the first of two", got, c.hidden)
+			}
+			m := Matrix{Missed: got}
+			if code := m.ExitCode(true); code != c.code {
+				t.Errorf("exit code %d, want %d", code, c.code)
+			}
+			if code := m.ExitCode(false); code != ExitExpected {
+				t.Errorf("without expectations: exit code %d", code)
 			}
 		})
 	}

@@ -267,7 +267,11 @@ func (a *app) surprises(w io.Writer, s campaign.Stored) {
 					hint = ": missed in 1 trial; more --trials may find it"
 				}
 			}
-			fmt.Fprintf(w, "declared but not found: %s: %s (%s), looked for under %s%s\n", m.Lock, m.Oracle, m.Cause, m.Fault, hint)
+			found := "not found"
+			if m.Hidden {
+				found, hint = "undecided", ": stalls of this machine spoilt trials that may show it"
+			}
+			fmt.Fprintf(w, "declared but %s: %s: %s (%s), looked for under %s%s\n", found, m.Lock, m.Oracle, m.Cause, m.Fault, hint)
 		}
 		for _, c := range s.Matrix.NotExercised() {
 			fmt.Fprintf(w, "not exercised: %s under %s: the fault hit nothing in %s\n", c.Lock, c.Fault, count(c.Trials, "trial"))
