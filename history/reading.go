@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Reading is a history as a file tells it, which somebody else may have
@@ -52,8 +53,8 @@ const (
 // .jsonl, .ndjson, .json), else the content. Errors start with "name:line: ".
 //
 // What must not be guessed is an error. What may be missing, if it is missing
-// from every entry, is this: the index (entries are numbered), in EDN also the
-// time, and the client, which is then the process, or the thread that processes
+// from every entry, is this: the index (entries are numbered), the time, and the
+// client, which is then the process, or the thread that processes
 // succeeded each other on (see Jepsen's concurrency); Notes say so.
 func ReadAny(r io.Reader, name string, values Values) (Reading, error) {
 	text, err := io.ReadAll(r)
@@ -139,12 +140,17 @@ func (r *Reading) add(e entry, n int) error {
 		none := ownerless
 		e.Client = &none
 	}
+	untimed := e.Time == nil
+	if untimed {
+		at := time.Duration(n-1) * time.Millisecond
+		e.Time = &at
+	}
 	op, err := e.op()
 	if err != nil {
 		return err
 	}
 	if len(r.Ops) == 0 {
-		r.unnumbered = e.Index == nil
+		r.unnumbered, r.Untimed = e.Index == nil, untimed
 	}
 	if e.Index == nil {
 		op.Index = n - 1
@@ -154,6 +160,10 @@ func (r *Reading) add(e entry, n int) error {
 		switch {
 		case r.unnumbered != (e.Index == nil):
 			return errors.New("index is here or missing unlike in the entries before: expected it in every entry or in none")
+		case untimed && !r.Untimed:
+			return errors.New("time is missing: expected it in every entry or in none")
+		case r.Untimed && !untimed:
+			return errors.New("time is here and was missing before: expected it in every entry or in none")
 		case op.Index <= last.Index:
 			return fmt.Errorf("index is %d, expected more than %d", op.Index, last.Index)
 		case op.Time < last.Time:
@@ -182,7 +192,10 @@ func (r *Reading) finish(name string) error {
 	if lack >= 0 {
 		r.own(nil)
 	}
-	r.Foreign = r.Foreign || lack >= 0 || r.unnumbered
+	if r.Untimed {
+		r.note("entries have no time: they are taken in their order, a millisecond apart, so that how long something lasts means nothing")
+	}
+	r.Foreign = r.Foreign || lack >= 0 || r.unnumbered || r.Untimed
 	if _, err := Pairs(r.Ops); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -63,10 +63,16 @@ without spec.json, say with --model what kind of lock it is. Nothing is said to
 hold where files are cut short or are not those that the run judged. What a
 history leaves open, and how it was taken, is said on stderr.
 
-A history in EDN may lack :index and :time; clients are then its processes, those
-that may succeed each other on one of Jepsen's threads being judged both as one
-and as several: what differs is unknown. Operations are :f
-:acquire, :release, :extend, :read and :write (or :lock, :unlock, :renew,
+A history may lack indices, times and clients, each in every entry or in none.
+Clients are then its processes; those that may succeed each other on one of Jepsen's
+threads are judged both as one and as several: what differs is unknown.
+
+An entry in JSON is an object with "process" (a number), "type" (invoke, ok, fail
+or info), "f" (acquire, release, extend, read or write) and, as far as known,
+"lock" (its name), "client", "index", "time" (nanoseconds), "mode" (read or write),
+"lease" ({"token":"t","fence":7,"deadline":nanoseconds}); of reads and writes
+"value" ([7]) and "seq", the order in which the resource saw them. Operations in
+EDN are :f :acquire, :release, :extend, :read and :write (or :lock, :unlock, :renew,
 :refresh, :read-lock, :write-lock, :acquire-read, …), a :value is nil, a lock's
 name, [lock value], a fence, a token, or a map with :lock, :fence, :token, :client.
 
@@ -118,6 +124,9 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	if f.export != "" {
 		return a.exportHistory(f, h)
 	}
+	if m, ok := checker.ModelByName(f.model); ok && m.Fenced && unfenced(h.record.Evidence.Ops) {
+		return campaign.Inputf("%s: --model %s: no grant in this history has a fence (in JSON \"lease\":{\"fence\":7}, in EDN :fence 7 or a number as :value): expected fences, or a model without them", path, f.model)
+	}
 	if f.model == "" && h.record.Spec == nil {
 		return campaign.Inputf("%s: no %s beside it that says what was promised: expected --model %s", path, campaign.SpecFile, modelWords())
 	}
@@ -151,6 +160,16 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 		return err
 	}
 	return checkExit(trial.Verdicts)
+}
+
+// unfenced says whether there are grants, none of which has a fence.
+func unfenced(ops []history.Op) bool {
+	granted := func(op history.Op) bool {
+		return op.Process != history.Nemesis && op.F == history.FAcquire && op.Type == history.OK
+	}
+	return slices.ContainsFunc(ops, granted) && !slices.ContainsFunc(ops, func(op history.Op) bool {
+		return granted(op) && op.Lease != nil && op.Lease.Fence != 0
+	})
 }
 
 // check returns an InputError if the flags do not go together.

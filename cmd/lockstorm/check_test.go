@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -32,6 +33,11 @@ var (
 	both   = entries("0 invoke acquire", "0 ok acquire", "1 invoke acquire", "1 ok acquire", "1 invoke release", "1 ok release", "0 invoke release", "0 ok release")
 )
 
+// bare takes the indices, times and clients out of a history.
+func bare(lines string) string {
+	return regexp.MustCompile(`"(index|time|client)":\d+,`).ReplaceAllString(lines, "")
+}
+
 func TestCheckTellsByItsExitCode(t *testing.T) {
 	tests := []struct {
 		name, history string
@@ -48,6 +54,10 @@ func TestCheckTellsByItsExitCode(t *testing.T) {
 		{"a malformed line", inTurn + "[]\n" + inTurn, []string{"--model", "mutex"}, 254, "", "history.jsonl:9: "},
 		{"an impossible history", inTurn + `{"index":8,"time":90000000,"process":0,"client":0,"type":"ok","f":"acquire"}` + "\n", []string{"--model", "mutex"}, 254, "", "history.jsonl"},
 		{"no claims", inTurn, nil, 254, "", "expected --model mutex, owner-aware-mutex, "},
+		{"no fences", inTurn, []string{"--model", "fenced-mutex"}, 254, "", "no grant in this history has a fence"},
+		{"no fences, reentrant", inTurn, []string{"--model", "reentrant-fenced-mutex"}, 254, "", "no grant in this history has a fence"},
+		{"nothing but what happened, in turn", bare(inTurn), []string{"--model", "mutex"}, 0, "not known", "no time"},
+		{"nothing but what happened, two holders", bare(both), []string{"--model", "mutex"}, 1, "violated", "no time"},
 		{"an unknown model", inTurn, []string{"--model", "rw"}, 254, "", `--model "rw": expected one of mutex`},
 	}
 	for _, test := range tests {
