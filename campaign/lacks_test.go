@@ -78,3 +78,19 @@ func (splitBed) Topologies() []testbed.Topology {
 func (b splitBed) Capabilities() []testbed.Capability {
 	return append(b.fakeBed.Capabilities(), testbed.CanSplitBrain)
 }
+
+// aloneBed has one node, because it was told of no more.
+type aloneBed struct{ *fakeBed }
+
+func (aloneBed) Without() map[testbed.Topology]string {
+	return map[testbed.Topology]string{testbed.Independent: "give several --addr"}
+}
+
+func TestACellSaysHowToGetTheTopologyItNeeds(t *testing.T) {
+	c := DefaultConfig()
+	c.Locks, c.Faults = []string{"redlock"}, []string{undisturbed}
+	cells, err := newPlanner(c, aloneBed{&fakeBed{}}).cells()
+	if err != nil || !strings.Contains(cells[0].why, "no independent topology: give several --addr") {
+		t.Errorf("got %+v, %v", cells, err)
+	}
+}

@@ -56,6 +56,7 @@ type planner struct {
 	topologies   []testbed.Topology
 	capabilities []testbed.Capability
 	lacks        map[testbed.Capability]string // why, of some of the others
+	without      map[testbed.Topology]string   // the same of topologies
 	real         bool                          // its time is the machine's
 	seen         map[pair]sight                // in probes that finished
 	confirm      *confirmation                 // of another campaign; nil = the trials are this one's own
@@ -70,6 +71,9 @@ func newPlanner(c Config, tb testbed.Testbed) *planner {
 	}
 	if l, ok := tb.(testbed.Lacking); ok {
 		p.lacks = l.Lacks()
+	}
+	if l, ok := tb.(testbed.Without); ok {
+		p.without = l.Without()
 	}
 	return p
 }
@@ -127,7 +131,7 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 	c := plannedCell{recipe: r, fault: f}
 	topology, err := nemesis.Supported(f, r.Topology, p.topologies, p.capabilities)
 	if err != nil {
-		c.why = p.unsupported(f, err)
+		c.why = p.unsupported(r, f, err)
 		return c
 	}
 	c.topology = topology
@@ -136,7 +140,7 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 			topology = other
 		}
 		if !covers(t, topology) {
-			c.why = fmt.Sprintf("it needs a %s topology, not %s", topology, t)
+			c.why = fmt.Sprintf("it needs the topology %s, not %s", topology, t)
 			return c
 		}
 		c.topology = t
@@ -158,7 +162,10 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 
 // unsupported says why the testbed does not support the fault, and how it could if
 // it knows.
-func (p *planner) unsupported(f nemesis.Fault, err error) string {
+func (p *planner) unsupported(r locks.Recipe, f nemesis.Fault, err error) string {
+	if why := p.without[testbed.Topology(r.Topology)]; why != "" {
+		return fmt.Sprintf("%v: %s", err, why)
+	}
 	for _, need := range f.Needs {
 		if why := p.lacks[need]; why != "" {
 			return fmt.Sprintf("%v: %s", err, why)

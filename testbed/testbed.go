@@ -44,6 +44,12 @@ type Lacking interface {
 	Lacks() map[Capability]string
 }
 
+// Without is a Testbed that would have other topologies, too, if it were told more.
+type Without interface {
+	// Without says of each in one line how to get it.
+	Without() map[Topology]string
+}
+
 // Breakdown is the error of a trial that the code under test ended by its own
 // conduct: a finding about that code, not about the harness.
 type Breakdown struct {

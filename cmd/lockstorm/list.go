@@ -25,7 +25,11 @@ type listing struct {
 	name    string
 	columns []string // the JSON names too
 	rows    func(a *app) [][]string
+	width   int // of a table that no terminal bounds; 0 = unlimited
 }
+
+// pageWidth is what a page has room for.
+const pageWidth = 120
 
 var listings = []listing{
 	{"locks", []string{"id", "document", "topology", "summary", "flaws"}, func(*app) (rows [][]string) {
@@ -33,43 +37,43 @@ var listings = []listing{
 			rows = append(rows, []string{r.ID, r.Document, string(r.Topology), r.Summary, flaws(r)})
 		}
 		return rows
-	}},
+	}, 0},
 	{"documents", []string{"id", "title", "describes"}, func(*app) (rows [][]string) {
 		for _, d := range locks.Documents() {
 			rows = append(rows, []string{d.ID, d.Title, d.Gives})
 		}
 		return rows
-	}},
+	}, 0},
 	{"faults", []string{"name", "what", "needs"}, func(*app) (rows [][]string) {
 		for _, f := range nemesis.All() {
 			rows = append(rows, []string{f.Name, f.Doc, strings.Join(capabilities(f), ", ")})
 		}
 		return rows
-	}},
+	}, 0},
 	{"workloads", []string{"name", "what"}, func(*app) (rows [][]string) {
 		for _, w := range workloads.All() {
 			rows = append(rows, []string{w.Name, w.Doc})
 		}
 		return rows
-	}},
+	}, 0},
 	{"oracles", []string{"name", "property"}, func(*app) (rows [][]string) {
 		for _, o := range checker.Oracles() {
 			rows = append(rows, []string{o.Name, o.Doc})
 		}
 		return rows
-	}},
+	}, 0},
 	{"causes", []string{"name", "what happened", "assumption that broke"}, func(*app) (rows [][]string) {
 		for _, c := range reports.Causes() {
 			rows = append(rows, []string{c.Name, c.Meaning, c.Assumption})
 		}
 		return rows
-	}},
-	{"testbeds", []string{"name", "what", "topologies", "disturbs", "error"}, func(a *app) (rows [][]string) {
+	}, 0},
+	{"testbeds", []string{"name", "what", "topologies", "disturbs", "note"}, func(a *app) (rows [][]string) {
 		for _, t := range a.testbeds {
 			rows = append(rows, t.row())
 		}
 		return rows
-	}},
+	}, pageWidth},
 }
 
 func listingNames() []string {
@@ -111,7 +115,11 @@ func (a *app) list(l listing, asJSON bool) error {
 		}
 		return printJSON(a.stdout, objects)
 	}
-	fmt.Fprintln(a.stdout, l.table(rows, terminalWidth(a.stdout)))
+	width := terminalWidth(a.stdout)
+	if width == 0 {
+		width = l.width
+	}
+	fmt.Fprintln(a.stdout, l.table(rows, width))
 	return nil
 }
 

@@ -156,11 +156,14 @@ func newExternal(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
 	return tb, nil
 }
 
+// errNoRedis says that nobody told which Redis is meant.
+var errNoRedis = errors.New("which Redis? expected --addr host:port")
+
 // named is which Redis the flags name, with the password.
 func (f *testbedFlags) named() (external.Options, error) {
 	o := f.external
 	if len(o.Addrs) == 0 {
-		return o, errors.New("which Redis? expected --addr host:port")
+		return o, errNoRedis
 	}
 	o.Password = external.Secret(os.Getenv(passwordVariable))
 	if f.passwordFile != "" {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -120,6 +121,9 @@ func (c testbedChoice) worlds() (topologies []testbed.Topology, able []testbed.C
 		defer func() { _ = done() }() // nothing was run
 	} else {
 		missing = strings.TrimPrefix(oneLine(err), "--testbed "+c.Name+": ")
+		if errors.Is(err, errNoRedis) {
+			missing = "--addr says which Redis" // nothing is wrong
+		}
 		if c.Sketch == nil {
 			return nil, nil, nil, missing
 		}

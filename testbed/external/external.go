@@ -95,6 +95,14 @@ func Sketch() testbed.Testbed { return live.New(provider{targets: make([]target,
 // Nodes is how many servers there are.
 func (t *Testbed) Nodes() int { return t.nodes }
 
+// Without implements testbed.Without.
+func (t *Testbed) Without() map[testbed.Topology]string {
+	if t.nodes > 1 {
+		return nil
+	}
+	return map[testbed.Topology]string{testbed.Independent: "give several --addr"}
+}
+
 // Version of the servers: the last one's.
 func (t *Testbed) Version() string { return t.version }
 
