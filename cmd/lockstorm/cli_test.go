@@ -141,13 +141,13 @@ func TestListSaysWhichTestbedIsNotHere(t *testing.T) {
 	}
 	for _, row := range rows {
 		absent := row["name"] == "absent"
-		if absent != (row["error"] == "no redis-server on PATH") || absent != (row["topologies"] == "") {
+		if absent != (row["note"] == "no redis-server on PATH") || absent != (row["topologies"] == "") {
 			t.Errorf("got %q", row)
 		}
 	}
 	here, absent := []string{"sim", "a simulation", "single", "partition", ""}, []string{"absent", "a testbed", "", "", "no redis-server"}
 	for want, rows := range map[bool][][]string{false: {here}, true: {here, absent}} {
-		if table := listings[len(listings)-1].table(rows, 80); strings.Contains(table, "error") != want || strings.Contains(table, "no redis-server") != want {
+		if table := listings[len(listings)-1].table(rows, 80); strings.Contains(table, "note") != want || strings.Contains(table, "no redis-server") != want {
 			t.Errorf("the table has a column of errors: %t, want %t:\n%s", !want, want, table)
 		}
 	}
