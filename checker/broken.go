@@ -80,7 +80,12 @@ func (w *wire) overstayed(s suspicion) string {
 	}
 	ended := w.lapsed(l)
 	since := w.asked(l)
-	if but := w.standstill(l.client, since, max(s.To, ended), ended); but != "" {
+	earliest := ended
+	if l.end != nil && l.end.how == expired {
+		earliest = min(ended, l.end.at.lo)
+	}
+	// Only who stood still when the lease ended could not see it end.
+	if but := w.standstill(l.client, earliest, ended+1, ended); but != "" {
 		return assume(stops, but)
 	}
 	if pos, ok := w.slowest(l.client, since, s.To); ok {

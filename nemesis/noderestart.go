@@ -21,7 +21,7 @@ import (
 // something stay away for a while.
 var nodeRestart = Fault{
 	Name:       "node-restart",
-	Doc:        "Redis is killed and restarted: volatile (nothing kept), everysec (up to 1 s lost), always",
+	Doc:        "Redis is killed and restarted: volatile (nothing kept), everysec (up to 1 s lost), always; some named schedules (.slow) freeze a client meanwhile",
 	Color:      "#388e3c",
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: sameTopology,
