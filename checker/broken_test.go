@@ -68,6 +68,12 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 				s.window(900, history.Info, 1, "some-freeze", "c1")
 			})
 		}, "that a client stops when its lease ends: c0 worked on until 1.199s under a lease that it had got at 0.010s and that ended at 1.010s"},
+		{"a freeze that was over before the lease was is not to blame", "set-nx-px", LeaseOutlived, func(s *story) {
+			outlived(s, func() {
+				s.window(20, history.Invoke, 0, "some-freeze", "c0")
+				s.window(900, history.Info, 0, "some-freeze", "c0")
+			})
+		}, "that a client stops when its lease ends: c0 worked on until 1.199s under a lease that it had got at 0.010s and that ended at 1.010s"},
 		{"a fault of the network is no freeze", "set-nx-px", LeaseOutlived, func(s *story) {
 			outlived(s, func() { s.window(20, history.Invoke, 0, "some-cut", "c0↔n0") })
 		}, "that a client stops when its lease ends: c0 worked on until 1.199s under a lease that it had got at 0.010s and that ended at 1.010s"},
