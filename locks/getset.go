@@ -58,7 +58,7 @@ var getsetFlaws = flaws(
 	may([]string{"delay", "node-pause"}, under([]string{"client-skew", "client-pause"}, "client-clock", Bug,
 		"A rival whose clock is more than a second ahead, or a time that was read too long before it arrived, ends a lease early; Redis could have timed it.",
 		"D1, first version: clients' clocks must agree", "exclusion", "resource")),
-	may([]string{"client-skew", "failover", "split-brain"}, under([]string{"client-pause", "delay", "node-restart", "eviction"}, "foreign-renewal", Bug,
+	may([]string{"client-skew", "failover", "split-brain", "node-clock", "node-pause"}, under([]string{"client-pause", "delay", "node-restart", "eviction"}, "foreign-renewal", Bug,
 		"EXPIRE does not ask whose key it is: after a pause behind the winning SETNX or GETSET it times another's lock.",
 		"D1, first version", "ownership")),
 	foreignDelete("Whoever was robbed by a wrong clock removes the robber's lock with its bare DEL.",
