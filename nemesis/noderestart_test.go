@@ -55,6 +55,7 @@ func TestNodesThatMayHaveLostSomethingStayAwayIfTheRecipeAsksForIt(t *testing.T)
 func TestANodeIsDownForAsLongAsItStaysAway(t *testing.T) {
 	for _, test := range []struct{ length, away, want time.Duration }{
 		{0, 0, 0}, {0, testTTL, testTTL}, {2 * testTTL, testTTL, 2 * testTTL}, {testTTL / 2, testTTL, testTTL}, {testTTL, 0, testTTL},
+		{0, 30 * time.Second, 30 * time.Second}, // longer than a heal may last
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			e := newFakeEnv(t, 1, fiveNodes...)

@@ -14,8 +14,8 @@ import (
 // lastMoment keeps giving up apart from a start at the last instant.
 const lastMoment = 500 * time.Nanosecond
 
-// healing is how long taking one fault back may last, on any clock: longer than a
-// second attempt of Sentinels at a failover.
+// healing is how long taking one fault back may last, on any clock, besides what the
+// action's nodes stay away: longer than a second attempt of Sentinels at a failover.
 const healing = 20 * time.Second
 
 // Run carries the plan out and returns when every action has ended. Each action
@@ -268,7 +268,7 @@ func (x *execution) end(ctx context.Context, s *strike) (release func()) {
 
 // takeBack heals the fault, whatever became of ctx, and closes the window.
 func (x *execution) takeBack(ctx context.Context, s *strike) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healing)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.action.Away+healing)
 	defer cancel()
 	r, err := s.heal(ctx)
 	return errors.Join(err, x.close(s, r, err))
