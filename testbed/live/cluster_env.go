@@ -147,13 +147,14 @@ func (e clusterEnv) follow(ctx context.Context, s *shard, n *node) {
 
 // Kill implements testbed.Nodes.
 func (e clusterEnv) Kill(ctx context.Context, node string, down func() error) error {
-	e.killed(node)
-	err := e.ownEnv.Kill(ctx, node, down)
-	if err == nil {
-		n, _ := e.node(node)
-		e.gone(n)
+	failed := e.killed(node)
+	if err := e.ownEnv.Kill(ctx, node, down); err != nil {
+		failed()
+		return err
 	}
-	return err
+	n, _ := e.node(node)
+	e.gone(n)
+	return nil
 }
 
 // Restart implements testbed.Nodes. It waits until the node serves: for two seconds
@@ -167,8 +168,9 @@ func (e clusterEnv) Restart(ctx context.Context, node string) (lost string, err 
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	e.killed(node)
+	failed := e.killed(node) // replaced or not, it explains what its coming back leads to
 	if lost, err = n.restart(e.ctx); err != nil {
+		failed()
 		return lost, err
 	}
 	defer e.restarted(node)

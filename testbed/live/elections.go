@@ -74,9 +74,11 @@ func (l *elections) elected(n *node) {
 	if n == l.old && l.heir == nil || n == l.heir {
 		return // told again
 	}
+	lost := cmp.Or(l.heir, l.old).name
 	if !l.explains() {
-		l.tell(history.Op{Client: history.NoClient, F: history.FElection, Node: cmp.Or(l.heir, l.old).name})
+		l.tell(history.Op{Client: history.NoClient, F: history.FElection, Node: lost})
 	}
+	l.replaced(lost)
 	l.unite() // the heir of before is lost as well
 	l.heir = n
 	if _, err := l.old.running(); err != nil {

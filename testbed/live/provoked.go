@@ -13,7 +13,7 @@ type provocation struct {
 
 	mu     sync.Mutex
 	faults int             // in force, but for nodes that are down
-	down   map[string]bool // nodes that were killed and are not back
+	down   map[string]bool // nodes that were killed and are neither back nor replaced
 	until  time.Time       // the grace of what was healed last
 }
 
@@ -31,14 +31,34 @@ func (p *provocation) provoke() (healed func()) {
 	}
 }
 
-// killed notes that the node is down, until restarted.
-func (p *provocation) killed(node string) {
+// killed notes that the node is down, until restarted or replaced. Failed takes that
+// back: nothing has become of it.
+func (p *provocation) killed(node string) (failed func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.down[node] {
+		return func() {}
+	}
 	if p.down == nil {
 		p.down = map[string]bool{}
 	}
 	p.down[node] = true
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.down, node)
+	}
+}
+
+// replaced notes that another node was elected in place of this one. If it is down,
+// that has led to all it can.
+func (p *provocation) replaced(node string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.down[node] {
+		delete(p.down, node)
+		p.until = time.Now().Add(p.grace)
+	}
 }
 
 // restarted notes that the node is back.

@@ -48,3 +48,49 @@ func TestAFaultExplainsElectionsForSomeTimeOnly(t *testing.T) {
 		}
 	})
 }
+
+func TestADeadNodeExplainsThatItIsReplacedAndNothingLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		still := func() time.Duration { return 0 }
+		newEnv := func() *env { return &env{nodes: []*node{{name: "n0", clock: still}, {name: "n1", clock: still}}} }
+		told := map[string]int{}
+		count := func(op history.Op) { told[op.F]++ }
+		watched := newElections(newEnv())
+		watched.OnElection(count)
+		e := newEnv()
+		only := &shard{nodes: e.nodes, master: e.nodes[0], moved: map[int]bool{}}
+		formed := &cluster{env: e, provocation: &provocation{grace: watched.grace}, shards: []*shard{only}}
+		formed.OnElection(count)
+		watched.killed("n0")
+		formed.killed("n0")
+		time.Sleep(time.Minute)
+		watched.elected(watched.world.nodes[1])
+		formed.rules(e.nodes[1])
+		if told[history.FElection] != 0 {
+			t.Errorf("told %v, want no election: a fault explains it", told)
+		}
+		time.Sleep(watched.grace - time.Millisecond)
+		if !watched.explains() || !formed.explains() {
+			t.Error("an election that is tried again is not explained")
+		}
+		time.Sleep(2 * time.Millisecond)
+		watched.elected(watched.world.nodes[0])
+		formed.rules(e.nodes[0])
+		if told[history.FElection] != 2 {
+			t.Errorf("told %v, want an election of each", told)
+		}
+	})
+}
+
+func TestAKillThatFailsExplainsNothing(t *testing.T) {
+	var p provocation
+	p.killed("n0")()
+	if p.explains() {
+		t.Error("a node that was not killed explains elections")
+	}
+	p.killed("n0")
+	p.killed("n0")() // it is down already
+	if !p.explains() {
+		t.Error("a node that is down explains nothing, as it could not be killed again")
+	}
+}

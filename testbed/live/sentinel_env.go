@@ -106,13 +106,14 @@ func (e watchedEnv) StopReplication(context.Context) (testbed.Undo, error) {
 
 // Kill implements testbed.Nodes.
 func (e watchedEnv) Kill(ctx context.Context, node string, down func() error) error {
-	e.killed(node)
-	err := e.ownEnv.Kill(ctx, node, down)
-	if err == nil {
-		n, _ := e.node(node)
-		e.deposed(n)
+	failed := e.killed(node)
+	if err := e.ownEnv.Kill(ctx, node, down); err != nil {
+		failed()
+		return err
 	}
-	return err
+	n, _ := e.node(node)
+	e.deposed(n)
+	return nil
 }
 
 // Restart implements testbed.Nodes. An old primary comes back as a replica, as if
@@ -125,10 +126,12 @@ func (e watchedEnv) Restart(ctx context.Context, node string) (lost string, err 
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	e.killed(node)
+	failed := e.killed(node) // replaced or not, it explains what its coming back leads to
 	defer func() {
 		if err == nil {
 			e.restarted(node)
+		} else {
+			failed()
 		}
 	}()
 	var args []string

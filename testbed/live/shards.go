@@ -145,9 +145,11 @@ func (c *cluster) admit(n *node) func(client int, args []history.Bytes) {
 // elected: the node has become a master, which may have escaped the present one. mu
 // is held.
 func (c *cluster) elected(s *shard, n *node) {
+	lost := s.present().name
 	if !c.explains() {
-		c.tell(history.Op{Client: history.NoClient, F: history.FElection, Node: s.present().name})
+		c.tell(history.Op{Client: history.NoClient, F: history.FElection, Node: lost})
 	}
+	c.replaced(lost)
 	s.heir = n
 	n.aof.begin(n.dir, n.clock())
 	if _, err := s.master.running(); err != nil {
