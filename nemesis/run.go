@@ -99,6 +99,7 @@ type strike struct {
 	meant  time.Duration // for which the client at Until was held on purpose
 	until  *ending       // nil before Until is awaited
 	letGo  func()        // lets the client at Until go on before all is healed
+	stall  error         // why it is not on record how long a client was held
 }
 
 // ending waits for an action's Until. The client that gets there is held until
@@ -115,21 +116,20 @@ func (x *execution) perform(ctx context.Context, a Action) error {
 	started, err := x.start(ctx, s)
 	switch {
 	case err != nil:
-		return errors.Join(err, x.close(s, result{}, err))
+		return errors.Join(err, s.stall, x.close(s, result{}, err))
 	case !started:
 		return errors.Join(x.open(s), x.close(s, result{evidence: "its trigger did not come"}, nil))
 	}
 	release := x.end(ctx, s)
-	var stall error
 	s.letGo = sync.OnceFunc(func() {
 		if s.ended != nil {
-			stall = s.stalled(*s.ended)
+			s.stall = errors.Join(s.stall, s.stalled(*s.ended))
 		}
 		release()
 	})
 	err = x.takeBack(ctx, s)
 	s.letGo()
-	return errors.Join(err, stall)
+	return errors.Join(err, s.stall)
 }
 
 // start brings the action into force when its conditions are satisfied; false
@@ -152,7 +152,8 @@ func (x *execution) start(ctx context.Context, s *strike) (bool, error) {
 	var err error
 	w := await(x.env, *a.Point, history.NoClient, a.ID, func(h testbed.Hit) {
 		s.client = h.Point.Client
-		err = errors.Join(x.begin(ctx, s, h), s.stalled(h))
+		err = x.begin(ctx, s, h)
+		s.stall = s.stalled(h) // which says nothing of whether there is something to heal
 	})
 	release()
 	defer w.stop()

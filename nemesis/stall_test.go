@@ -2,7 +2,9 @@ package nemesis
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -90,4 +92,37 @@ func TestAClientIsHeldByASlowWorldOnRecordOnly(t *testing.T) {
 func slowBubble(t *testing.T, p Plan, body func(context.Context, *fakeEnv, context.CancelFunc)) []history.Op {
 	t.Helper()
 	return bubbleIn(t, p, func(e *fakeEnv) testbed.Env { return slow{e} }, body, nil)
+}
+
+// sealing is a world in which a link is cut slowly, and the history ends meanwhile.
+type sealing struct {
+	*fakeEnv
+	rec *history.Recorder
+}
+
+func (s sealing) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	time.Sleep(slowness)
+	if err := s.rec.End(history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FStall}, s.Now()); err != nil && !errors.Is(err, history.ErrSealed) {
+		return nil, err
+	}
+	return s.fakeEnv.Cut(ctx, l, d)
+}
+
+func TestAFaultIsHealedWhenItsStallCannotBeRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newFakeEnv(t, 1, "n0")
+		rec := history.NewRecorder(nil, e.Now)
+		p := Plan{{
+			ID: 1, Fault: "partition", Idea: "slowly cut off", Client: history.NoClient, Nodes: []string{"n0"}, Direction: testbed.Both,
+			Point: &Trigger{Clients: []int{0}, Step: testbed.StepHold}, By: time.Second, For: time.Second,
+		}}
+		go func() {
+			time.Sleep(time.Second / 2)
+			_ = e.clients[0].Step(t.Context(), testbed.StepHold)
+		}()
+		if err := Run(t.Context(), p, sealing{e, rec}, rec); !errors.Is(err, history.ErrSealed) {
+			t.Errorf("Run = %v, want %v", err, history.ErrSealed)
+		}
+		e.clean(t)
+	})
 }
