@@ -127,14 +127,21 @@ func (f *confirmation) each(p *planner, cells []plannedCell, choose func(planned
 				continue // of a probe that failed is reported
 			}
 			chosen[id] = true
-			s.Attempt = f.tried[id]
-			f.tried[id]++
 			c.named++
-			jobs = append(jobs, job{spec: p.here(*c, s)})
+			jobs = append(jobs, job{spec: p.here(*c, f.next(s))})
 		}
 	}
 	slices.SortStableFunc(jobs, func(a, b job) int { return cmp.Compare(a.spec.Fault, b.spec.Fault) })
 	return jobs
+}
+
+// next is the next attempt at a trial.
+func (f *confirmation) next(s Spec) Spec {
+	s.Attempt = 0
+	id := folderName(s)
+	s.Attempt = f.tried[id]
+	f.tried[id]++
+	return s
 }
 
 // candidates are the flaws that the other campaign showed in the cell, and for

@@ -82,13 +82,21 @@ func (t Trial) settles(f Flaw) bool {
 }
 
 // inDoubt says whether t leaves something undeclared in doubt that no trial of its
-// cell has shown.
+// cell has shown, and no further attempt at it has settled.
 func inDoubt(t Trial, trials []Trial) bool {
 	return slices.ContainsFunc(undeclared(t.Doubtful), func(f Flaw) bool {
 		return !slices.ContainsFunc(trials, func(o Trial) bool {
-			return o.Spec.Lock == t.Spec.Lock && o.Spec.Fault == t.Spec.Fault && slices.ContainsFunc(o.Flaws, f.same)
+			return o.Spec.Lock == t.Spec.Lock && o.Spec.Fault == t.Spec.Fault && slices.ContainsFunc(o.Flaws, f.same) ||
+				o.follows(t) && o.settles(f)
 		})
 	})
+}
+
+// follows says whether t is a later attempt at the same trial.
+func (t Trial) follows(o Trial) bool {
+	at := o.Spec
+	at.Attempt = t.Spec.Attempt
+	return t.Spec.Attempt > o.Spec.Attempt && folderName(t.Spec) == folderName(at)
 }
 
 // doubts lists by cell what is left in doubt, but for what another trial of the cell

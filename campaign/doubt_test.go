@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -105,15 +106,68 @@ func TestTheUndeclaredInDoubtIsRunAgainFirst(t *testing.T) {
 	if len(jobs) != 1 || jobs[0].spec.Fault != "client-pause" || !slices.Equal(jobs[0].doubts, []Flaw{{Oracle: "exclusion", Cause: "race"}}) {
 		t.Fatalf("again %+v, want the trial with an undeclared doubt", jobs)
 	}
-	// A violation that counts does not keep a doubt from being settled.
-	bug := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race), violated("ownership", checker.ForeignDelete))
-	r.take(t.Context(), jobs[0], done{Trial: bug, Kept: true})
-	if jobs = r.again(t.Context(), 1); len(jobs) != 1 || jobs[0].again != 2 {
-		t.Fatalf("again %+v, want it a second time", jobs)
-	}
 	r.take(t.Context(), jobs[0], done{Trial: found("client-pause", 1, 1, verdict("exclusion", checker.Held))})
 	if last := r.trials[len(r.trials)-1]; len(last.Doubtful) > 0 || len(r.spoilt) > 0 {
 		t.Errorf("got %+v, want it settled", last)
+	}
+}
+
+// A violation that counts is recorded, with its evidence; what it leaves in doubt
+// besides is settled by another attempt, which has a folder of its own.
+func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
+	s, err := createStore(t.TempDir(), "compare", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	r := &run{store: s, planner: &planner{}}
+	bug := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race), violated("ownership", checker.ForeignDelete))
+	if err := makeFolder(r.folder(bug.Spec)); err != nil {
+		t.Fatal(err)
+	}
+	r.take(t.Context(), job{spec: bug.Spec}, done{Trial: bug, Kept: true})
+	jobs := r.again(t.Context(), 1)
+	if len(jobs) != 1 || jobs[0].again != 1 || jobs[0].spec.Attempt != 1 || len(jobs[0].doubts) != 1 || r.progress.Total != 1 {
+		t.Fatalf("again %+v of %d, want another attempt", jobs, r.progress.Total)
+	}
+	if len(r.trials) != 1 || r.trials[0].Outcome != Violated || r.trials[0].Dir != folderName(bug.Spec) {
+		t.Fatalf("recorded %+v, want the violation", r.trials)
+	}
+	if _, err := os.Stat(r.folder(bug.Spec)); err != nil {
+		t.Error(err)
+	}
+	info := Info{Config: DefaultConfig(), Plan: []PlannedCell{{Lock: "test-flawed", Fault: "client-pause", Workloads: []string{"mutex"}}}}
+	info.Config.Trials = 2
+	check := func(when string, doubts int) {
+		t.Helper()
+		m := fold(info, "", r.trials)
+		if len(m.Doubtful) != doubts || m.Planned != 2 || m.Finished != 1 || !m.Interrupted || huntOf(info, r.trials).finished[place{lock: "test-flawed", fault: "client-pause"}] != 1 {
+			t.Errorf("%s: in doubt %+v, finished %d of %d; want %d in doubt, and one trial of two finished", when, m.Doubtful, m.Finished, m.Planned, doubts)
+		}
+	}
+	check("before the next attempt", 1)
+	last := found("client-pause", 1, 1, verdict("exclusion", checker.Held))
+	r.take(t.Context(), jobs[0], done{Trial: last})
+	check("settled", 0)
+	if len(r.trials) != 2 || len(r.spoilt) > 0 || r.err != nil {
+		t.Errorf("recorded %d, set aside %d, %v", len(r.trials), len(r.spoilt), r.err)
+	}
+}
+
+// A campaign that confirms another has attempts of its own: each has its own folder.
+func TestAttemptsOfAConfirmationAreToldApart(t *testing.T) {
+	f := &confirmation{tried: map[string]int{}}
+	p := &planner{confirm: f}
+	spec := Spec{Lock: "a", Fault: "f", Workload: "mutex"}
+	for n := range 4 {
+		if n%2 == 0 {
+			spec = f.next(Spec{Lock: "a", Fault: "f", Workload: "mutex"})
+		} else {
+			spec = p.further(spec)
+		}
+		if spec.Attempt != n {
+			t.Errorf("got attempt %d, want %d", spec.Attempt, n)
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func fold(info Info, dir string, trials []Trial) Matrix {
 	}
 	unprobed := map[pair]bool{} // no trial followed a probe that failed
 	for _, t := range m.Failed {
-		if t.Probe {
+		if t.Probe && !t.Further {
 			unprobed[pair{t.Spec.Lock, t.Spec.Workload}] = true
 		}
 	}
@@ -51,6 +51,11 @@ func fold(info Info, dir string, trials []Trial) Matrix {
 	m.Interrupted = m.Finished < m.Planned
 	m.Unexpected, m.Missed, m.Doubtful = unexpected(trials), missed(info, trials), doubts(trials)
 	return m
+}
+
+// plannedTrials are those that were planned.
+func plannedTrials(trials []Trial) []Trial {
+	return slices.DeleteFunc(slices.Clone(trials), func(t Trial) bool { return t.Further })
 }
 
 // tally counts the trials of a cell that were planned, and those that were run.
@@ -66,6 +71,7 @@ func (m *Matrix) tally(info Info, p PlannedCell, trials []Trial, unprobed map[pa
 		}
 		return n
 	}
+	trials = plannedTrials(trials)
 	m.Planned += p.Named
 	if info.Config.Confirm != "" {
 		m.Finished += min(len(trials), p.Named)

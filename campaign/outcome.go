@@ -79,9 +79,12 @@ type Trial struct {
 	// Probe: a fault-free trial that was run for its commands; it also counts
 	// as a trial of its cell, if that was asked for.
 	Probe bool `json:"probe,omitempty"`
-	// Again counts how often the trial was run before, and set aside because
-	// the machine had stalled the harness: what was seen proved nothing.
+	// Again counts how often the trial was run before, and left something open because
+	// the machine had stalled the harness, or nodes had elected another primary.
 	Again int `json:"again,omitempty"`
+	// Further: an earlier attempt is recorded, since it shows a violation, and this one,
+	// which nobody planned, is to settle what that left in doubt.
+	Further bool `json:"further,omitempty"`
 	// Acquires are the lengths of the successful acquires of a trial without a
 	// fault; a sink gets them, they are not stored.
 	Acquires []time.Duration `json:"-"`

@@ -31,6 +31,8 @@ type job struct {
 	spec  Spec
 	probe bool
 	again int // as Trial.Again
+	// further: as Trial.Further.
+	further bool
 	// doubts are what earlier runs left in doubt.
 	doubts []Flaw
 	// sampled: it is run once more in the end, to see whether it does the same.

@@ -35,9 +35,19 @@ func (r *run) rounds(ctx context.Context, jobs []job) {
 	r.again(ctx, 0)
 }
 
+// further is another attempt at a trial that is recorded.
+func (p *planner) further(s Spec) Spec {
+	if p.confirm != nil { // it has attempts of its own
+		return p.confirm.next(s)
+	}
+	s.Attempt++
+	return s
+}
+
 // again takes up to n of the spoilt trials to be run once more, and records the
-// others as the unknown that they are. What is in doubt, and not declared, comes
-// first.
+// others as what they are. What is in doubt, and not declared, comes first. A trial
+// that shows a violation all the same is recorded in any case: what it leaves in
+// doubt is for another attempt.
 func (r *run) again(ctx context.Context, n int) []job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,16 +56,21 @@ func (r *run) again(ctx context.Context, n int) []job {
 	others := slices.DeleteFunc(r.spoilt, doubted)
 	var jobs []job
 	for _, s := range append(first, others...) {
-		if len(jobs) < n && ctx.Err() == nil && (doubted(s) || !r.decided(s.job.spec)) {
-			if err := removeFolder(r.folder(s.job.spec)); err != nil {
-				r.fail(err)
-			}
-			s.job.again++
-			s.job.doubts = undeclared(s.trial.Doubtful)
-			jobs = append(jobs, s.job)
+		shows := s.trial.Violation()
+		if len(jobs) >= n || ctx.Err() != nil || !doubted(s) && (shows || r.decided(s.job.spec)) {
+			r.record(ctx, s.trial)
 			continue
 		}
-		r.record(ctx, s.trial)
+		if shows {
+			r.record(ctx, s.trial)
+			s.job.spec, s.job.further = r.planner.further(s.job.spec), true
+			r.progress.Total++
+		} else if err := removeFolder(r.folder(s.job.spec)); err != nil {
+			r.fail(err)
+		}
+		s.job.again++
+		s.job.doubts = undeclared(s.trial.Doubtful)
+		jobs = append(jobs, s.job)
 	}
 	r.spoilt = nil
 	return jobs

@@ -151,7 +151,7 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	if err := r.saveInfo(); err != nil {
 		return err
 	}
-	r.progress.Total = len(probes) + len(jobs)
+	r.progress.Total = r.progress.Done + len(jobs)
 	r.rounds(ctx, r.sampling(r.progress.Total).mark(jobs))
 	if err := r.insist(ctx, cells); err != nil {
 		return err
@@ -245,7 +245,7 @@ func (r *run) fail(err error) {
 // take counts what became of a job. The caller holds mu.
 func (r *run) take(ctx context.Context, j job, d done) {
 	t := d.Trial
-	t.Spec, t.Again, t.Acquires = j.spec, j.again, d.Acquires
+	t.Spec, t.Again, t.Further, t.Acquires = j.spec, j.again, j.further, d.Acquires
 	if d.Kept && (r.Config.Keep || t.Violation() || t.Outcome == Unknown) {
 		t.Dir = folderName(j.spec)
 	}

@@ -39,8 +39,9 @@ type Spec struct {
 	// Trial is the trial's number in its cell and workload, from 0; of a named
 	// schedule, its number among those.
 	Trial int `json:"trial"`
-	// Attempt counts how often the campaign ran the trial before, and what it was run
-	// for did not show: on real time it may go another way.
+	// Attempt counts how often the campaign ran the trial before and recorded it, though
+	// what it was run for did not show, or something was left in doubt: on real time it
+	// may go another way.
 	Attempt int `json:"attempt,omitempty"`
 	// CommandTimeout is the clients' read and write timeout; 0 = the testbed's own.
 	CommandTimeout time.Duration `json:"commandTimeout,omitempty"`

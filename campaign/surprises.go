@@ -76,7 +76,7 @@ func huntOf(info Info, trials []Trial) hunt {
 	h := hunt{info: info, flaws: map[place]bool{}, oracles: map[place]bool{}, finished: map[place]int{}}
 	for _, t := range trials {
 		cell := place{lock: t.Spec.Lock, fault: t.Spec.Fault}
-		if t.Err == "" {
+		if t.Err == "" && !t.Further {
 			h.finished[cell]++
 		}
 		for _, v := range t.Verdicts {
