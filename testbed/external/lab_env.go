@@ -75,7 +75,7 @@ func (e *labEnv) setUp(ctx context.Context) error {
 		if err := n.empty(ctx); err != nil {
 			return err
 		}
-		ear, err := listen(n, e.setup.Clock, e.mark)
+		ear, err := listen(ctx, n, e.setup.Clock, e.mark)
 		if err != nil {
 			return err
 		}

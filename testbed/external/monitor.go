@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"slices"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // told is one line of MONITOR: a command, told in the order of execution.
@@ -127,27 +127,14 @@ type listener struct {
 // last is what is said to the node after everything else.
 func (l *listener) last() string { return l.mark + "end" }
 
-// listen asks a node to tell what it executes from now on.
-func listen(n labNode, clock func() time.Duration, mark string) (*listener, error) {
-	conn, err := net.DialTimeout("tcp", n.straight, patience)
+// listen asks a node to tell what it executes from now on. Ctx bounds the asking.
+func listen(ctx context.Context, n labNode, clock func() time.Duration, mark string) (*listener, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	conn, lines, err := testbed.Monitor(ctx, n.straight)
 	if err != nil {
 		return nil, fmt.Errorf("monitor %s: %w", n.upstream, bare(err))
 	}
-	lines := bufio.NewReader(conn)
-	_ = conn.SetDeadline(time.Now().Add(patience))
-	_, err = io.WriteString(conn, "MONITOR\r\n")
-	answer := ""
-	if err == nil {
-		answer, err = lines.ReadString('\n')
-	}
-	if err == nil && answer != "+OK\r\n" {
-		err = errors.New(strings.TrimSpace(answer))
-	}
-	if err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("monitor %s: %w", n.upstream, bare(err))
-	}
-	_ = conn.SetDeadline(time.Time{})
 	l := &listener{node: n, clock: clock, mark: mark, conn: conn, done: make(chan struct{}), hosts: map[string]bool{}}
 	go l.hear(lines)
 	return l, nil

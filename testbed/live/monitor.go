@@ -2,15 +2,17 @@ package live
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // monitor keeps what a node executes, commands that scripts call included, as
@@ -59,35 +61,22 @@ type told struct {
 
 // follow asks a server that has just started to tell what it executes. What it
 // says from then on is there to be written.
-func (m *monitor) follow(s Server) (*told, error) {
+func (m *monitor) follow(ctx context.Context, s Server) (*told, error) {
 	t := &told{of: m, server: s}
-	if err := t.ask(adminTimeout); err != nil {
+	if err := t.ask(ctx, adminTimeout); err != nil {
 		return nil, fmt.Errorf("monitor: %w", err)
 	}
 	return t, nil
 }
 
 // ask makes a connection on which the server tells what it executes.
-func (t *told) ask(patience time.Duration) error {
-	conn, err := net.DialTimeout("tcp", t.server.Addr(), patience)
+func (t *told) ask(ctx context.Context, patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	conn, lines, err := testbed.Monitor(ctx, t.server.Addr())
 	if err != nil {
 		return err
 	}
-	lines := bufio.NewReader(conn)
-	_ = conn.SetDeadline(time.Now().Add(patience))
-	_, err = io.WriteString(conn, "MONITOR\r\n")
-	answer := ""
-	if err == nil {
-		answer, err = lines.ReadString('\n')
-	}
-	if err == nil && answer != "+OK\r\n" {
-		err = errors.New(strings.TrimSpace(answer))
-	}
-	if err != nil {
-		conn.Close()
-		return err
-	}
-	_ = conn.SetDeadline(time.Time{})
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
 	if t.of.left {
@@ -129,7 +118,7 @@ const (
 // again asks until the server tells again. It says whether that was before its end.
 func (t *told) again(runs func() bool) bool {
 	for runs() {
-		if t.ask(askPatience) == nil {
+		if t.ask(context.Background(), askPatience) == nil {
 			return true
 		}
 		pause := time.NewTimer(askAgain)

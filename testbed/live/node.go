@@ -85,7 +85,7 @@ func (n *node) launch(ctx context.Context, args ...string) error {
 	}
 	var tells *told
 	if n.monitor != nil {
-		if tells, err = n.monitor.follow(s); err != nil {
+		if tells, err = n.monitor.follow(ctx, s); err != nil {
 			return fmt.Errorf("node %s: %w", n.name, errors.Join(err, s.Close()))
 		}
 	}
