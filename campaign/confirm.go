@@ -47,7 +47,25 @@ func newConfirmation(c *Config) (*confirmation, error) {
 	c.TTL, c.Hold, c.Rest, c.Duration = o.TTL, o.Hold, o.Rest, o.Duration
 	trials := slices.DeleteFunc(slices.Clone(other.Trials), func(t Trial) bool { return t.Probe || t.Err != "" })
 	slices.SortStableFunc(trials, compareTrials)
-	return &confirmation{plan: other.Info.Plan, trials: trials, tried: map[string]int{}}, nil
+	return &confirmation{plan: other.Info.Plan, trials: together(trials), tried: map[string]int{}}, nil
+}
+
+// together makes one of all attempts at a trial, with all that they showed: the
+// first of them, as if it had been run once.
+func together(trials []Trial) (all []Trial) {
+	at := map[string]int{}
+	for _, t := range trials {
+		t.Spec.Attempt = 0
+		id := folderName(t.Spec)
+		i, ok := at[id]
+		if !ok {
+			at[id], all = len(all), append(all, t)
+			continue
+		}
+		all[i].Flaws = distinct(slices.Concat(all[i].Flaws, t.Flaws))
+		all[i].Verdicts = slices.Concat(all[i].Verdicts, t.Verdicts)
+	}
+	return all
 }
 
 // among are those of the cells that the other campaign has too. An InputError

@@ -139,6 +139,44 @@ func TestConfirmRunsTheSameAgain(t *testing.T) {
 	}
 }
 
+// Attempts at one trial are one trial to be confirmed, with all that they showed.
+func TestConfirmTakesAttemptsTogether(t *testing.T) {
+	c := DefaultConfig()
+	c.Testbed, c.Store, c.Name = "sim", t.TempDir(), "first"
+	c.Locks, c.Faults, c.Trials = []string{"set-nx-px"}, []string{"client-pause"}, 1
+	first := mustRun(t, c)
+	i := slices.IndexFunc(first.Trials, func(t Trial) bool { return !t.Probe })
+	attempt := first.Trials[i]
+	attempt.Spec.Attempt, attempt.Outcome = 1, Violated
+	attempt.Flaws = []Flaw{{Oracle: "exclusion", Cause: "race"}}
+	attempt.Verdicts = []checker.Verdict{{Oracle: "exclusion", Result: checker.Violated, Findings: []checker.Finding{{Cause: checker.Race}}}}
+	line, err := json.Marshal(attempt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials := filepath.Join(first.Dir, TrialsFile)
+	lines, err := os.ReadFile(trials)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(trials, append(append(lines, line...), '\n'), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	c.Confirm = first.Dir
+	f, err := newConfirmation(&c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.trials) != 1 || f.trials[0].Spec.Attempt != 0 || !slices.Contains(f.trials[0].Flaws, attempt.Flaws[0]) || len(f.trials[0].Flaws) != 1+len(first.Trials[i].Flaws) {
+		t.Errorf("got %d trials to confirm, first %+v; want one with the flaws of both attempts", len(f.trials), f.trials[0].Flaws)
+	}
+	chosen := plannedCell{recipe: locks.Recipe{ID: "set-nx-px"}, fault: nemesis.Fault{Name: "client-pause"}, workloads: []string{"mutex"}}
+	p := &planner{config: Config{Trials: 2}, seen: map[pair]sight{{"set-nx-px", "mutex"}: {}}, confirm: f}
+	if jobs := f.jobs(p, []plannedCell{chosen}); len(jobs) != 1 || jobs[0].spec.Attempt != 0 {
+		t.Errorf("got %d jobs, want one", len(jobs))
+	}
+}
+
 // What showed for longer is looked for first, but what lasted for a tenth of the
 // lease is as good as any.
 func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
