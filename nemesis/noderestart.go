@@ -47,12 +47,15 @@ var nodeRestart = Fault{
 		}
 		// A node that was killed is brought back whatever becomes of ctx.
 		ctx = context.WithoutCancel(ctx)
-		killed, err := s.kill(ctx)
+		killing, giveUp := context.WithCancel(ctx)
+		killed, err := s.kill(killing)
 		if err != nil {
+			defer giveUp()
 			_, rerr := s.restart(ctx, before, killed)
 			return nil, errors.Join(err, rerr)
 		}
 		return func(ctx context.Context) (result, error) {
+			defer giveUp()
 			// Nobody is held while a node comes back: that may take longer than a
 			// lease. On virtual time the client that was struck goes on first.
 			s.letGo()
@@ -83,6 +86,16 @@ type death struct {
 	node string
 	done chan struct{}
 	err  error // once done
+}
+
+// wait returns when the node is dead for good, or says why it is not.
+func (d *death) wait(ctx context.Context) error {
+	select {
+	case <-d.done:
+		return d.err
+	case <-ctx.Done():
+		return fmt.Errorf("kill %s: %w", d.node, ctx.Err())
+	}
 }
 
 // kill kills the action's nodes and says which it did. It does not wait for a slow
@@ -134,8 +147,8 @@ func (s *strike) restart(ctx context.Context, before look, killed []*death) (res
 	var err error
 	for _, d := range killed {
 		node := d.node
-		if <-d.done; d.err != nil {
-			err = errors.Join(err, d.err)
+		if derr := d.wait(ctx); derr != nil {
+			err = errors.Join(err, derr)
 			continue
 		}
 		lost, rerr := nodes.Restart(ctx, node)

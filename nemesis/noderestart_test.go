@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"context"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -80,6 +81,26 @@ func TestANodeIsDownForAsLongAsItStaysAway(t *testing.T) {
 				t.Errorf("for %v and away %v: down for %v, want %v", test.length, test.away, got, test.want)
 			}
 		})
+	}
+}
+
+// immortal is a world whose nodes execute nothing any more when they are killed, but do
+// not die.
+type immortal struct{ *fakeEnv }
+
+func (immortal) Kill(ctx context.Context, _ string, down func() error) error {
+	if err := down(); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestANodeThatDoesNotDieIsAwaitedForAsLongAsAHealMayLast(t *testing.T) {
+	p := Plan{{ID: 1, Fault: "node-restart", Idea: "restart", Client: history.NoClient, Nodes: []string{"n0"}, By: time.Second}}
+	ops := bubbleIn(t, p, func(e *fakeEnv) testbed.Env { return immortal{e} }, func(context.Context, *fakeEnv, context.CancelFunc) {}, context.DeadlineExceeded)
+	if w := windows(ops)[1]; w.Time > 2*healing || w.Error == "" {
+		t.Errorf("the window closed at %v with error %q", w.Time, w.Error)
 	}
 }
 

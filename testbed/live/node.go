@@ -162,12 +162,17 @@ func (n *node) dial() (net.Conn, error) {
 const killPatience = 100 * time.Millisecond
 
 // kill ends the node's server in its turn, and tells of it. Killing it twice is an error.
-func (n *node) kill(down func() error) error {
-	if n.quiet() {
+// When ctx ends before that is told, the node lives on; after that its end is awaited no
+// more.
+func (n *node) kill(ctx context.Context, down func() error) error {
+	if n.quiet(ctx) {
 		defer n.release()
 	}
 	if _, err := n.running(); err != nil {
 		return fmt.Errorf("kill: %w", err)
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("kill node %s: %w", n.name, err)
 	}
 	if err := tell(down); err != nil {
 		return err
@@ -182,10 +187,23 @@ func (n *node) kill(down func() error) error {
 	n.mu.Unlock()
 	n.aof.end(n.clock())
 	n.closeLedger()
-	if err := s.Kill(); err != nil {
+	if err := n.end(ctx, s); err != nil {
 		return fmt.Errorf("kill node %s: %w", n.name, err)
 	}
 	return nil
+}
+
+// end kills a server of the node's and waits for its end. If ctx ends before, close
+// waits for it.
+func (n *node) end(ctx context.Context, s Server) error {
+	killed := make(chan error, 1)
+	n.watch.Go(func() { killed <- s.Kill() })
+	select {
+	case err := <-killed:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // restart starts a killed node again with what its durability keeps,
@@ -301,7 +319,7 @@ func (n *node) release() { <-n.turn }
 
 // quiet takes the node's turn to kill it, or says that it cannot be had soon: then the
 // node is frozen, and executes nothing either, or it is busy.
-func (n *node) quiet() bool {
+func (n *node) quiet(ctx context.Context) bool {
 	patience := killPatience
 	if n.pausing.TryLock() {
 		if s, err := n.running(); err == nil && n.paused != nil && n.paused.server == s {
@@ -309,9 +327,9 @@ func (n *node) quiet() bool {
 		}
 		n.pausing.Unlock()
 	}
-	giveUp := make(chan struct{})
-	defer time.AfterFunc(patience, func() { close(giveUp) }).Stop()
-	return n.take(giveUp)
+	ctx, cancel := context.WithTimeout(ctx, max(patience, time.Millisecond)) // who need not wait gets it
+	defer cancel()
+	return n.take(ctx.Done())
 }
 
 // logFile is where a node's log goes, "" for nowhere.

@@ -74,7 +74,7 @@ func TestNobodyWaitsForANodeThatStarts(t *testing.T) {
 	place := slowPlace{start: make(chan Server, 1)}
 	n := newStubNode(t, place)
 	startAs(t, n, place, newStub("there:1"))
-	if err := n.kill(nil); err != nil {
+	if err := n.kill(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	restarted := make(chan error, 1)
@@ -102,6 +102,45 @@ func TestNobodyWaitsForANodeThatStarts(t *testing.T) {
 	}
 	if _, err := n.running(); err != nil || n.addr() != "elsewhere:2" {
 		t.Errorf("after the start: at %s, %v", n.addr(), err)
+	}
+	if err := n.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// immortal is a server that nobody can kill until it is closed.
+type immortal struct{ *stub }
+
+func (s immortal) Kill() error {
+	<-s.exited
+	return nil
+}
+
+func TestAKillIsGivenUpWithItsContext(t *testing.T) {
+	place := slowPlace{start: make(chan Server, 1)}
+	n := newStubNode(t, place)
+	startAs(t, n, place, immortal{newStub("there:1")})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	told := 0
+	down := func() error { told++; return nil }
+	if err := n.kill(ended, down); !errors.Is(err, context.Canceled) || told > 0 {
+		t.Errorf("too late: got %v, told %d times", err, told)
+	}
+	if _, err := n.running(); err != nil {
+		t.Errorf("nobody has killed it: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	killed := make(chan error, 1)
+	go func() { killed <- n.kill(ctx, down) }()
+	select {
+	case err := <-killed:
+		if !errors.Is(err, context.DeadlineExceeded) || told != 1 {
+			t.Errorf("it does not die: got %v, told %d times", err, told)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("a kill does not end with its context")
 	}
 	if err := n.close(); err != nil {
 		t.Error(err)

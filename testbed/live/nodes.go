@@ -33,12 +33,12 @@ func (e ownEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
 }
 
 // Kill implements testbed.Nodes.
-func (e ownEnv) Kill(_ context.Context, node string, down func() error) error {
+func (e ownEnv) Kill(ctx context.Context, node string, down func() error) error {
 	n, err := e.node(node)
 	if err != nil {
 		return err
 	}
-	return n.kill(down)
+	return n.kill(ctx, down)
 }
 
 // tell calls a function that is to be told of something, if there is one.
