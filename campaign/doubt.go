@@ -10,12 +10,13 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// A violation that a stall of the harness may have caused proves nothing, but it
-// is not nothing: one that no recipe declares must not vanish because the machine
-// was busy. Its trial is run again, and a run without a stall settles it.
+// A violation that a stall of the harness, or an election that no fault provoked, may
+// have caused proves nothing, but it is not nothing: one that no recipe declares must
+// not vanish because the machine was busy. Its trial is run again, and a run without
+// either settles it.
 
 // Doubt is what may be violated in a cell though its recipe does not declare it:
-// only trials that a stall spoilt showed it, and no run without one has told.
+// only trials that a stall or an election spoilt showed it, and no other run has told.
 type Doubt struct {
 	Lock  string
 	Fault string
@@ -23,16 +24,20 @@ type Doubt struct {
 	Dir   string // the first such trial, relative to the campaign
 }
 
+// Excuse is what may be behind a violation that is in doubt, or behind one that
+// does not show: then nobody can tell.
+const Excuse = "a stall of the machine, or an election that no fault provoked, may be behind it"
+
 // Words say it in a sentence without an end.
 func (d Doubt) Words() string {
 	var what []string
 	for _, f := range d.Flaws {
 		what = append(what, fmt.Sprintf("%s by %s", f.Oracle, f.Cause))
 	}
-	return strings.Join(what, ", ") + " in doubt, not declared: a stall of the machine may be behind it, and no run without one settled it"
+	return strings.Join(what, ", ") + " in doubt, not declared: " + Excuse + ", and no run without either settled it"
 }
 
-// doubtsOf lists the distinct flaws that t shows only if no stall is behind them,
+// doubtsOf lists the distinct flaws that t shows only if nothing excuses them,
 // worst first.
 func doubtsOf(t Trial, declared []locks.Flaw) []Flaw {
 	var flaws []Flaw

@@ -173,7 +173,7 @@ func TestAttemptsOfAConfirmationAreToldApart(t *testing.T) {
 
 func TestADoubtIsToldInOneLine(t *testing.T) {
 	d := Doubt{Lock: "a", Fault: "f", Flaws: []Flaw{{Oracle: "exclusion", Cause: "race"}, {Oracle: "resource", Cause: "race"}}}
-	if got := d.Words(); !strings.HasPrefix(got, "exclusion by race, resource by race in doubt, not declared") || strings.Contains(got, "\n") {
+	if got := d.Words(); !strings.HasPrefix(got, "exclusion by race, resource by race in doubt, not declared: "+Excuse) || strings.Contains(got, "\n") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -90,8 +90,8 @@ type Surprise struct {
 	Oracle string
 	Cause  string
 	Dir    string // the stored trial, relative to the campaign; empty for a missed flaw
-	// Hidden: a flaw may be missed only because a stall of the harness left trials that
-	// were to show it undecided. No deterministic trial is.
+	// Hidden: a flaw may be missed only because a stall of the harness, or an election
+	// that no fault provoked, left trials that were to show it undecided. No deterministic trial is.
 	Hidden bool
 }
 
@@ -124,7 +124,7 @@ func (m Matrix) NotExercised() []Cell {
 // finding violations is the job done; with it, a fault that hit nothing is not as
 // expected either. A violation whose cause cannot be told counts as unknown, not
 // as unexpected; so does, with expect, what may not be as expected, and what may
-// have been missed because of a stall.
+// have been missed for the same reason (Excuse).
 func (m Matrix) ExitCode(expect bool) int {
 	if len(m.Failed) > 0 {
 		return ExitHarness

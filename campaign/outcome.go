@@ -49,8 +49,8 @@ type Trial struct {
 	Kind     locks.Kind        `json:"kind"`
 	Flaws    []Flaw            `json:"flaws,omitempty"` // distinct, worst first
 	Verdicts []checker.Verdict `json:"verdicts,omitempty"`
-	// Doubtful are what the trial would show besides if no stall of the harness
-	// could be behind it; also what earlier runs of it left in doubt, undeclared, as
+	// Doubtful are what the trial would show besides if no stall of the harness, and no
+	// election that no fault provoked, could be behind it; also what earlier runs of it left in doubt, undeclared, as
 	// long as no run settled it.
 	Doubtful []Flaw `json:"doubtful,omitempty"`
 	// Spoilt: the harness was not scheduled for too long, or nodes elected another

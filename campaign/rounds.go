@@ -10,7 +10,7 @@ const retries = 2
 
 // spoilt is a trial that is unknown because the harness itself was not
 // scheduled for so long that a violation proves nothing, or that leaves an
-// undeclared one in doubt for the same reason.
+// undeclared one in doubt (Excuse).
 type spoilt struct {
 	job   job
 	trial Trial

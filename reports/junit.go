@@ -105,15 +105,12 @@ func (s *junitSuite) add(c junitCase) {
 func junitMissed(m campaign.Surprise) junitCase {
 	c := junitCase{Class: "lockstorm." + m.Lock, Name: fmt.Sprintf("declared flaw: %s by %s under %s", m.Oracle, m.Cause, m.Fault), Time: "0.000"}
 	if m.Hidden {
-		c.Error = &junitMessage{Message: "declared, and undecided under " + m.Fault + ": " + hiddenWords, Type: "unknown"}
+		c.Error = &junitMessage{Message: "declared, and undecided under " + m.Fault + ": " + campaign.Excuse, Type: "unknown"}
 		return c
 	}
 	c.Failure = &junitMessage{Message: "declared, but not found under " + m.Fault, Type: "missed"}
 	return c
 }
-
-// hiddenWords say why a flaw that did not show is not missed.
-const hiddenWords = "stalls of the machine spoilt trials that may show it"
 
 func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 	out := junitCase{Class: "lockstorm." + c.Lock, Name: c.Fault, Time: junitTime(took)}

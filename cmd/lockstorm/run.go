@@ -56,12 +56,14 @@ workloads "standard" is.
 
 Exit codes: 0 it ran to its end, and with --expect came out as recipes declare;
 1 with --expect: a declared flaw was not found under a fault that has to show it
-(on real Redis: under none of them), a violation is not declared for its fault,
-or a fault hit nothing; 2 somewhere it cannot be told whether a property holds;
-or, with --expect, whether what was in doubt for a stall of this machine is a
-violation that is not declared; 254 bad usage or configuration; 255 the harness
-failed: a trial could not be finished, the testbed could not be closed, two checkers disagree, or a trial in the simulation, run again, did
-something else. Without --expect, finding violations is the job done: 0.`,
+(on real Redis: under none of them) although nothing hid it, a violation is not
+declared for its fault, or a fault hit nothing; 2 somewhere it cannot be told
+whether a property holds; with --expect also what a stall of the machine, or an
+election that no fault provoked, left in doubt: a violation that is not declared,
+or a declared flaw that did not show; 254 bad usage or configuration; 255 the
+harness failed: a trial could not be finished, the testbed could not be closed,
+two checkers disagree, or a trial in the simulation, run again, did something
+else. Without --expect, finding violations is the job done: 0.`,
 		Example: `  lockstorm run --locks set-nx-px,redlock --faults client-pause
   lockstorm run --locks 'rw-*' --faults none --json
   lockstorm run --testbed process --expect`,
@@ -269,7 +271,7 @@ func (a *app) surprises(w io.Writer, s campaign.Stored) {
 			}
 			found := "not found"
 			if m.Hidden {
-				found, hint = "undecided", ": stalls of this machine spoilt trials that may show it"
+				found, hint = "undecided", ": "+campaign.Excuse
 			}
 			fmt.Fprintf(w, "declared but %s: %s: %s (%s), looked for under %s%s\n", found, m.Lock, m.Oracle, m.Cause, m.Fault, hint)
 		}
