@@ -26,6 +26,45 @@ func TestTheImageThatRunsIsPartOfTheCampaign(t *testing.T) {
 	}
 }
 
+func TestConsentIsForOneRunAlone(t *testing.T) {
+	flagSet := func() (flags *pflag.FlagSet, f *testbedFlags) {
+		flags, f = pflag.NewFlagSet("", pflag.ContinueOnError), new(testbedFlags)
+		f.register(flags)
+		return flags, f
+	}
+	flags, _ := flagSet()
+	if err := flags.Parse([]string{"--addr", "127.0.0.1:1", "--" + consentFlag}); err != nil {
+		t.Fatal(err)
+	}
+	words := testbedWords(flags)
+	if want := []string{"--addr=127.0.0.1:1"}; !slices.Equal(words, want) {
+		t.Errorf("to be repeated: %q, want %q", words, want)
+	}
+	flags, f := flagSet()
+	if err := recall(flags, append(words, "--"+consentFlag+"=true")); err != nil || f.external.Really {
+		t.Errorf("recalled %t, %v; want no consent", f.external.Really, err)
+	}
+}
+
+// A folder that stands alone has no campaign; one whose campaign cannot be read is
+// not replayed as if it had none.
+func TestReplayTellsWhyItCannotRecall(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "trials", "set-nx-px", "none", "mutex-0")
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if image, err := recallTrial(nil, folder, "container"); image != "" || err != nil {
+		t.Errorf("alone: got %q, %v", image, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, campaign.CampaignFile), []byte("{"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := recallTrial(nil, folder, "container"); err == nil || !strings.Contains(err.Error(), campaign.CampaignFile) {
+		t.Errorf("cut short: got %v, want an error that names %s", err, campaign.CampaignFile)
+	}
+}
+
 func TestReplayRunsAStoredTrialWhereItWasRun(t *testing.T) {
 	t.Setenv(container.ImageVariable, "redis:here")
 	folder := func(testbed string, words ...string) string {

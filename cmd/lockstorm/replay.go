@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -266,9 +267,13 @@ func recallTrial(flags *pflag.FlagSet, folder, testbed string) (image string, er
 	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
 		folder = filepath.Dir(folder)
 	}
-	info, err := campaign.LoadInfo(campaign.CampaignOf(folder))
+	dir := campaign.CampaignOf(folder)
+	if _, err := os.Stat(filepath.Join(dir, campaign.CampaignFile)); errors.Is(err, fs.ErrNotExist) {
+		return "", nil // the folder stands alone
+	}
+	info, err := campaign.LoadInfo(dir)
 	if err != nil || info.Config.Testbed != testbed {
-		return "", nil // the folder stands alone, or what it ran on does not matter
+		return "", err // or what it ran on does not matter
 	}
 	for _, word := range info.Config.TestbedFlags {
 		if v, ok := strings.CutPrefix(word, "--"+imageFlag+"="); ok {

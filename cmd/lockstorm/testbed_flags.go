@@ -64,6 +64,10 @@ const testbedAnnotation = "testbed"
 // ofTestbed says whether only some testbeds take the flag.
 func ofTestbed(f *pflag.Flag) bool { return len(f.Annotations[testbedAnnotation]) > 0 }
 
+// repeatable says whether it also makes another run the same. What the user agreed to
+// was for one run alone.
+func repeatable(f *pflag.Flag) bool { return ofTestbed(f) && f.Name != consentFlag }
+
 const (
 	imageFlag   = "image"      // of testbed container
 	consentFlag = "yes-really" // to what might hurt a server
@@ -78,13 +82,13 @@ func settle(flags *pflag.FlagSet, testbed string) {
 }
 
 // recall sets the flags of single testbeds that words, which testbedWords made, have
-// and the command line has not. What the user agreed to was for that run alone.
+// and the command line has not.
 func recall(flags *pflag.FlagSet, words []string) error {
-	given := map[string]bool{consentFlag: true}
+	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
 	for _, word := range words {
 		name, value, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
-		if f := flags.Lookup(name); f == nil || !ofTestbed(f) || given[name] {
+		if f := flags.Lookup(name); f == nil || !repeatable(f) || given[name] {
 			continue
 		}
 		if err := flags.Set(name, value); err != nil {
@@ -99,7 +103,7 @@ func recall(flags *pflag.FlagSet, words []string) error {
 // or the environment, and refused in an address.
 func testbedWords(flags *pflag.FlagSet) (words []string) {
 	flags.Visit(func(f *pflag.Flag) {
-		if !ofTestbed(f) {
+		if !repeatable(f) {
 			return
 		}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
