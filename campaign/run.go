@@ -63,7 +63,7 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	if cells, err = confirm.among(cells); err != nil {
 		return Stored{}, err
 	}
-	if err := errors.Join(p.sensible(cells...), testsSomething(cells)); err != nil {
+	if err := cmp.Or(p.sensible(cells...), testsSomething(cells)); err != nil {
 		return Stored{}, err
 	}
 	started := time.Now()
