@@ -221,15 +221,16 @@ func (m *migration) arrived(ctx context.Context, keys []history.KeyState) (there
 			if slices.ContainsFunc(left, func(l history.KeyState) bool { return l.Key == k.Key }) {
 				continue
 			}
-			replies, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
+			var exists *redis.IntCmd
+			_, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
 				p.Do(ctx, "ASKING")
-				p.Exists(ctx, k.Key)
+				exists = p.Exists(ctx, k.Key)
 				return nil
 			})
 			if err != nil {
 				return fmt.Errorf("is %s on %s: %w", k.Key, m.to.name, err)
 			}
-			if replies[1].(*redis.IntCmd).Val() > 0 {
+			if exists.Val() > 0 {
 				there = append(there, k)
 			}
 		}
@@ -239,14 +240,16 @@ func (m *migration) arrived(ctx context.Context, keys []history.KeyState) (there
 }
 
 // abandon ends a move that failed. The slots go where their keys are: they stay with
-// the old master as long as it has one of them, and if none has moved.
+// the old master as long as it has one of them, and if none has moved or it does not say.
 func (m *migration) abandon(ctx context.Context) error {
 	if m.way == nil {
 		return nil
 	}
 	stay, err := m.slots, error(nil)
 	if m.keys > 0 {
-		stay, err = m.left(ctx)
+		if stay, err = m.left(ctx); err != nil {
+			stay = m.slots
+		}
 	}
 	m.slots = slices.DeleteFunc(slices.Clone(m.slots), func(slot int64) bool { return slices.Contains(stay, slot) })
 	errs := []error{err, m.finish(ctx)}

@@ -1,0 +1,91 @@
+package live
+
+import (
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// obedient is a server that does nothing of what it is told, and keeps it.
+type obedient struct {
+	*stub
+	mu   sync.Mutex
+	told []string
+}
+
+func newObedient(t *testing.T) *obedient {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	s := &obedient{stub: newStub(l.Addr().String())}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go s.serve(c)
+		}
+	}()
+	return s
+}
+
+func (s *obedient) serve(c net.Conn) {
+	defer c.Close()
+	for r := testbed.NewReader(c); ; {
+		m, err := testbed.ReadMessage(r)
+		if err != nil {
+			return
+		}
+		args, _ := m.Args()
+		if testbed.CommandName(args) == "HELLO" {
+			if _, err := c.Write([]byte("-ERR unknown command\r\n")); err != nil {
+				return
+			}
+			continue
+		}
+		var words []string
+		for _, a := range args {
+			words = append(words, string(a))
+		}
+		s.mu.Lock()
+		s.told = append(s.told, strings.Join(words, " "))
+		s.mu.Unlock()
+		if _, err := c.Write([]byte("+OK\r\n")); err != nil {
+			return
+		}
+	}
+}
+
+func TestSlotsStayWhereNobodyKnowsWhetherTheirKeysHaveMoved(t *testing.T) {
+	heir := newObedient(t)
+	place := slowPlace{start: make(chan Server, 1)}
+	from, to := newStubNode(t, place), newStubNode(t, place) // from is down
+	startAs(t, to, place, heir)
+	way, err := newProxies().open("n0-n1-slots", "127.0.0.1", heir.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := migration{
+		clusterEnv: clusterEnv{cluster: new(cluster)},
+		from:       from, to: to, fromID: "a", toID: "b", slots: []int64{7}, way: way, keys: 1,
+	}
+	if err := m.abandon(t.Context()); err == nil {
+		t.Error("nobody is told that the old master does not answer")
+	}
+	heir.mu.Lock()
+	defer heir.mu.Unlock()
+	if want := []string{"CLUSTER SETSLOT 7 STABLE"}; !slices.EqualFunc(heir.told, want, strings.EqualFold) {
+		t.Errorf("the new master is told %q, want %q", heir.told, want)
+	}
+	if err := to.close(); err != nil {
+		t.Error(err)
+	}
+}
