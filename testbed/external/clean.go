@@ -28,7 +28,7 @@ func (s *server) clean() error {
 	}
 	// The trial may have been interrupted: patience bounds this instead.
 	err := s.ask(context.Background(), func(ctx context.Context, c *redis.Client) error {
-		if err := remove(ctx, c, names); err != nil {
+		if _, err := remove(ctx, c, names); err != nil {
 			return err
 		}
 		size, err := c.DBSize(ctx).Result()
@@ -51,7 +51,7 @@ func (s *server) clean() error {
 var errLook = errors.New("look for keys")
 
 // removeAll looks through all keys, of which the guard shows those with the prefix,
-// and removes these.
+// removes these, and says how many there were.
 func removeAll(ctx context.Context, c *redis.Client) (n int, err error) {
 	for all := c.Scan(ctx, 0, "", 10*batch).Iterator(); ; {
 		var more []string
@@ -64,10 +64,11 @@ func removeAll(ctx context.Context, c *redis.Client) (n int, err error) {
 		if len(more) == 0 {
 			return n, nil
 		}
-		if err := remove(ctx, c, more); err != nil {
+		removed, err := remove(ctx, c, more) // which may show one key twice
+		n += removed
+		if err != nil {
 			return n, err
 		}
-		n += len(more)
 	}
 }
 
@@ -99,16 +100,17 @@ func Clean(ctx context.Context, o Options, prefix string) (n int, err error) {
 	return n, nil
 }
 
-// remove removes keys by UNLINK, or DEL where that is not allowed.
-func remove(ctx context.Context, c *redis.Client, names []string) error {
+// remove removes keys by UNLINK, or DEL where that is not allowed, and says how many of
+// them were there.
+func remove(ctx context.Context, c *redis.Client, names []string) (n int, err error) {
 	for some := range slices.Chunk(names, batch) {
-		err := c.Unlink(ctx, some...).Err()
+		removed, err := c.Unlink(ctx, some...).Result()
 		if err != nil && strings.HasPrefix(err.Error(), "NOPERM") {
-			err = c.Del(ctx, some...).Err()
+			removed, err = c.Del(ctx, some...).Result()
 		}
-		if err != nil {
-			return err
+		if n += int(removed); err != nil {
+			return n, err
 		}
 	}
-	return nil
+	return n, nil
 }

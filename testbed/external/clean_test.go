@@ -56,6 +56,23 @@ func TestWhatAKilledProgramLeavesIsRemovedByItsPrefix(t *testing.T) {
 	}
 }
 
+func TestAKeyIsRemovedOnce(t *testing.T) {
+	c := admin(t, &redis.Options{Addr: startRedis(t).Addr()})
+	for _, name := range []string{"UNLINK", "DEL"} {
+		if name == "DEL" {
+			if err := c.Do(t.Context(), "ACL", "SETUSER", "default", "-unlink").Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Set(t.Context(), "k", 0, 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := remove(t.Context(), c, []string{"k", "k", "other"}); n != 1 || err != nil {
+			t.Errorf("%s: removed %d, %v, want 1", name, n, err)
+		}
+	}
+}
+
 func TestOnlyAWholePrefixIsCleaned(t *testing.T) {
 	for _, prefix := range []string{"", "*", family, family + "*", family + "0123456789abcde:", family + "0123456789abcdef:1:"} {
 		if n, err := Clean(t.Context(), Options{Addrs: []string{"127.0.0.1:1"}}, prefix); n != 0 || err == nil || !strings.Contains(err.Error(), "expected lockstorm:") {
