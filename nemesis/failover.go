@@ -72,24 +72,28 @@ func (s *strike) failOver(ctx context.Context) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	if err := s.dies(ctx, primary, func() {}); err != nil {
+	dead, err := s.fell(ctx, primary)
+	if err != nil {
 		return result{}, err
 	}
 	// Nothing is served between the two, so that an entry before the deed is true.
-	if err := s.event(history.Op{Client: history.NoClient, F: history.FPromote, Node: heir}); err != nil {
-		return result{}, err
-	}
-	if err := nodes.Promote(ctx, heir); err != nil {
-		return result{}, fmt.Errorf("promote %s: %w", heir, err)
+	err = s.event(history.Op{Client: history.NoClient, F: history.FPromote, Node: heir})
+	if err == nil {
+		if err = nodes.Promote(ctx, heir); err != nil {
+			err = fmt.Errorf("promote %s: %w", heir, err)
+		}
 	}
 	promoted := s.env.Now()
-	after, err := s.look(ctx, heir)
-	if err != nil {
+	var after look
+	if err == nil {
+		after, err = s.look(ctx, heir)
+	}
+	if err := errors.Join(err, s.outlast(ctx, dead)); err != nil {
 		return result{}, err
 	}
 	hits, words := s.differences(before, after, promoted)
 	return result{hits, fmt.Sprintf("replication stopped %s; %s killed, %s promoted by %s: it %s",
-		s.lasted(), primary, heir, instant(s.env.Now()), words)}, nil
+		s.lasted(), primary, heir, instant(promoted), words)}, nil
 }
 
 // primary is the node that the action's heir is to replace.

@@ -98,30 +98,49 @@ func (d *death) wait(ctx context.Context) error {
 	}
 }
 
-// kill kills the action's nodes and says which it did. It does not wait for a slow
-// killing to end: from the moment that is on record on, nobody is served.
+// outlast waits for a node's end, for which no client is held: a container may take
+// most of a second. On virtual time it is over.
+func (s *strike) outlast(ctx context.Context, d *death) error {
+	select {
+	case <-d.done:
+	default:
+		s.letGo()
+	}
+	return d.wait(ctx)
+}
+
+// kill kills the action's nodes and says which it did.
 func (s *strike) kill(ctx context.Context) (killed []*death, err error) {
 	for _, node := range s.action.Nodes {
-		d, told := &death{node: node, done: make(chan struct{})}, make(chan struct{})
-		go func() {
-			defer close(d.done)
-			d.err = s.dies(ctx, node, func() { close(told) })
-		}()
-		select {
-		case <-told:
-			killed = append(killed, d)
-		case <-d.done:
-			if d.err != nil {
-				return killed, d.err
-			}
-			killed = append(killed, d)
+		d, err := s.fell(ctx, node)
+		if err != nil {
+			return killed, err
 		}
-		select {
-		case <-d.done: // at once, on virtual time
-		case <-time.After(noticeable):
-		}
+		killed = append(killed, d)
 	}
 	return killed, nil
+}
+
+// fell kills a node. It does not wait for a slow killing to end: from the moment that
+// is on record on, nobody is served, but for who was being served.
+func (s *strike) fell(ctx context.Context, node string) (*death, error) {
+	d, told := &death{node: node, done: make(chan struct{})}, make(chan struct{})
+	go func() {
+		defer close(d.done)
+		d.err = s.dies(ctx, node, func() { close(told) })
+	}()
+	select {
+	case <-told:
+	case <-d.done:
+		if d.err != nil {
+			return nil, d.err
+		}
+	}
+	select {
+	case <-d.done: // at once, on virtual time
+	case <-time.After(noticeable):
+	}
+	return d, nil
 }
 
 // dies kills a node. Told is called when it executes nothing any more.
