@@ -108,7 +108,9 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 			}
 		case t.Outcome == Unknown:
 			c.Undecided++
-			c.UndecidedWhy = cmp.Or(c.UndecidedWhy, t.why())
+			if c.UndecidedWhy == "" {
+				c.UndecidedWhy, c.UndecidedDir = t.why(), t.Dir
+			}
 		}
 		if t.Violation() {
 			c.Violations++

@@ -193,6 +193,7 @@ func TestCellsCountTheirOwnVerdictAmongDecidedTrials(t *testing.T) {
 	held, unsure := verdict("exclusion", checker.Held), verdict("resource", checker.Unknown)
 	unsure.Why = "the harness itself was not scheduled for 40 ms"
 	orphan := violated("liveness", checker.OrphanedKey)
+	kept := func(t Trial) Trial { t.Dir = folderName(t.Spec); return t }
 	tests := []struct {
 		name                        string
 		trials                      []Trial
@@ -213,8 +214,8 @@ func TestCellsCountTheirOwnVerdictAmongDecidedTrials(t *testing.T) {
 			found("delay", 0, 1, held), found("delay", 1, 0, held),
 		}, 1, 1, 0, ""},
 		{"unknown cells too", []Trial{
-			found("delay", 0, 1, held), found("delay", 1, 1, held, unsure),
-		}, 1, 1, 1, "resource: the harness itself was not scheduled for 40 ms"},
+			found("delay", 0, 1, held), kept(found("delay", 1, 1, held, unsure)), kept(found("delay", 2, 1, held, unsure)),
+		}, 2, 1, 2, "resource: the harness itself was not scheduled for 40 ms"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -224,6 +225,10 @@ func TestCellsCountTheirOwnVerdictAmongDecidedTrials(t *testing.T) {
 			if c.Shown != test.shown || c.Exercised != test.exercised || c.Undecided != test.undecided || c.UndecidedWhy != test.why {
 				t.Errorf("got %d of %d, undecided %d (%q); want %d of %d, undecided %d (%q)",
 					c.Shown, c.Exercised, c.Undecided, c.UndecidedWhy, test.shown, test.exercised, test.undecided, test.why)
+			}
+			i := slices.IndexFunc(test.trials, func(t Trial) bool { return t.Outcome == Unknown })
+			if i >= 0 && c.UndecidedDir != test.trials[i].Dir {
+				t.Errorf("undecided in %q, want %q", c.UndecidedDir, test.trials[i].Dir)
 			}
 		})
 	}

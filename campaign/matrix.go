@@ -51,6 +51,8 @@ type Cell struct {
 	Why string `json:"-"`
 	// UndecidedWhy says in a sentence why the first undecided trial is.
 	UndecidedWhy string `json:"-"`
+	// UndecidedDir is that trial's folder, relative to the campaign.
+	UndecidedDir string `json:"-"`
 	// Dir is the stored trial that shows the verdict best, relative to the
 	// campaign; empty if none was kept.
 	Dir string `json:"-"`

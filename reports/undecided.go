@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 	"path"
-	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/shell"
@@ -35,33 +34,13 @@ func (r result) openCells() []openCell {
 	}
 	for _, c := range r.Matrix.Cells {
 		if isOpen(c) {
-			add(openWords(c), r.undecidedDir(c))
+			add(openWords(c), c.UndecidedDir)
 		}
 	}
 	for _, d := range r.Matrix.Doubtful {
 		add(fmt.Sprintf("%s under %s: %s", d.Lock, d.Fault, d.Words()), d.Dir)
 	}
 	return out
-}
-
-// undecidedDir is the folder of a cell's first undecided trial that was kept: of
-// those with the reason that the cell gives, if there is one.
-func (r result) undecidedDir(c campaign.Cell) string {
-	first := ""
-	for _, t := range r.Trials {
-		if t.Spec.Lock != c.Lock || t.Spec.Fault != c.Fault || t.Outcome != campaign.Unknown || t.Dir == "" {
-			continue
-		}
-		for _, v := range t.Verdicts {
-			if v.Why != "" && strings.HasSuffix(c.UndecidedWhy, v.Why) {
-				return t.Dir
-			}
-		}
-		if first == "" {
-			first = t.Dir
-		}
-	}
-	return first
 }
 
 func (o openCell) markdown() string {

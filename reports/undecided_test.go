@@ -5,22 +5,14 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/campaign"
-	"github.com/lockstorm/lockstorm/checker"
 )
 
 func TestUndecidedTrialsCanBeLookedAt(t *testing.T) {
-	open := func(dir, why string) campaign.Trial {
-		return campaign.Trial{
-			Spec: campaign.Spec{Lock: "rw-hash-owners", Fault: "partition"}, Outcome: campaign.Unknown, Dir: dir,
-			Verdicts: []checker.Verdict{{Oracle: "liveness", Result: checker.Unknown, Why: why}},
-		}
-	}
 	r := result{
 		Matrix: campaign.Matrix{Store: "store/demo", Cells: []campaign.Cell{{
 			Lock: "rw-hash-owners", Fault: "partition", Verdict: campaign.Holds, Trials: 26, Exercised: 24, Undecided: 2,
-			UndecidedWhy: "liveness: c0 never got into lock-0",
+			UndecidedWhy: "liveness: c0 never got into lock-0", UndecidedDir: "trials/a/b/mutex-2",
 		}}},
-		Trials: []campaign.Trial{open("trials/a/b/mutex-1", "the machine stalled"), open("trials/a/b/mutex-2", "c0 never got into lock-0")},
 	}
 	html, err := htmlReport(r, nil)
 	if err != nil {
