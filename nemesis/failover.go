@@ -122,9 +122,10 @@ func (s *strike) differences(before, after look, promoted time.Duration) (n int,
 			words = append(words, "lacks "+k.Key+" as it was")
 		}
 	}
+	cameBack := s.cameBack(before, promoted, after)
 	for _, k := range heir {
 		known := slices.ContainsFunc(old, func(o history.KeyState) bool { return o.Key == k.Key })
-		if !known && s.cameBack(k, before, promoted, after) {
+		if !known && cameBack(k) {
 			words = append(words, "still has "+k.Key)
 		}
 	}

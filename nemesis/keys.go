@@ -45,16 +45,23 @@ func (l look) expired(k history.KeyState, later look) bool {
 	return k.TTL >= 0 && l.from+k.TTL <= later.to
 }
 
-// cameBack says whether a key of a look was there before an earlier one at which it
-// was not, and has come back with its node at the time since. Who was served
-// between that and the look may have written it anew: then its value must tell.
-func (s *strike) cameBack(k history.KeyState, before look, since time.Duration, after look) bool {
-	return after.to == since || s.granted(k, before.from)
+// cameBack says of a key of a look whether it was there before an earlier one at which
+// it was not, and has come back with its node at the time since. Who was served between
+// that and the look may have written it anew: then its value must tell. On virtual time
+// nobody was, and only there the look is over at the time since.
+func (s *strike) cameBack(before look, since time.Duration, after look) func(history.KeyState) bool {
+	if after.to == since {
+		return func(history.KeyState) bool { return true }
+	}
+	tokens := s.granted(before.from)
+	return func(k history.KeyState) bool {
+		return slices.ContainsFunc(tokens, func(token string) bool { return carries(string(k.Value), token) })
+	}
 }
 
-// granted says whether the key carries the token of a lock that was granted by then,
-// and only once: an owner who uses one token always may have written it again.
-func (s *strike) granted(k history.KeyState, by time.Duration) bool {
+// granted are the tokens of locks that were granted by then, and only once: an owner who
+// uses one token always may have written it again.
+func (s *strike) granted(by time.Duration) (tokens []string) {
 	grants := map[string]int{}
 	for _, op := range s.rec.Ops() {
 		if op.F != history.FAcquire || op.Type != history.OK || op.Lease == nil || op.Lease.Token == "" {
@@ -65,11 +72,18 @@ func (s *strike) granted(k history.KeyState, by time.Duration) bool {
 		}
 	}
 	for token, n := range grants {
-		if n == 1 && strings.Contains(string(k.Value), token) {
-			return true
+		if n == 1 {
+			tokens = append(tokens, token)
 		}
 	}
-	return false
+	return tokens
+}
+
+// carries says whether a value is the token, or a hash of which that is a field or the
+// value of one: history.KeyState.Value tells how a hash is written.
+func carries(value, token string) bool {
+	fields := " " + value + " "
+	return value == token || strings.Contains(fields, " "+token+"=") || strings.Contains(fields, "="+token+" ")
 }
 
 // holds says whether the keys include k with the same value.

@@ -73,7 +73,10 @@ func TestARestartHasHitWhatOutlivedItOnly(t *testing.T) {
 		"one that another has set since":  {nil, map[string]fakeKey{"k": {"anew", long}}, []string{"t"}, 0, "no key was there"},
 		"one that is back":                {nil, map[string]fakeKey{"k": {"t", long}}, []string{"t"}, 1, "n0 has k again"},
 		"one whose owner sets it always":  {nil, map[string]fakeKey{"k": {"t", long}}, []string{"t", "t"}, 0, "no key was there"},
-		"one of many fields that is back": {nil, map[string]fakeKey{"k": {"t=1", long}}, []string{"t"}, 1, "n0 has k again"},
+		"one of many fields that is back": {nil, map[string]fakeKey{"k": {"s=2 t=1", long}}, []string{"t"}, 1, "n0 has k again"},
+		"one field's value that is back":  {nil, map[string]fakeKey{"k": {"at=t by=s", long}}, []string{"t"}, 1, "n0 has k again"},
+		"one of a token that has another": {nil, map[string]fakeKey{"k": {"10", long}}, []string{"1"}, 0, "no key was there"},
+		"a field that has another":        {nil, map[string]fakeKey{"k": {"t1=10", long}}, []string{"1"}, 0, "no key was there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.had == nil {

@@ -81,7 +81,7 @@ func (w World) stayAway(p Plan) {
 	}
 }
 
-// death is a node that executes nothing any more, and is killed for good when done.
+// death is a node that has been told to die, and is dead for good when done.
 type death struct {
 	node string
 	done chan struct{}
@@ -109,7 +109,9 @@ func (s *strike) outlast(ctx context.Context, d *death) error {
 	return d.wait(ctx)
 }
 
-// kill kills the action's nodes and says which it did.
+// kill kills the action's nodes and says which it did. It does not wait for a slow
+// killing to end: from the moment that is on record on, a node executes nothing but,
+// until it is dead, the one command that it may be busy with.
 func (s *strike) kill(ctx context.Context) (killed []*death, err error) {
 	for _, node := range s.action.Nodes {
 		d, err := s.fell(ctx, node)
@@ -143,7 +145,7 @@ func (s *strike) fell(ctx context.Context, node string) (*death, error) {
 	return d, nil
 }
 
-// dies kills a node. Told is called when it executes nothing any more.
+// dies kills a node. Told is called when that is on record.
 func (s *strike) dies(ctx context.Context, node string, told func()) error {
 	err := s.env.(testbed.Nodes).Kill(ctx, node, func() error {
 		if err := s.event(history.Op{Client: history.NoClient, F: history.FNodeDown, Node: node}); err != nil {
@@ -211,9 +213,10 @@ func (s *strike) restarted(before, after look, up time.Duration) result {
 			}
 		}
 	}
+	cameBack := s.cameBack(before, up, after)
 	for _, node := range s.action.Nodes {
 		for _, k := range after.keys[node] {
-			if !holds(before.keys[node], k) && s.cameBack(k, before, up, after) {
+			if !holds(before.keys[node], k) && cameBack(k) {
 				atStake++
 				words = append(words, fmt.Sprintf("%s has %s again", node, k.Key))
 			}
