@@ -91,8 +91,9 @@ func (w *wire) mayLose(n *node, op history.Op) {
 	}
 }
 
-// evict: the node gave up these keys under memory pressure. A grant may have come
-// between the eviction and its record: what it put there is not what was evicted.
+// evict: the node gave up these keys under memory pressure. It is on record before the
+// node executed anything without them, but of a command only bounds may be known: a grant
+// that came after may stand before it here, and what that put there was not evicted.
 func (w *wire) evict(n *node, op history.Op) {
 	for _, found := range op.Keys {
 		k := n.keys[found.Key]
