@@ -162,20 +162,6 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 	return c
 }
 
-// unsupported says why the testbed does not support the fault, and how it could if
-// it knows.
-func (p *planner) unsupported(r locks.Recipe, f nemesis.Fault, err error) string {
-	if why := p.without[testbed.Topology(r.Topology)]; why != "" {
-		return fmt.Sprintf("%v: %s", err, why)
-	}
-	for _, need := range f.Needs {
-		if why := p.lacks[need]; why != "" {
-			return fmt.Sprintf("%v: %s", err, why)
-		}
-	}
-	return err.Error()
-}
-
 // covers says whether a topology has all that another one has.
 func covers(have, need testbed.Topology) bool {
 	switch have {

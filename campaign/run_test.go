@@ -291,14 +291,9 @@ func TestConfigurationErrorsNameTheFlag(t *testing.T) {
 	}
 }
 
-// TestATrialThatAStallSpoiltIsRunAgain: what looks like two holders while the harness itself was not scheduled proves nothing.
-func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
-	s, err := createStore(t.TempDir(), "compare", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
-	spec := soundSpec()
+// stalledEvidence looks like two holders at once, but for a stall of half a lease.
+func stalledEvidence(t *testing.T, ttl time.Duration) history.Evidence {
+	t.Helper()
 	rec := recorder()
 	for client := range 2 {
 		op := history.Op{Process: history.Process(client), Client: client, F: history.FAcquire, Lock: "a"}
@@ -311,11 +306,23 @@ func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stall := history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FStall, Offset: spec.Options.TTL / 2}
+	stall := history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FStall, Offset: ttl / 2}
 	if _, err := rec.Event(stall); err != nil {
 		t.Fatal(err)
 	}
-	e := history.Evidence{Ops: rec.Ops(), Claims: history.Claims{Quorum: 1, TTL: spec.Options.TTL}}
+	return history.Evidence{Ops: rec.Ops(), Claims: history.Claims{Quorum: 1, TTL: ttl}}
+}
+
+// TestATrialThatAStallSpoiltIsRunAgain: what looks like two holders while the harness
+// itself was not scheduled proves nothing.
+func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
+	s, err := createStore(t.TempDir(), "compare", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	spec := soundSpec()
+	e := stalledEvidence(t, spec.Options.TTL)
 
 	// at has the trial judged, as of its run number again, and taken by r.
 	at := func(r *run, again int) {

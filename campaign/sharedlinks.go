@@ -1,8 +1,10 @@
 package campaign
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -32,4 +34,18 @@ func (p *planner) unshared(f nemesis.Fault, t testbed.Topology) string {
 		return stuck
 	}
 	return ""
+}
+
+// unsupported says why the testbed does not support the fault, and how it could if
+// it knows.
+func (p *planner) unsupported(r locks.Recipe, f nemesis.Fault, err error) string {
+	if why := p.without[testbed.Topology(r.Topology)]; why != "" {
+		return fmt.Sprintf("%v: %s", err, why)
+	}
+	for _, need := range f.Needs {
+		if why := p.lacks[need]; why != "" {
+			return fmt.Sprintf("%v: %s", err, why)
+		}
+	}
+	return err.Error()
 }
