@@ -109,9 +109,7 @@ func (s *strike) outlast(ctx context.Context, d *death) error {
 	return d.wait(ctx)
 }
 
-// kill kills the action's nodes and says which it did. It does not wait for a slow
-// killing to end: from the moment that is on record on, a node executes nothing but,
-// until it is dead, the one command that it may be busy with.
+// kill kills the action's nodes and says which it did.
 func (s *strike) kill(ctx context.Context) (killed []*death, err error) {
 	for _, node := range s.action.Nodes {
 		d, err := s.fell(ctx, node)
@@ -124,7 +122,8 @@ func (s *strike) kill(ctx context.Context) (killed []*death, err error) {
 }
 
 // fell kills a node. It does not wait for a slow killing to end: from the moment that
-// is on record on, nobody is served, but for who was being served.
+// is on record on it executes nothing but, until it is dead, the one command that it may
+// be busy with.
 func (s *strike) fell(ctx context.Context, node string) (*death, error) {
 	d, told := &death{node: node, done: make(chan struct{})}, make(chan struct{})
 	go func() {
