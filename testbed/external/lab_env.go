@@ -90,24 +90,9 @@ func (e *labEnv) setUp(ctx context.Context) error {
 				return err
 			}
 			r := c.Reach(testbed.RedisOptions(l.addr, e.setup.CommandTimeout), l.dial)
-			if err := warmUp(ctx, r); err != nil {
+			if err := testbed.WarmUp(ctx, r.WithTimeout(patience), testbed.WarmConnections); err != nil {
 				return err
 			}
-		}
-	}
-	return nil
-}
-
-// warmConnections are made per client and node before the body starts.
-const warmConnections = 2
-
-func warmUp(ctx context.Context, r *redis.Client) error {
-	patient := r.WithTimeout(patience)
-	for range warmConnections {
-		c := patient.Conn()
-		defer c.Close()
-		if err := c.Ping(ctx).Err(); err != nil {
-			return fmt.Errorf("warm a connection: %w", err)
 		}
 	}
 	return nil
@@ -179,7 +164,7 @@ func (e *labEnv) tearDown() error {
 		<-drained
 	}
 	e.gate.Flush()
-	e.tell()
+	errs = append(errs, e.tell())
 	for _, n := range e.nodes { // what was held may have arrived after all
 		errs = append(errs, n.empty(context.WithoutCancel(e.ctx)))
 	}
@@ -225,7 +210,7 @@ func (e *labEnv) Keys(ctx context.Context, node string) (keys []history.KeyState
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("keys of node %s: %w", node, bare(err))
+			return nil, fmt.Errorf("keys of node %s: %w", node, testbed.Bare(err))
 		}
 		return keys, nil
 	}

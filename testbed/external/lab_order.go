@@ -19,18 +19,19 @@ func (e *labEnv) nameOf(client int, node string, conn int) string {
 
 // tell passes on all commands, with what is learnt of them from the nodes. They
 // come at the end only, because what was answered late may have been executed
-// early.
-func (e *labEnv) tell() {
+// early. The error is that nothing says why the order is not known.
+func (e *labEnv) tell() (err error) {
 	e.mu.Lock()
 	commands := e.ended
 	e.mu.Unlock()
 	slices.SortFunc(commands, func(a, b history.Command) int { return cmp.Compare(a.Index, b.Index) })
-	if err := e.learn(commands); err != nil {
-		e.note(err)
+	if why := e.learn(commands); why != nil {
+		err = e.note(why)
 	}
 	for _, c := range commands {
 		e.setup.Commands(c)
 	}
+	return err
 }
 
 // learn stamps the sorted commands. It is all or nothing: that one command is
@@ -72,13 +73,19 @@ func (e *labEnv) learn(commands []history.Command) error {
 	return nil
 }
 
-// note keeps why the order of execution is not known beside the trial.
-func (e *labEnv) note(why error) {
+// note keeps why the order of execution is not known beside the trial. Who wants no logs
+// (testbed.Setup.Logs) sees from the commands that it is not.
+func (e *labEnv) note(why error) error {
 	if e.setup.Logs == "" {
-		return
+		return nil
 	}
 	text := fmt.Sprintf("The order in which commands were executed is not known. %v\n", why)
-	if err := os.MkdirAll(e.setup.Logs, 0o755); err == nil { // it is only an explanation
-		_ = os.WriteFile(filepath.Join(e.setup.Logs, "order.log"), []byte(text), 0o644)
+	err := os.MkdirAll(e.setup.Logs, 0o755)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(e.setup.Logs, "order.log"), []byte(text), 0o644)
 	}
+	if err != nil {
+		return fmt.Errorf("the order of commands is not known (%w), which cannot be kept: %w", why, err)
+	}
+	return nil
 }

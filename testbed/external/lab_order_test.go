@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -110,5 +111,17 @@ func TestHalfAnOrderIsNone(t *testing.T) {
 	why, err := os.ReadFile(filepath.Join(logs, "order.log"))
 	if err != nil || !strings.Contains(string(why), "n1: ") || strings.Contains(string(why), "n0: ") {
 		t.Errorf("got %s, %v, want to be told of n1", why, err)
+	}
+}
+
+func TestThatNothingSaysWhyTheOrderIsNotKnownIsAnError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	why := errors.New("n0 stopped to tell")
+	e := &labEnv{setup: testbed.Setup{Logs: filepath.Join(file, "logs")}}
+	if err := e.note(why); !errors.Is(err, why) || !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("got %v, want both why and that it cannot be kept", err)
 	}
 }
