@@ -102,16 +102,7 @@ func (c *conn) broken(err error) error {
 	case asked || errors.Is(err, os.ErrDeadlineExceeded):
 		return err
 	}
-	c.server.lose(fmt.Errorf("%s ended a connection: %w", c.server.addr, bare(err)))
-	return err
-}
-
-// bare strips the addresses off a network error.
-func bare(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		return op.Err
-	}
+	c.server.lose(fmt.Errorf("%s ended a connection: %w", c.server.addr, testbed.Bare(err)))
 	return err
 }
 

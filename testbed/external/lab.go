@@ -108,7 +108,7 @@ func openLab(ctx context.Context, p labPlace) (*Lab, error) {
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("no Redis at %s: start the lab with `make up` (%w)", n.straight, bare(err))
+			return nil, fmt.Errorf("no Redis at %s: start the lab with `make up` (%w)", n.straight, testbed.Bare(err))
 		}
 	}
 	path := filepath.Join(os.TempDir(), "lockstorm-lab-"+strings.ReplaceAll(p.api, ":", "-")+".lock")
@@ -220,7 +220,7 @@ func (n labNode) empty(ctx context.Context) error {
 		return errors.Join(c.FlushAll(ctx).Err(), c.ScriptFlush(ctx).Err())
 	})
 	if err != nil {
-		return fmt.Errorf("empty %s: %w", n.upstream, bare(err))
+		return fmt.Errorf("empty %s: %w", n.upstream, testbed.Bare(err))
 	}
 	return nil
 }

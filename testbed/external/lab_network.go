@@ -37,7 +37,7 @@ func (l *labLink) dial(ctx context.Context) (net.Conn, error) {
 	c, err := l.env.gate.Dial(ctx, l.client, l.node, func(ctx context.Context, gc *testbed.Conn) (net.Conn, error) {
 		raw, err := (&net.Dialer{}).DialContext(ctx, "tcp4", l.addr)
 		if err != nil {
-			return nil, bare(err)
+			return nil, testbed.Bare(err)
 		}
 		n := &labConn{TCPConn: raw.(*net.TCPConn), link: l, name: l.env.nameOf(l.client, l.node, gc.Number()), unheard: 2}
 		l.env.nears.Add()
@@ -101,7 +101,7 @@ func (c *labConn) Read(p []byte) (int, error) {
 		}
 		came := n > 0
 		if n = c.strip(p[:n]); n > 0 || !came || err != nil {
-			return n, bare(err)
+			return n, testbed.Bare(err)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (c *labConn) Write(p []byte) (int, error) {
 		name = encode("ECHO", c.name)
 	}
 	n, err := c.TCPConn.Write(slices.Concat(name, p))
-	return max(0, n-len(name)), bare(err)
+	return max(0, n-len(name)), testbed.Bare(err)
 }
 
 func (c *labConn) over() error {

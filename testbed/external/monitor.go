@@ -133,7 +133,7 @@ func listen(ctx context.Context, n labNode, clock func() time.Duration, mark str
 	defer cancel()
 	conn, lines, err := testbed.Monitor(ctx, n.straight)
 	if err != nil {
-		return nil, fmt.Errorf("monitor %s: %w", n.upstream, bare(err))
+		return nil, fmt.Errorf("monitor %s: %w", n.upstream, testbed.Bare(err))
 	}
 	l := &listener{node: n, clock: clock, mark: mark, conn: conn, done: make(chan struct{}), hosts: map[string]bool{}}
 	go l.hear(lines)
@@ -146,7 +146,7 @@ func (l *listener) hear(lines *bufio.Reader) {
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			l.err = fmt.Errorf("%s stopped to tell what it executes: %w", l.node.upstream, bare(err))
+			l.err = fmt.Errorf("%s stopped to tell what it executes: %w", l.node.upstream, testbed.Bare(err))
 			return
 		}
 		t, err := readTold(line)
@@ -187,7 +187,7 @@ func (l *listener) finish(ctx context.Context) ([]told, error) {
 		return c.Echo(ctx, l.last()).Err()
 	})
 	if err != nil {
-		return nil, fmt.Errorf("whether %s executed all is not known: %w", l.node.upstream, bare(err))
+		return nil, fmt.Errorf("whether %s executed all is not known: %w", l.node.upstream, testbed.Bare(err))
 	}
 	select {
 	case <-l.done:

@@ -46,13 +46,13 @@ func (s *server) Dial(ctx context.Context) (net.Conn, error) {
 	defer cancel()
 	raw, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.addr)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", s.addr, bare(err))
+		return nil, fmt.Errorf("connect to %s: %w", s.addr, testbed.Bare(err))
 	}
 	if s.tls != nil {
 		secure := tls.Client(raw, s.tls)
 		if err := secure.HandshakeContext(ctx); err != nil {
 			raw.Close()
-			return nil, fmt.Errorf("%w with %s: %w", errHandshake, s.addr, bare(err))
+			return nil, fmt.Errorf("%w with %s: %w", errHandshake, s.addr, testbed.Bare(err))
 		}
 		raw = secure
 	}
@@ -92,11 +92,11 @@ func (s *server) logIn(raw net.Conn, in *bufio.Reader) error {
 // say sends a command past the guard and expects OK.
 func (s *server) say(raw net.Conn, in *bufio.Reader, args ...string) error {
 	if _, err := raw.Write(encode(args...)); err != nil {
-		return bare(err)
+		return testbed.Bare(err)
 	}
 	m, err := testbed.ReadMessage(in)
 	if err != nil {
-		return bare(err)
+		return testbed.Bare(err)
 	}
 	if reply := string(m.Compact()); reply != "OK" {
 		return errors.New(s.password.hide(reply))
