@@ -27,17 +27,10 @@ func (s stamp) give() {
 	s.command.Exec, s.command.Arrived, s.command.Served = s.exec, s.arrived, s.served
 }
 
-// slow are the commands that are not answered when they have been executed, but
-// when something happens or the time is up.
-var slow = map[string]bool{
-	"WAIT": true, "WAITAOF": true, "BLPOP": true, "BRPOP": true, "BLMOVE": true, "BLMPOP": true,
-	"BRPOPLPUSH": true, "BZPOPMIN": true, "BZPOPMAX": true, "BZMPOP": true, "XREAD": true, "XREADGROUP": true,
-}
-
 // late says whether the command's reply tells nothing of when it was executed: it
 // came after something else, or was only that it is queued.
 func (s sight) late() bool {
-	return slow[testbed.CommandName(s.command.Args)] || s.command.Reply == "QUEUED"
+	return testbed.Blocks(s.command.Args) || s.command.Reply == "QUEUED"
 }
 
 // by is when the command had certainly been executed.

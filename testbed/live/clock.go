@@ -84,7 +84,7 @@ func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Durat
 		return 0, nil
 	}
 	if _, err := n.running(); err != nil {
-		if err := tell(jumps); err != nil {
+		if err := testbed.Tell(jumps); err != nil {
 			return 0, err
 		}
 		n.wall.Set(offset)
@@ -95,7 +95,7 @@ func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Durat
 		if err != nil {
 			return err
 		}
-		if err := tell(jumps); err != nil {
+		if err := testbed.Tell(jumps); err != nil {
 			return err
 		}
 		n.wall.Set(offset)

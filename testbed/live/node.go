@@ -174,7 +174,7 @@ func (n *node) kill(ctx context.Context, down func() error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("kill node %s: %w", n.name, err)
 	}
-	if err := tell(down); err != nil {
+	if err := testbed.Tell(down); err != nil {
 		return err
 	}
 	n.mu.Lock()

@@ -41,14 +41,6 @@ func (e ownEnv) Kill(ctx context.Context, node string, down func() error) error 
 	return n.kill(ctx, down)
 }
 
-// tell calls a function that is to be told of something, if there is one.
-func tell(of func() error) error {
-	if of == nil {
-		return nil
-	}
-	return of()
-}
-
 // Restart implements testbed.Nodes. A replica, and a primary that another has
 // replaced, comes back as a replica of the present primary and takes its data.
 func (e ownEnv) Restart(ctx context.Context, node string) (lost string, err error) {

@@ -102,11 +102,8 @@ func (p *pair) requests(server net.Conn) {
 	io.Copy(io.Discard, r)
 }
 
-// waits are the commands that Redis does not answer at once, and during which it
-// executes others.
-var waits = map[string]bool{
-	"WAIT": true, "WAITAOF": true, "BLPOP": true, "BRPOP": true, "BLMOVE": true, "BLMPOP": true,
-	"BRPOPLPUSH": true, "BZPOPMIN": true, "BZPOPMAX": true, "BZMPOP": true, "XREAD": true, "XREADGROUP": true,
+// subscribes are the commands whose answers are no replies, or not only.
+var subscribes = map[string]bool{
 	"SUBSCRIBE": true, "PSUBSCRIBE": true, "SSUBSCRIBE": true,
 	"UNSUBSCRIBE": true, "PUNSUBSCRIBE": true, "SUNSUBSCRIBE": true,
 }
@@ -134,7 +131,7 @@ func (p *pair) execute(server net.Conn, m testbed.Message, args []history.Bytes)
 	if _, err := server.Write(m); err != nil {
 		return false
 	}
-	if waits[testbed.CommandName(args)] {
+	if testbed.Blocks(args) || subscribes[testbed.CommandName(args)] {
 		return true
 	}
 	select {

@@ -53,20 +53,11 @@ func (w *world) Kill(_ context.Context, node string, down func() error) error {
 	if err != nil {
 		return fmt.Errorf("kill: %w", err)
 	}
-	if err := tell(down); err != nil {
+	if err := testbed.Tell(down); err != nil {
 		return err
 	}
 	s.kill()
 	return nil
-}
-
-// tell calls a function that is to be told of something, if there is one. Mu is held,
-// so that nothing else happens meanwhile.
-func tell(of func() error) error {
-	if of == nil {
-		return nil
-	}
-	return of()
 }
 
 // Restart implements testbed.Nodes. A replica, and a primary that another has
@@ -272,7 +263,7 @@ func (w *world) SkewNode(_ context.Context, node string, offset time.Duration, j
 	if s.skew == offset {
 		return 0, nil
 	}
-	if err := tell(jumps); err != nil {
+	if err := testbed.Tell(jumps); err != nil {
 		return 0, err
 	}
 	if !s.down {

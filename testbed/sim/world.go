@@ -142,12 +142,8 @@ func (w *world) serving() []*server {
 func (w *world) warmUp() error {
 	for _, c := range w.clients {
 		for _, r := range c.Pools() {
-			for range testbed.WarmConnections {
-				conn := r.Conn()
-				defer conn.Close()
-				if err := conn.Ping(w.ctx).Err(); err != nil {
-					return fmt.Errorf("sim testbed: warm a connection: %w", err)
-				}
+			if err := testbed.WarmUp(w.ctx, r, testbed.WarmConnections); err != nil {
+				return fmt.Errorf("sim testbed: %w", err)
 			}
 		}
 	}
