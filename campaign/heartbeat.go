@@ -29,15 +29,17 @@ func recordStall(rec *history.Recorder, late time.Duration) error {
 }
 
 // beat calls stalled, until ctx ends, when it was late by more than ever: by so
-// much, between the two times. Stalled returns what is to be surpassed from then on.
+// much, between the two times. It looks once more when ctx ends, as the last stall may
+// be what nobody came back from before. Stalled returns what is to be surpassed from
+// then on.
 func beat(ctx context.Context, clock func() time.Duration, stalled func(from, to, late time.Duration) (time.Duration, error)) error {
 	tick := time.NewTicker(heartbeatEvery)
 	defer tick.Stop()
 	worst, last := heartbeatLate, clock()
-	for {
+	for over := false; !over; {
 		select {
 		case <-ctx.Done():
-			return nil
+			over = true
 		case <-tick.C:
 		}
 		now := clock()
@@ -52,4 +54,5 @@ func beat(ctx context.Context, clock func() time.Duration, stalled func(from, to
 		}
 		worst = longest
 	}
+	return nil
 }

@@ -119,7 +119,12 @@ func TestATrialIsReadBothWaysIfAModelIsNamed(t *testing.T) {
 func TestEveryModelJudgesBothWays(t *testing.T) {
 	path := file(t, "history.jsonl", inTurn)
 	_, _, help := lockstorm(t, "check", path, "--model", "none")
+	fenced := file(t, "fenced.jsonl", strings.ReplaceAll(inTurn, `"type":"ok","f":"acquire"`, `"type":"ok","f":"acquire","lease":{"fence":7}`))
 	for _, m := range checker.Models() {
+		path := path
+		if claims, _ := checker.ModelByName(m.Name); claims.Fenced {
+			path = fenced
+		}
 		c, _ := judged(t, path, "--model", m.Name)
 		if v := verdictOf(c, checker.LinearizableName); v.Result == checker.NotApplicable || !strings.Contains(help, m.Name) {
 			t.Errorf("%s: %+v, help %q", m.Name, v, help)

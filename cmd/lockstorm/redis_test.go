@@ -90,8 +90,16 @@ func TestInterruptionTearsDownAndKeepsWhatIsFinished(t *testing.T) {
 	if !strings.Contains(stderr.String(), "interrupted by interrupt; what was finished is in "+store) {
 		t.Errorf("stderr is %q", stderr.String())
 	}
-	if _, err := campaign.Load(filepath.Join(store, campaign.Latest)); err != nil {
+	// No trial had ended: it is kept, and latest does not point to it.
+	dirs, err := filepath.Glob(filepath.Join(store, "compare", "2*"))
+	if err != nil || len(dirs) != 1 {
+		t.Fatalf("got %v, %v, want one campaign", dirs, err)
+	}
+	if _, err := campaign.Load(dirs[0]); err != nil {
 		t.Error(err)
+	}
+	if _, err := os.Lstat(filepath.Join(store, campaign.Latest)); err == nil {
+		t.Error("latest points to a campaign without a trial")
 	}
 	if left := children(t); len(left) > 0 {
 		t.Errorf("processes left behind: %v", left)
