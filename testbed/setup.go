@@ -98,6 +98,9 @@ func RedisOptions(addr string, timeout time.Duration) *redis.Options {
 // primary of that name is.
 func FailoverOptions(primary string, sentinels []string, timeout time.Duration) *redis.FailoverOptions {
 	o := RedisOptions("", timeout)
+	// A Sentinel that does not answer is given up only while the dial lasts that it is
+	// asked for: else the client asks it, and no other, for ever.
+	o.DialTimeout = max(o.DialTimeout, 3*timeout)
 	return &redis.FailoverOptions{
 		MasterName: primary, SentinelAddrs: sentinels, Protocol: o.Protocol, DisableIdentity: o.DisableIdentity,
 		MaxRetries: o.MaxRetries, DialerRetries: o.DialerRetries, ContextTimeoutEnabled: o.ContextTimeoutEnabled,
