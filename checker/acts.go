@@ -21,7 +21,8 @@ func (w *wire) command(n *node, pos int) {
 		}
 		k := n.keys[key]
 		if k == nil {
-			if len(o.acts) == 0 && !o.opaque {
+			seen := sightOf(o, key)
+			if len(o.acts) == 0 && !o.opaque && (seen == nil || !seen.present) {
 				continue // nothing was ever seen of it
 			}
 			k = &keyState{}
@@ -32,8 +33,11 @@ func (w *wire) command(n *node, pos int) {
 			continue
 		}
 		w.lapse(k, at, sightOf(o, key))
-		if len(k.carriers) > 0 && !(k.doubt != nil && unheard(c)) {
+		if len(k.carriers) > 0 && len(k.maybe) == 0 && !(k.doubt != nil && unheard(c)) {
 			w.meets = append(w.meets, meet{cmd: pos, at: at, seq: w.tick(), on: slices.Clone(k.carriers)})
+		}
+		if len(k.maybe) > 0 {
+			w.hazes = append(w.hazes, meet{cmd: pos, at: at, seq: w.tick(), on: slices.Concat(k.carriers, k.maybe)})
 		}
 	}
 	if o.opaque {
@@ -42,6 +46,7 @@ func (w *wire) command(n *node, pos int) {
 	w.presume(n, pos, o, at)
 	for _, a := range o.acts {
 		x := doing{n: n, k: n.keys[a.key], pos: pos, c: c, at: at, a: a, sure: !o.possible && !n.blurred[pos]}
+		x.scripted = w.isScript(pos)
 		x.owned = slices.ContainsFunc(o.acts, func(b act) bool { return b.key == a.key && b.kind == history.EffectSet })
 		w.do(x)
 	}
@@ -62,13 +67,18 @@ func (w *wire) blindfold(k *keyState, key string, pos int, at when) {
 		w.blind[key] = pos
 	}
 	w.finish(k, k.all(), ending{how: unclear, cmd: pos, event: -1, at: at})
-	*k = keyState{opaque: true}
+	k.vague(keep(k.carriers, func(l *life) bool { return !l.sure })...)
+	*k = keyState{opaque: true, maybe: k.maybe}
 }
 
 // lapse brings the key's state up to the beginning of a command at that time:
 // it lets the key expire, and takes in what the command's reply told.
 func (w *wire) lapse(k *keyState, at when, s *sight) {
 	w.lapseFields(k, func(l *life) bool { return at.lo > l.due(k).hi })
+	k.fade(at)
+	if s != nil && !s.present {
+		k.maybe = nil
+	}
 	if len(k.carriers)+len(k.shadows) == 0 {
 		if s != nil && !(s.present && w.haunt(k, at, s)) {
 			k.opaque = s.present // if so, what is there came unseen
@@ -85,6 +95,9 @@ func (w *wire) lapse(k *keyState, at when, s *sight) {
 		}
 		w.clear(k, k.expires())
 	case s == nil:
+	case s.present && over && len(k.maybe) > 0: // what is there came unseen
+		w.clear(k, k.expires())
+		k.opaque = true
 	case s.present && over: // our clock or the node's is off: it lives still
 		k.expiry.hi = at.hi
 	case s.present:
@@ -92,7 +105,7 @@ func (w *wire) lapse(k *keyState, at when, s *sight) {
 	case mayBeOver:
 		w.clear(k, k.expires())
 	case k.doubt != nil:
-		w.clear(k, *k.doubt)
+		w.clear(k, k.proven())
 	default:
 		w.clear(k, ending{how: lost, cmd: -1, event: -1, at: when{k.last(), at.hi}, sure: true})
 	}
@@ -100,7 +113,12 @@ func (w *wire) lapse(k *keyState, at when, s *sight) {
 
 // confirm takes in that the key was there, and perhaps with which value.
 func (w *wire) confirm(k *keyState, at when, s *sight) {
-	k.doubt = nil
+	if len(k.maybe) == 0 {
+		k.doubt = nil
+	}
+	if k.lone() && !k.opaque && k.older == nil && k.ghosts == nil {
+		k.carriers[0].sure = true // nothing else can stand there
+	}
 	if s.value == nil {
 		return
 	}
@@ -121,6 +139,13 @@ func (w *wire) confirm(k *keyState, at when, s *sight) {
 	}
 }
 
+// proven is the doubtful ending of what is gone by now, and cannot be gone otherwise.
+func (k *keyState) proven() ending {
+	e := *k.doubt
+	e.sure = len(k.maybe) == 0
+	return e
+}
+
 // last is when the key was last known to be there.
 func (k *keyState) last() (t time.Duration) {
 	for _, l := range k.carriers {
@@ -136,7 +161,7 @@ func (w *wire) clear(k *keyState, e ending) {
 		past = append(past, k.carriers)
 	}
 	w.finish(k, k.all(), e)
-	*k = keyState{past: past[max(0, len(past)-maxPast):]}
+	*k = keyState{past: past[max(0, len(past)-maxPast):], maybe: k.maybe}
 }
 
 func (w *wire) finish(k *keyState, lives []*life, e ending) {
@@ -161,6 +186,8 @@ type doing struct {
 	sure bool
 	// owned: the same command also sets the key.
 	owned bool
+	// scripted: a script did it, perhaps on a condition.
+	scripted bool
 }
 
 func (w *wire) do(x doing) {
@@ -190,36 +217,14 @@ func (w *wire) field(x doing) string {
 	return ownField
 }
 
-// unheard says whether the command certainly ran, and nobody saw what its node replied.
-func unheard(c history.Command) bool { return c.Ran() && c.Reply == "" }
-
-// foundNothing says whether a SET NX certainly took effect though nobody saw its
-// reply: it ran, in the order that is known, where there certainly was no key.
-func (x doing) foundNothing() bool {
-	k := x.k
-	return x.a.ifAbsent && unheard(x.c) && x.c.Exec > 0 && !x.n.blurred[x.pos] &&
-		!k.opaque && len(k.carriers)+len(k.shadows) == 0 && k.doubt == nil && k.older == nil && k.ghosts == nil
-}
-
 func (w *wire) set(x doing) {
 	field := w.field(x)
 	x.sure = x.sure || x.foundNothing()
 	if !x.sure && x.a.ifAbsent && len(x.k.carriers) > 0 {
-		// It found the key there, unless that had just expired, or was deleted by
-		// what nobody heard the reply of, either.
-		if x.k.ttl && x.at.hi >= x.k.expiry.lo || x.k.doubt != nil && unheard(x.c) {
-			w.blindfold(x.k, x.a.key, x.pos, x.at)
-		}
-		return
+		w.unseenSet(x)
+		return // it found the key there, for all that is known
 	}
-	l := &life{
-		node: x.n.name, key: x.a.key, field: field, client: x.c.Client, op: x.c.Op, cmd: x.pos,
-		at: x.at, seq: w.tick(), value: x.a.value, stamps: x.a.stamps, sure: x.sure,
-	}
-	if p := w.operation(x.c.Op); w.has(x.c.Op) {
-		l.lock, l.mode = p.Invoke.Lock, p.Invoke.Mode
-	}
-	l.own = x.a.own > 0
+	l := w.claim(x, field)
 	var kept []*life
 	for _, old := range x.k.carriers {
 		if !x.sure || old.field != field {
@@ -235,7 +240,7 @@ func (w *wire) set(x doing) {
 	}
 	x.k.carriers = append(kept, l)
 	if x.sure && field == "" {
-		x.k.opaque, x.k.doubt = false, nil
+		x.k.opaque, x.k.doubt, x.k.maybe = false, nil, nil
 	}
 	w.bear(l)
 	if l.own {
@@ -268,8 +273,11 @@ func (w *wire) presume(n *node, pos int, o outcome, at when) {
 		others := slices.ContainsFunc(k.carriers, func(l *life) bool {
 			return l.client != c.Client && !compatible(l.mode, mode)
 		})
+		k.maybe = keep(k.maybe, func(l *life) bool { return l.client == c.Client || compatible(l.mode, mode) })
 		switch {
 		case !others || sightOf(o, key) != nil:
+		case k.doubt != nil && !(k.ttl && at.hi >= k.expiry.lo):
+			w.clear(k, k.proven())
 		case k.doubt != nil:
 			w.clear(k, *k.doubt)
 		case k.ttl && at.hi >= k.expiry.lo:
@@ -280,6 +288,7 @@ func (w *wire) presume(n *node, pos int, o outcome, at when) {
 
 // remove deletes the key, or a field of it.
 func (w *wire) remove(x doing) {
+	x.sure = x.sure || x.foundOwn()
 	struck := x.k.carriers
 	field := w.field(x)
 	if field != "" {
@@ -294,6 +303,9 @@ func (w *wire) remove(x doing) {
 		}
 	case field == "" || len(struck) == len(x.k.carriers):
 		opaque := x.k.opaque && field != ""
+		w.finish(x.k, x.k.maybe, end)
+		end.sure = end.sure && len(x.k.maybe) == 0
+		x.k.maybe = nil
 		w.clear(x.k, end)
 		x.k.opaque = opaque
 	case len(struck) > 0:
@@ -326,7 +338,7 @@ func keep(lives []*life, is func(*life) bool) []*life {
 
 // strike takes down what a DEL or EXPIRE hit.
 func (w *wire) strike(x doing, on []*life) {
-	blind := x.k.opaque || x.n.blurred[x.pos]
+	blind := x.k.opaque || x.n.blurred[x.pos] || len(x.k.maybe) > 0
 	if len(on) == 0 && !blind {
 		return
 	}
@@ -347,7 +359,7 @@ func (w *wire) term(x doing) {
 	}
 	fair, moved := expiry, time.Duration(0)
 	switch {
-	case x.sure:
+	case x.sure || k.lone() && k.carriers[0].cmd == x.pos: // if it is there at all, this is its life
 	case k.ttl && ttl: // the one life or the other
 		expiry = when{min(expiry.lo, k.expiry.lo), max(expiry.hi, k.expiry.hi)}
 		fair = when{min(fair.lo, k.fair.lo), max(fair.hi, k.fair.hi)}
@@ -355,6 +367,7 @@ func (w *wire) term(x doing) {
 	default:
 		ttl, expiry, fair = true, when{x.at.lo, lifetime}, when{x.at.lo, lifetime}
 	}
+	k.unsettle()
 	k.ttl, k.expiry, k.fair, k.moved, k.jumped = ttl, expiry, fair, moved, 0
 	for _, l := range k.all() {
 		if !l.own {

@@ -27,7 +27,8 @@ import (
 // explains it, gives unknown; so does a run that was ended before it healed. A
 // recipe with a quorum promises nothing while a majority is out of reach: what
 // it could not do before the healing counts only where keys, and not the
-// network, stood in the way.
+// network, stood in the way. Where only what nobody heard keeps a key from being
+// found to be one that nobody believed in, the answer is unknown.
 func liveness(ctx context.Context, f *caseFile) Verdict {
 	if f.Claims.TTL <= 0 {
 		return Verdict{Result: NotApplicable, Why: "no lease time is claimed to count from"}
@@ -58,6 +59,9 @@ func liveness(ctx context.Context, f *caseFile) Verdict {
 		return Verdict{Result: Violated, Findings: findings, Why: doubt}
 	case doubt != "":
 		return Verdict{Result: Unknown, Why: doubt}
+	}
+	if why := w.clouded(); why != "" {
+		return Verdict{Result: Unknown, Why: why}
 	}
 	return Verdict{Result: Held}
 }

@@ -110,6 +110,7 @@ func (w *wire) evict(n *node, op history.Op) {
 			k.carriers, k.shadows = later, nil
 			continue
 		}
+		k.maybe = nil
 		w.clear(k, lostIn(op))
 	}
 }
@@ -334,6 +335,7 @@ func (w *wire) inherit(from, to *node, op history.Op) {
 			gone := lostIn(op)
 			twin.doubt, twin.older = &gone, &gone
 		}
+		twin.vague(k.maybe...)
 		to.keys[key] = twin
 	}
 }
@@ -364,6 +366,7 @@ func (w *wire) jump(n *node, op history.Op) {
 // be gone, or may live again: Redis removes it when it comes across it.
 func (w *wire) shift(k *keyState, by, at time.Duration) {
 	w.shiftFields(k, by, at)
+	k.unsettle()
 	later := when{bounded(k.expiry.lo - by), bounded(k.expiry.hi - by)}
 	revived := by < 0 && k.ttl && at >= k.expiry.lo && at <= later.hi
 	switch {

@@ -33,6 +33,8 @@ type life struct {
 	stamps           []string
 	// sure: it certainly came about.
 	sure bool
+	// alone: if it came about, there certainly was no key.
+	alone bool
 	// own: it is a field with a life of its own, by the node's clock, whatever
 	// becomes of the key's.
 	own bool
@@ -126,6 +128,8 @@ type wire struct {
 	byOp    map[int][]*life
 	strikes []strike
 	meets   []meet
+	// hazes are commands that may have found there what nobody can see.
+	hazes []meet
 	// blind are the places of commands that made keys unreadable, by key.
 	blind map[string]int
 	// holders are the keys that ever carried a claim, by lock.
@@ -164,6 +168,8 @@ type keyState struct {
 	// older: it may have ended so, and an older state may stand there instead.
 	older  *ending
 	opaque bool
+	// maybe is what may be there besides or instead, because of what nobody heard.
+	maybe []*life
 	// past is what it carried before it was deleted, the latest last; ghosts are
 	// what of that may stand there again.
 	past   [][]*life
@@ -174,6 +180,12 @@ func (k *keyState) all() []*life { return append(slices.Clone(k.carriers), k.sha
 
 // due is when the key's life ends: not before the jump that ended it.
 func (k *keyState) due() when { return when{max(k.expiry.lo, k.jumped), max(k.expiry.hi, k.jumped)} }
+
+// lone says whether all that the key carries is one claim, which came about if
+// anything did.
+func (k *keyState) lone() bool {
+	return len(k.carriers) == 1 && k.carriers[0].alone && len(k.maybe) == 0
+}
 
 // expires is how the key ends by its own life.
 func (k *keyState) expires() ending {

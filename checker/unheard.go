@@ -1,0 +1,245 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// This file is about commands that ran, or may have, while nobody saw what their node
+// replied. What they did is known only where it could do but one thing; what may be
+// there because of them explains nothing, and excuses nothing: whoever it may have kept
+// out leaves a doubt.
+
+// unheard says of a command that a node was handed whether nobody saw its reply.
+func unheard(c history.Command) bool { return c.Reply == "" }
+
+// inOrder says whether the command certainly ran, in an order that is known.
+func (x doing) inOrder() bool {
+	return x.c.Ran() && x.c.Exec > 0 && !x.n.blurred[x.pos]
+}
+
+// empty says whether there certainly was no key.
+func (x doing) empty() bool {
+	k := x.k
+	return x.c.Exec > 0 && !x.n.blurred[x.pos] && !k.opaque && len(k.carriers)+len(k.shadows)+len(k.maybe) == 0 &&
+		k.doubt == nil && k.older == nil && k.ghosts == nil
+}
+
+// foundNothing says whether a SET NX certainly took effect though nobody saw its
+// reply: it ran, in the order that is known, where there certainly was no key.
+func (x doing) foundNothing() bool {
+	return x.a.ifAbsent && unheard(x.c) && x.inOrder() && x.empty()
+}
+
+// foundOwn says whether a deletion certainly took effect though nobody saw its reply:
+// what certainly was there is a string, and a DEL deletes any, a script the one whose
+// own value it was handed.
+func (x doing) foundOwn() bool {
+	k := x.k
+	if !unheard(x.c) || !x.inOrder() || x.a.field != "" || len(k.carriers) != 1 || len(k.maybe) > 0 ||
+		k.opaque || k.doubt != nil || k.older != nil || k.ttl && x.at.hi >= k.expiry.lo {
+		return false
+	}
+	l := k.carriers[0]
+	own := l.client == x.c.Client && slices.ContainsFunc(l.stamps, func(s string) bool { return slices.Contains(x.a.stamps, s) })
+	return l.sure && l.field == "" && !slices.ContainsFunc(l.terms, unsureTerm) && (own || !x.scripted)
+}
+
+func unsureTerm(t term) bool { return !t.sure }
+
+// vague remembers that the key may carry these claims, which nobody can see.
+func (k *keyState) vague(lives ...*life) {
+	for _, l := range lives {
+		c := *l
+		c.terms, c.end = slices.Clone(l.terms), nil
+		k.maybe = append(k.maybe, &c)
+	}
+}
+
+// fade forgets those of them whose time is certainly over.
+func (k *keyState) fade(at when) {
+	k.maybe = slices.DeleteFunc(k.maybe, func(l *life) bool {
+		last := l.terms[len(l.terms)-1]
+		return last.ttl && at.lo > last.expiry.hi
+	})
+}
+
+// unsettle: the time of what may be there was perhaps moved.
+func (k *keyState) unsettle() {
+	for _, l := range k.maybe {
+		last := &l.terms[len(l.terms)-1]
+		last.sure, last.expiry = false, when{l.at.lo, lifetime}
+	}
+}
+
+// claim is what a set puts on its key.
+func (w *wire) claim(x doing, field string) *life {
+	l := &life{
+		node: x.n.name, key: x.a.key, field: field, client: x.c.Client, op: x.c.Op, cmd: x.pos,
+		at: x.at, seq: w.tick(), value: x.a.value, stamps: x.a.stamps, sure: x.sure, own: x.a.own > 0,
+	}
+	if p := w.operation(x.c.Op); w.has(x.c.Op) {
+		l.lock, l.mode = p.Invoke.Lock, p.Invoke.Mode
+	}
+	l.alone = !x.sure && x.empty()
+	return l
+}
+
+// unseenSet: a SET NX of which nobody saw whether it took effect came where a key was.
+// If that may have been gone by then, its claim may be there instead.
+func (w *wire) unseenSet(x doing) {
+	k := x.k
+	over := k.ttl && x.at.hi >= k.expiry.lo
+	heard := !unheard(x.c)
+	hazy := over || k.doubt != nil || len(k.maybe) > 0 || slices.ContainsFunc(k.carriers, func(l *life) bool { return !l.sure })
+	if !hazy || !over && (heard || x.c.Exec <= 0) {
+		return
+	}
+	l := w.claim(x, w.field(x))
+	l.terms = []term{{cmd: x.pos, client: x.c.Client, at: x.at, ttl: x.a.ttl > 0 || x.a.sometime, expiry: when{x.at.lo, lifetime}}}
+	if x.a.ttl > 0 {
+		slack := expirySlack + x.a.ttl/1000
+		l.terms[0].expiry = when{x.at.lo + x.a.ttl - slack, x.at.hi + x.a.ttl + slack}
+	}
+	if !heard && x.c.Exec > 0 { // by what is seen of the key later, how it ended can be told
+		k.vague(l)
+		return
+	}
+	before := k.carriers
+	w.blindfold(k, x.a.key, x.pos, x.at)
+	if !heard {
+		k.vague(append(slices.Clone(before), l)...)
+	}
+}
+
+// clouded tells of an attempt that was perhaps kept out by what nobody living believed in,
+// and that no finding of w.orphans is about, because nobody saw what a command did; "" if
+// there is none.
+func (w *wire) clouded() string {
+	byOp := map[int][]meet{}
+	for _, m := range slices.Concat(w.meets, w.hazes) {
+		op := w.Commands[m.cmd].Op
+		byOp[op] = append(byOp[op], m)
+	}
+	for _, op := range w.Ops {
+		if meets := byOp[op.Index]; len(meets) > 0 && op.Process != history.Nemesis {
+			if why := w.cloudedAt(op.Index, meets); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+func (w *wire) cloudedAt(op int, meets []meet) string {
+	p, isAcquire := w.acquired(op)
+	if !isAcquire || p.Done() == history.Info && w.unanswered[op] {
+		return "" // it may have failed for want of an answer
+	}
+	nodes, why := map[string]bool{}, ""
+	for _, l := range w.byOp[op] {
+		nodes[l.node] = true
+	}
+	for _, m := range meets {
+		if w.believes(p.Invoke.Lock, p.Invoke.Mode, m.at.lo, p.Invoke.Client) {
+			continue
+		}
+		for _, l := range m.on {
+			if l.op == op || compatible(l.mode, p.Invoke.Mode) || !w.mayBeNobodys(l, m) {
+				continue
+			}
+			nodes[w.Commands[m.cmd].Node] = true
+			if why == "" && slices.ContainsFunc(m.on, hazy) {
+				why = fmt.Sprintf("whether %s, which c%d's %s may have set at %s, kept c%d out at %s though nobody believed in it cannot be told: nobody saw what was replied",
+					l.key, l.client, w.name(l.cmd), seconds(l.at.lo), p.Invoke.Client, seconds(m.at.lo))
+			}
+		}
+	}
+	if len(nodes) < max(1, w.Claims.Quorum) {
+		return ""
+	}
+	return why
+}
+
+// hazy says whether it is not known that the claim came about, how long it had to
+// live, or how it ended.
+func hazy(l *life) bool {
+	return !l.sure || l.end != nil && (!l.end.sure || l.end.how == unclear) || slices.ContainsFunc(l.terms, unsureTerm)
+}
+
+// mayBeNobodys says whether perhaps nobody attended to the claim when it was met, or
+// until its time was over, and it was not deleted.
+func (w *wire) mayBeNobodys(l *life, m meet) bool {
+	if l.end != nil && l.end.sure && l.end.how == deleted && l.over == nil {
+		return false
+	}
+	return !w.cared(l, m.at) || len(l.terms) > 0 && w.openAt(l.op, l.terms[len(l.terms)-1].expiry.lo)
+}
+
+// unheardOf makes unknown a violation whose cause is not known, where that may be for
+// want of a reply that nobody saw.
+func unheardOf(f *caseFile, v Verdict) Verdict {
+	if v.Result != Violated || !slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Cause == Unclassified }) {
+		return v
+	}
+	w, err := f.wire()
+	if err != nil || w.unobserved() {
+		return v
+	}
+	var kept, doubtful []Finding
+	why := ""
+	for _, x := range v.Findings {
+		pos, muffled := w.muffled(x)
+		if x.Cause != Unclassified || !muffled {
+			kept = append(kept, x)
+			continue
+		}
+		doubtful = append(doubtful, x)
+		if why == "" {
+			c := w.Commands[pos]
+			why = fmt.Sprintf("nobody saw what %s replied to c%d's %s of %s, so that this has no cause that can be told: %s",
+				c.Node, c.Client, w.name(pos), seconds(sane(c.Sent)), x.Summary)
+		}
+	}
+	switch {
+	case len(doubtful) == 0:
+		return v
+	case len(kept) == 0:
+		v.Result, v.Why = Unknown, why
+	default:
+		v.Why = sentences(v.Why, why)
+	}
+	v.Findings, v.Doubtful = kept, oneOfEach(append(v.Doubtful, doubtful...))
+	return v
+}
+
+// muffled finds a command on keys of the finding's lock that may have run between its
+// beginnings and its end, and whose reply nobody saw.
+func (w *wire) muffled(f Finding) (pos int, ok bool) {
+	since := f.From
+	for _, i := range f.Ops {
+		if i >= 0 && i < len(w.Ops) {
+			since = min(since, w.Ops[i].Time)
+		}
+	}
+	return w.unheardBetween(f.Lock, when{since, f.To})
+}
+
+func (w *wire) unheardBetween(lock string, during when) (pos int, ok bool) {
+	for pos, c := range w.Commands {
+		if !unheard(c) || c.Exec <= 0 {
+			continue
+		}
+		if at := w.ran(pos); at.hi < during.lo || at.lo > during.hi {
+			continue
+		}
+		o := readCommand(c, w.scripts)
+		mine := func(key string) bool { return key == lock || slices.Contains(w.holders[lock], key) }
+		if len(o.acts) > 0 && slices.ContainsFunc(o.keys, mine) {
+			return pos, true
+		}
+	}
+	return 0, false
+}

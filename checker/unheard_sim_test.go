@@ -1,0 +1,141 @@
+package checker_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// muted is the evidence as nodes leave it behind that tell what they ran but not what
+// they answered, so that of a reply which no client got nothing is known. If doubtful,
+// they do not tell for certain either that such a command ran.
+func muted(e history.Evidence, doubtful bool) (_ history.Evidence, ok bool) {
+	e.Commands = slices.Clone(e.Commands)
+	for i := range e.Commands {
+		c := &e.Commands[i]
+		if c.Replied > 0 || c.Reply == "" {
+			continue
+		}
+		c.Reply, ok = "", true
+		if doubtful {
+			c.Served = 0
+		}
+	}
+	return e, ok
+}
+
+// Knowing less, no oracle says more: what it says stays as it was or becomes unknown,
+// and what has a cause does not lose it.
+func TestWhatNobodyHeardMakesNoVerdictLie(t *testing.T) {
+	faults := [][]string{
+		{"lost-reply"}, {"partition-replies"}, {"partition"}, {"delay"}, {"lost-reply", "node-restart"}, {"lost-reply", "client-pause"},
+		{"lost-reply", "client-crash"}, {"partition-replies", "node-clock"}, {"partition-replies", "eviction"}, {"lost-reply", "delay", "reset"},
+	}
+	trials := 0
+	for _, lock := range []string{"set-nx-px", "set-nx-ex", "getset", "fenced", "redlock", "lua-setnx-expire", "reentrant-hash", "rw-hash-owners"} {
+		for _, f := range faults {
+			for seed := range uint64(3) {
+				e, ok := struck(t, lock, f, seed+1)
+				for _, doubtful := range []bool{false, true} {
+					if less, lost := muted(e, doubtful); ok && lost {
+						trials++
+						compareVerdicts(t, fmt.Sprintf("%s under %s, seed %d, in doubt %t", lock, f, seed+1, doubtful), e, less)
+					}
+				}
+			}
+		}
+	}
+	if trials < 200 {
+		t.Errorf("only %d trials had replies that nobody got", trials)
+	}
+}
+
+// struck is the evidence of a trial of the lock under drawn faults; not ok if they do
+// not go together.
+func struck(t *testing.T, lock string, faults []string, seed uint64) (_ history.Evidence, ok bool) {
+	t.Helper()
+	tb := sim.New()
+	recipe, found := locks.ByID(lock)
+	if !found {
+		t.Fatalf("no recipe %q", lock)
+	}
+	s := campaign.Spec{
+		Lock: lock, Workload: "mutex", Fault: "none", Testbed: "sim", Topology: testbed.Single, Seed: seed, CommandTimeout: 300 * time.Millisecond,
+		Options: workloads.Options{
+			Clients: 3, Keys: 1, TTL: time.Second, Hold: 100 * time.Millisecond, Rest: 50 * time.Millisecond,
+			Retry: 50 * time.Millisecond, Duration: 4 * time.Second, Margin: 500 * time.Millisecond, Seed: seed,
+		},
+	}
+	world := nemesis.World{Nodes: []string{"n0"}, Capabilities: tb.Capabilities()}
+	if recipe.Topology == locks.Independent {
+		s.Topology, s.Nodes = testbed.Independent, 3
+		world.Nodes = []string{"n0", "n1", "n2"}
+	}
+	quiet := trial(t, tb, s)
+	o := s.Options
+	world.Clients, world.Topology, world.TTL, world.Hold, world.Retry, world.Duration = o.Clients, s.Topology, o.TTL, o.Hold, o.Retry, o.Duration
+	world.CommandTimeout, world.Points, world.Claims = s.CommandTimeout, nemesis.Points(quiet.Commands), quiet.Claims
+	plan, err := nemesis.New(seed, faults, world, int(seed))
+	if errors.Is(err, nemesis.ErrNotSupported) {
+		return history.Evidence{}, false
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Fault, s.Plan, s.Durability = strings.Join(faults, "+"), plan, plan.Durability()
+	return trial(t, tb, s), true
+}
+
+func trial(t *testing.T, tb testbed.Testbed, s campaign.Spec) history.Evidence {
+	t.Helper()
+	e, err := campaign.RunTrial(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
+	if err != nil {
+		t.Fatalf("%s under %s, seed %d: %v", s.Lock, s.Fault, s.Seed, err)
+	}
+	return e
+}
+
+func compareVerdicts(t *testing.T, what string, more, less history.Evidence) {
+	t.Helper()
+	before, err := checker.Judge(t.Context(), more)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := checker.Judge(t.Context(), less)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, b := range before {
+		a := after[i]
+		switch {
+		case a.Result != b.Result && a.Result != checker.Unknown:
+			t.Errorf("%s: %s was %s, and is %s with less: %s", what, a.Oracle, b.Result, a.Result, told(append(a.Findings, b.Findings...)))
+		case has(a, checker.Unclassified) && !has(b, checker.Unclassified):
+			t.Errorf("%s: %s lost its cause: %s", what, a.Oracle, told(append(b.Findings, a.Findings...)))
+		}
+	}
+}
+
+func has(v checker.Verdict, c checker.Cause) bool {
+	return slices.ContainsFunc(v.Findings, func(f checker.Finding) bool { return f.Cause == c })
+}
+
+func told(all []checker.Finding) string {
+	var said []string
+	for _, f := range all {
+		said = append(said, fmt.Sprintf("%s: %s", f.Cause, f.Summary))
+	}
+	return strings.Join(said, "; ")
+}
