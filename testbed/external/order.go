@@ -50,6 +50,9 @@ func order(mark string, talks map[string]*talk, lines []told) ([]stamp, error) {
 	stamps := timed(seen)
 	for _, t := range talks {
 		for i, c := range t.commands {
+			if t.told[c] && c.Replied == 0 && t.untoldTwin(i) {
+				return nil, fmt.Errorf("which %s was executed cannot be told", testbed.CommandName(c.Args))
+			}
 			switch {
 			case t.told[c] || c.Replied == 0:
 			case i < t.next || mayBeUntold(c): // it did nothing, so its place does not matter
@@ -96,6 +99,21 @@ func (t *talk) find(args []history.Bytes) (*history.Command, error) {
 func (t *talk) again(i int) bool {
 	for _, later := range t.commands[i+1:] {
 		if same(later, t.commands[i].Args) {
+			return true
+		}
+		if !mayBeUntold(later) {
+			return false
+		}
+	}
+	return false
+}
+
+// untoldTwin says whether the line that was taken for the one of a command without an
+// answer may be a later one's, which is the same: as the connection went on after both
+// and told of one only, the other was refused.
+func (t *talk) untoldTwin(i int) bool {
+	for _, later := range t.commands[i+1 : max(i+1, t.next)] {
+		if same(later, t.commands[i].Args) && !t.told[later] {
 			return true
 		}
 		if !mayBeUntold(later) {

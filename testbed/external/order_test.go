@@ -173,6 +173,11 @@ func TestCommandsOfSeveralConnectionsAreTakenApart(t *testing.T) {
 			a:     []*history.Command{sentAs("OOM command not allowed", "SET k 1"), sentAs("OK", "SET k 1")},
 			err:   "which SET was executed cannot be told",
 		},
+		"the same twice, without replies, and more": {
+			lines: `1 a "ECHO" "tag-a"|2 a "SET" "k" "1"|3 a "GET" "k"`,
+			a:     []*history.Command{sentAs("", "SET k 1"), sentAs("", "SET k 1"), sentAs("", "GET k")},
+			err:   "which SET was executed cannot be told",
+		},
 		"answered, but not told": {
 			lines: `1 a "ECHO" "tag-a"`,
 			a:     []*history.Command{sentAs("OK", "SET k 1")},
