@@ -270,7 +270,8 @@ func (p *planner) here(c plannedCell, s Spec) Spec {
 }
 
 // How many more trials are run for a flaw that has not shown: for each cell that
-// lacks it, and then, if it has shown under no fault at all.
+// lacks it, and then, if it has shown under no fault at all, or its cell shows nothing
+// of what is sought there.
 const (
 	tries     = 2
 	lastTries = 4
@@ -286,7 +287,7 @@ func (r *run) insist(ctx context.Context, cells []plannedCell) error {
 		h := huntOf(r.info, r.trials)
 		wanted := func(s Sought) bool { return !h.shows(s) }
 		if n >= tries {
-			wanted = func(s Sought) bool { return !h.showsAnywhere(s) }
+			wanted = func(s Sought) bool { return !h.showsAnywhere(s) || !h.showsSomething(s) }
 		}
 		jobs := r.planner.confirm.more(r.planner, cells, wanted, !r.info.Deterministic)
 		if len(jobs) == 0 || ctx.Err() != nil {
@@ -339,6 +340,13 @@ func (h hunt) shows(s Sought) bool { return h.flaws[place{s.Lock, s.Fault, s.Ora
 func (h hunt) showsAnywhere(s Sought) bool {
 	return slices.ContainsFunc(h.info.Sought, func(o Sought) bool {
 		return o.Lock == s.Lock && o.Oracle == s.Oracle && o.Cause == s.Cause && h.shows(o)
+	})
+}
+
+// showsSomething says whether the cell of what is sought shows anything of that.
+func (h hunt) showsSomething(s Sought) bool {
+	return slices.ContainsFunc(h.info.Sought, func(o Sought) bool {
+		return o.Lock == s.Lock && o.Fault == s.Fault && h.shows(o)
 	})
 }
 

@@ -202,6 +202,29 @@ func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
 	}
 }
 
+// What has shown somewhere is wanted on where its cell shows nothing at all.
+func TestConfirmWantsEveryCellToShowSomething(t *testing.T) {
+	here, there := Sought{"redlock", "lost-reply", "liveness", "orphaned-key"}, Sought{"redlock", "partition", "liveness", "orphaned-key"}
+	also := Sought{"redlock", "lost-reply", "exclusion", "race"}
+	for _, tt := range []struct {
+		shown               []Sought
+		anywhere, something bool
+	}{
+		{nil, false, false},
+		{[]Sought{there}, true, false},
+		{[]Sought{also}, false, true},
+		{[]Sought{here}, true, true},
+	} {
+		h := hunt{info: Info{Sought: []Sought{here, there, also}}, flaws: map[place]bool{}}
+		for _, s := range tt.shown {
+			h.flaws[place{s.Lock, s.Fault, s.Oracle, s.Cause}] = true
+		}
+		if a, b := h.showsAnywhere(here), h.showsSomething(here); a != tt.anywhere || b != tt.something {
+			t.Errorf("%v: got %v and %v, want %v and %v", tt.shown, a, b, tt.anywhere, tt.something)
+		}
+	}
+}
+
 // Of those that showed a flaw for equally long, each idea has its turn.
 func TestConfirmVaries(t *testing.T) {
 	var trials []Trial
