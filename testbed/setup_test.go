@@ -8,7 +8,8 @@ import (
 )
 
 // TestAllClientsHaveTheSameOptions: what RedisOptions say and the options of
-// another kind of client have a field for, they say as well.
+// another kind of client have a field for, they say as well, but for a failover
+// client's dials, which include its questions to Sentinels.
 func TestAllClientsHaveTheSameOptions(t *testing.T) {
 	want := reflect.ValueOf(*RedisOptions("", time.Minute))
 	for name, got := range map[string]reflect.Value{
@@ -17,13 +18,24 @@ func TestAllClientsHaveTheSameOptions(t *testing.T) {
 	} {
 		for i := range want.NumField() {
 			field := want.Type().Field(i).Name
-			if !want.Type().Field(i).IsExported() || slices.Contains([]string{"Addr", "NewClient"}, field) {
+			if !want.Type().Field(i).IsExported() || slices.Contains([]string{"Addr", "NewClient"}, field) ||
+				name == "failover" && field == "DialTimeout" {
 				continue
 			}
 			f := got.FieldByName(field)
 			if f.IsValid() && !reflect.DeepEqual(f.Interface(), want.Field(i).Interface()) {
 				t.Errorf("%s: %s is %v, want %v", name, field, f, want.Field(i))
 			}
+		}
+	}
+}
+
+// A failover client gives up a Sentinel that does not answer only if its dial, in
+// which it asks, lasts longer than two of its reads.
+func TestAFailoverClientsDialOutlastsItsQuestions(t *testing.T) {
+	for _, timeout := range []time.Duration{time.Millisecond, time.Second, 5 * time.Second, time.Minute} {
+		if o := FailoverOptions("primary", []string{"127.0.0.1:1"}, timeout); o.DialTimeout <= 2*o.ReadTimeout {
+			t.Errorf("dials last %v, reads %v", o.DialTimeout, o.ReadTimeout)
 		}
 	}
 }
