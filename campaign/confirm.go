@@ -113,10 +113,14 @@ func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 }
 
 // more are, for each flaw that is still wanted, the candidates that come next: those
-// that were run least, or if none is run again, those that were not run.
-func (f *confirmation) more(p *planner, cells []plannedCell, wanted func(Sought) bool, again bool) []job {
+// that were run least, or if none is run again, those that were not run. For an idle
+// cell, in which there is nothing to find, they are the next that were drawn.
+func (f *confirmation) more(p *planner, cells []plannedCell, wanted func(Sought) bool, idle func(plannedCell) bool, again bool) []job {
 	return f.each(p, cells, func(c plannedCell) (specs []Spec) {
 		sought, candidates := f.candidates(c)
+		if len(sought) == 0 && idle(c) {
+			return f.drawn(c, p.config.Trials)
+		}
 		for _, s := range sought {
 			if !wanted(s) {
 				continue
@@ -221,8 +225,8 @@ func (s Sought) shownFor(t Trial) time.Duration {
 	return min(longest, t.Spec.Options.TTL/10)
 }
 
-// drawn are trials of a cell in which there is nothing to find: first those in which
-// its fault hit something.
+// drawn are trials of a cell in which there is nothing to find, of those that were not
+// run yet: first those in which its fault hit something.
 func (f *confirmation) drawn(c plannedCell, each int) (specs []Spec) {
 	drawn := map[string]int{}
 	trials := f.of(c)
@@ -236,7 +240,7 @@ func (f *confirmation) drawn(c plannedCell, each int) (specs []Spec) {
 		return 1
 	})
 	for _, t := range trials {
-		if w := t.Spec.Workload; !t.Spec.named() && drawn[w] < each {
+		if w := t.Spec.Workload; !t.Spec.named() && drawn[w] < each && f.tried[folderName(t.Spec)] == 0 {
 			drawn[w]++
 			specs = append(specs, t.Spec)
 		}
@@ -278,7 +282,8 @@ const (
 )
 
 // insist runs, if the campaign confirms another, more trials of it for the flaws
-// that have not shown: on real time they, or the same again, may meet other luck.
+// that have not shown, and for cells whose fault hit nothing: on real time they, or
+// the same again, may meet other luck.
 func (r *run) insist(ctx context.Context, cells []plannedCell) error {
 	if r.planner.confirm == nil {
 		return nil
@@ -289,7 +294,7 @@ func (r *run) insist(ctx context.Context, cells []plannedCell) error {
 		if n >= tries {
 			wanted = func(s Sought) bool { return !h.showsAnywhere(s) || !h.showsSomething(s) }
 		}
-		jobs := r.planner.confirm.more(r.planner, cells, wanted, !r.info.Deterministic)
+		jobs := r.planner.confirm.more(r.planner, cells, wanted, r.idle, !r.info.Deterministic)
 		if len(jobs) == 0 || ctx.Err() != nil {
 			return nil
 		}
@@ -334,6 +339,13 @@ func (h hunt) unconfirmed() []Surprise {
 
 // shows says whether the campaign showed what is sought.
 func (h hunt) shows(s Sought) bool { return h.flaws[place{s.Lock, s.Fault, s.Oracle, s.Cause}] }
+
+// idle says whether the fault hit nothing in any trial of the cell so far.
+func (r *run) idle(c plannedCell) bool {
+	return !slices.ContainsFunc(r.trials, func(t Trial) bool {
+		return t.Spec.Lock == c.recipe.ID && t.Spec.Fault == c.fault.Name && t.Outcome != NotExercised
+	})
+}
 
 // showsAnywhere says whether the campaign showed it under some fault that it is
 // sought under.

@@ -113,8 +113,9 @@ func TestConfirmRunsTheSameAgain(t *testing.T) {
 	c := plannedCell{recipe: locks.Recipe{ID: s.Lock}, fault: nemesis.Fault{Name: s.Fault}, workloads: []string{"mutex"}}
 	p := &planner{config: Config{Trials: 1}, seen: map[pair]sight{{s.Lock, "mutex"}: {}}}
 	wanted := true
+	busy := func(plannedCell) bool { return false }
 	more := func(again bool) (titles []string) {
-		for _, j := range f.more(p, []plannedCell{c}, func(Sought) bool { return wanted }, again) {
+		for _, j := range f.more(p, []plannedCell{c}, func(Sought) bool { return wanted }, busy, again) {
 			titles = append(titles, j.spec.Title(), folderName(j.spec))
 		}
 		return titles
@@ -253,6 +254,31 @@ func TestConfirmDrawsWhatWasExercised(t *testing.T) {
 	}
 	if want := []int{2, 4, 0}; !slices.Equal(order, want) {
 		t.Errorf("got %v, want %v", order, want)
+	}
+}
+
+// Where a fault hit nothing and there is nothing to find, other trials are run.
+func TestConfirmGoesOnWhereAFaultHitNothing(t *testing.T) {
+	f := confirmation{tried: map[string]int{}}
+	for i, outcome := range []Outcome{NotExercised, Holds, Holds} {
+		f.trials = append(f.trials, Trial{Spec: Spec{Lock: "redisson", Fault: "client-skew", Workload: "mutex", Trial: i}, Outcome: outcome})
+	}
+	c := plannedCell{recipe: locks.Recipe{ID: "redisson"}, fault: nemesis.Fault{Name: "client-skew"}, workloads: []string{"mutex"}}
+	p := &planner{config: Config{Trials: 1}, seen: map[pair]sight{{"redisson", "mutex"}: {}}, confirm: &f}
+	r := &run{planner: p}
+	var order []int
+	ran := func(jobs []job, outcome Outcome) {
+		for _, j := range jobs {
+			order = append(order, j.spec.Trial)
+			r.trials = append(r.trials, Trial{Spec: j.spec, Outcome: outcome})
+		}
+	}
+	wanted := func(Sought) bool { return true }
+	ran(f.jobs(p, []plannedCell{c}), NotExercised)
+	ran(f.more(p, []plannedCell{c}, wanted, r.idle, true), Holds)
+	ran(f.more(p, []plannedCell{c}, wanted, r.idle, true), Holds)
+	if want := []int{1, 2}; !slices.Equal(order, want) {
+		t.Errorf("ran %v, want %v", order, want)
 	}
 }
 
