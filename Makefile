@@ -50,7 +50,7 @@ docs: build ## write docs/recipes.md anew: a run that must find what recipes dec
 	$(BIN) run --store $(STORE) --name docs --expect --shrink 0
 	$(BIN) report --recipes docs/recipes.md $$(ls -d $(STORE)/docs/*/ | tail -1)
 
-soundness: build ## a long run of the cells that are declared clean: nothing may be violated (some 15 minutes)
+soundness: build ## a long run of the cells that are declared clean: nothing may be violated (15 to 20 minutes)
 	$(BIN) run --store $(STORE) --name soundness --clean --expect --shrink 0 --duration 2s --trials 1800 $(RUN)
 
 images: ## build local images of this machine's redis-server and of toxiproxy, for where no registry is reached

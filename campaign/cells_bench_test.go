@@ -20,7 +20,7 @@ func BenchmarkCells(b *testing.B) {
 	tb, c := sim.New(), DefaultConfig()
 	c.Locks, c.Trials = nil, 1
 	for _, r := range locks.All() {
-		if strings.HasPrefix(r.Document, "D") { // not one of these tests
+		if r.Document != "tests" { // not one of these tests
 			c.Locks = append(c.Locks, r.ID)
 		}
 	}
