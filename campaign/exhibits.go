@@ -45,24 +45,25 @@ func (s Stored) Exhibits() []Exhibit {
 
 // Example is, of these, the exhibit of a lock's declared flaw under the first of its faults that
 // showed it: those under which it must be found, then those under which it may,
-// then a mix.
+// then a mix that one of them is part of.
 func Example(exhibits []Exhibit, lock string, f locks.Flaw) (Exhibit, bool) {
-	rank := func(fault string) int {
-		switch i := slices.Index(slices.Concat(f.Faults, f.Also), fault); {
+	its := slices.Concat(f.Faults, f.Also)
+	rank := func(e Exhibit) int {
+		switch i := slices.Index(its, e.Fault); {
 		case i >= 0:
 			return i
-		case mixes(fault):
-			return len(f.Faults) + len(f.Also)
+		case mixes(e.Fault) && slices.ContainsFunc(e.Trial.Spec.Plan.Faults(), func(f string) bool { return slices.Contains(its, f) }):
+			return len(its)
 		}
 		return -1
 	}
 	var best Exhibit
 	found := false
 	for _, e := range exhibits {
-		if e.Lock != lock || e.Oracle != f.Oracle || e.Cause != f.Cause || rank(e.Fault) < 0 {
+		if e.Lock != lock || e.Oracle != f.Oracle || e.Cause != f.Cause || rank(e) < 0 {
 			continue
 		}
-		if !found || rank(e.Fault) < rank(best.Fault) {
+		if !found || rank(e) < rank(best) {
 			best, found = e, true
 		}
 	}

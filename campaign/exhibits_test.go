@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
 )
 
 func TestAFlawIsShownByItsFirstTrialNamedOnesBeforeDrawn(t *testing.T) {
@@ -40,16 +41,24 @@ func TestAFlawIsShownByItsFirstTrialNamedOnesBeforeDrawn(t *testing.T) {
 func TestAnExampleIsFromTheFirstFaultThatMustShowTheFlaw(t *testing.T) {
 	flaw := violated("ownership", "foreign-delete")
 	declared := locks.Flaw{Oracle: "ownership", Cause: "foreign-delete", Faults: []string{"delay", "client-pause"}, Also: []string{"reset"}}
-	for _, test := range []struct{ shown, want string }{
-		{"client-pause delay reset chaos", "delay"},
-		{"chaos reset client-pause", "client-pause"},
-		{"chaos reset", "reset"},
-		{"chaos", "chaos"},
-		{"partition", ""},
+	for _, test := range []struct{ shown, mix, want string }{
+		{"client-pause delay reset chaos", "reset", "delay"},
+		{"chaos reset client-pause", "delay", "client-pause"},
+		{"chaos reset", "delay", "reset"},
+		{"chaos", "node-pause reset", "chaos"},
+		{"chaos", "node-pause", ""}, // another thing with the same name
+		{"partition", "", ""},
 	} {
 		var s Stored
 		for _, fault := range strings.Fields(test.shown) {
-			s.Trials = append(s.Trials, found(fault, 0, 1, flaw))
+			t := found(fault, 0, 1, flaw)
+			if mixes(fault) {
+				t.Spec.Plan = nil
+				for _, part := range strings.Fields(test.mix) {
+					t.Spec.Plan = append(t.Spec.Plan, nemesis.Action{Fault: part})
+				}
+			}
+			s.Trials = append(s.Trials, t)
 		}
 		e, ok := Example(s.Exhibits(), "test-flawed", declared)
 		if e.Fault != test.want || ok != (test.want != "") {

@@ -34,7 +34,8 @@ what no lease on its topology can promise by itself. Each flaw that the run
 showed comes with the command that shows it again, the same on any machine: the seed of a
 campaign is 1 unless it says otherwise, and a named schedule needs none. A flaw that takes
 several faults at once is looked for under ` + "`chaos`" + `, where chance decides what comes
-together: it need not be found in every run.
+together: it need not be found in every run. What shows on real Redis only, as under
+` + "`slot-migration`" + `, has no command.
 
 This page is made by ` + "`make docs`" + ` from the registry of recipes and from a run of
 ` + "`lockstorm run --expect`" + `; a test runs its commands again and compares the hashes.
