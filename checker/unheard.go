@@ -151,9 +151,13 @@ func (w *wire) cloudedAt(op int, meets []meet) string {
 				continue
 			}
 			nodes[w.Commands[m.cmd].Node] = true
-			if why == "" && slices.ContainsFunc(m.on, hazy) {
-				why = fmt.Sprintf("whether %s, which c%d's %s may have set at %s, kept c%d out at %s though nobody believed in it cannot be told: nobody saw what was replied",
-					l.key, l.client, w.name(l.cmd), seconds(l.at.lo), p.Invoke.Client, seconds(m.at.lo))
+			if i := slices.IndexFunc(m.on, hazy); why == "" && i >= 0 {
+				h, set := m.on[i], "set"
+				if !h.sure {
+					set = "may have set"
+				}
+				why = fmt.Sprintf("whether %s, which c%d's %s %s at %s, kept c%d out at %s though nobody believed in it cannot be told: nobody saw what was replied",
+					h.key, h.client, w.name(h.cmd), set, seconds(h.at.lo), p.Invoke.Client, seconds(m.at.lo))
 			}
 		}
 	}
