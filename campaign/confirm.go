@@ -340,7 +340,7 @@ func (h hunt) unconfirmed() []Surprise {
 // shows says whether the campaign showed what is sought.
 func (h hunt) shows(s Sought) bool { return h.flaws[place{s.Lock, s.Fault, s.Oracle, s.Cause}] }
 
-// idle says whether the fault hit nothing in any trial of the cell so far.
+// idle says whether all trials of the cell so far count as not exercised.
 func (r *run) idle(c plannedCell) bool {
 	return !slices.ContainsFunc(r.trials, func(t Trial) bool {
 		return t.Spec.Lock == c.recipe.ID && t.Spec.Fault == c.fault.Name && t.Outcome != NotExercised
