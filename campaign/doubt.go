@@ -21,7 +21,9 @@ type Doubt struct {
 	Lock  string
 	Fault string
 	Flaws []Flaw // worst first
-	Dir   string // the first such trial, relative to the campaign
+	Dir   string // the first such trial, relative to the campaign; empty if it was not kept
+	// Settled: a further run of that trial has told, and did not show it.
+	Settled bool
 }
 
 // Excuse is what may be behind a violation that is in doubt, or behind one that
@@ -30,11 +32,19 @@ const Excuse = "a stall of the machine, or an election that no fault provoked, m
 
 // Words say it in a sentence without an end.
 func (d Doubt) Words() string {
-	var what []string
-	for _, f := range d.Flaws {
-		what = append(what, fmt.Sprintf("%s by %s", f.Oracle, f.Cause))
+	if d.Settled {
+		return d.names() + " showed in a run, not declared: " + Excuse + ", and the same trial, run again without either, did not show it"
 	}
-	return strings.Join(what, ", ") + " in doubt, not declared: " + Excuse + ", and no run without either settled it"
+	return d.names() + " in doubt, not declared: " + Excuse + ", and no run without either settled it"
+}
+
+// names are its flaws.
+func (d Doubt) names() string {
+	var names []string
+	for _, f := range d.Flaws {
+		names = append(names, fmt.Sprintf("%s by %s", f.Oracle, f.Cause))
+	}
+	return strings.Join(names, ", ")
 }
 
 // doubtsOf lists the distinct flaws that t shows only if nothing excuses them,
@@ -61,12 +71,22 @@ func undeclared(flaws []Flaw) (some []Flaw) {
 	return some
 }
 
+// earlier is what runs of a trial before this one left in doubt, undeclared.
+type earlier struct {
+	flaws []Flaw
+	dir   string // of the first such run, relative to the campaign; empty if it was not kept
+}
+
 // inherit adds to what t leaves in doubt what earlier runs of the trial did, unless
-// t settles it.
-func (t *Trial) inherit(before []Flaw) {
-	for _, f := range before {
-		if !t.settles(f) {
+// t settles it; what it settles without showing it, it tells.
+func (t *Trial) inherit(before earlier) {
+	for _, f := range before.flaws {
+		switch {
+		case !t.settles(f):
 			t.Doubtful = append(t.Doubtful, f)
+		case !slices.ContainsFunc(t.Flaws, f.same):
+			t.Settled = append(t.Settled, f)
+			t.SettledDir = before.dir
 		}
 	}
 	t.Doubtful = distinct(t.Doubtful)
@@ -126,5 +146,23 @@ func doubts(trials []Trial) []Doubt {
 	slices.SortStableFunc(all, func(a, b Doubt) int {
 		return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault))
 	})
+	return all
+}
+
+// settled lists what was in doubt and is no more, trial by trial, but for what another
+// trial of the cell showed.
+func settled(trials []Trial) (all []Doubt) {
+	shows := huntOf(Info{}, trials).flaws
+	for _, t := range trials {
+		d := Doubt{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Dir: t.SettledDir, Settled: true}
+		for _, f := range t.Settled {
+			if !shows[place{d.Lock, d.Fault, f.Oracle, f.Cause}] {
+				d.Flaws = append(d.Flaws, f)
+			}
+		}
+		if len(d.Flaws) > 0 {
+			all = append(all, d)
+		}
+	}
 	return all
 }

@@ -82,9 +82,16 @@ func TestARunWithoutAStallSettlesADoubt(t *testing.T) {
 		"it holds for that oracle, not others": {found("client-pause", 0, 1, verdict("exclusion", checker.Held), verdict("resource", checker.Unknown)), true},
 	} {
 		again := c.again
-		again.inherit([]Flaw{race})
+		again.inherit(earlier{flaws: []Flaw{race}, dir: "d"})
 		if left := slices.ContainsFunc(again.Doubtful, race.same); left == c.settled {
 			t.Errorf("%s: left in doubt: %t", name, left)
+		}
+		told := settled([]Trial{again})
+		if want := c.settled && !slices.ContainsFunc(again.Flaws, race.same); (len(told) == 1 && told[0].Dir == "d") != want {
+			t.Errorf("%s: told as settled: %+v, want %t", name, told, want)
+		}
+		if told := settled([]Trial{again, found("client-pause", 2, 1, violated("exclusion", checker.Race))}); len(told) > 0 {
+			t.Errorf("%s: told as settled: %+v, though another trial showed it", name, told)
 		}
 	}
 }
@@ -96,19 +103,29 @@ func TestTheUndeclaredInDoubtIsRunAgainFirst(t *testing.T) {
 	}
 	defer s.close()
 	declared := found("client-pause", 9, 1, violated("exclusion", checker.LeaseOutlived))
-	r := &run{store: s, trials: []Trial{declared}}
+	r := &run{store: s, planner: &planner{}, trials: []Trial{declared}}
 	other := stalledTrial("delay", 0, inDoubtOf("ownership", checker.ForeignDelete)) // declared, of an open cell
 	doubted := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race)) // of a decided one
+	if err := makeFolder(r.folder(doubted.Spec)); err != nil {
+		t.Fatal(err)
+	}
 	for _, trial := range []Trial{other, doubted} {
 		r.take(t.Context(), job{spec: trial.Spec}, done{Trial: trial, Kept: true, Stalled: true})
 	}
 	jobs := r.again(t.Context(), 1)
-	if len(jobs) != 1 || jobs[0].spec.Fault != "client-pause" || !slices.Equal(jobs[0].doubts, []Flaw{{Oracle: "exclusion", Cause: "race"}}) {
+	if len(jobs) != 1 || jobs[0].spec.Fault != "client-pause" || jobs[0].further || !slices.Equal(jobs[0].before.flaws, []Flaw{{Oracle: "exclusion", Cause: "race"}}) {
 		t.Fatalf("again %+v, want the trial with an undeclared doubt", jobs)
 	}
 	r.take(t.Context(), jobs[0], done{Trial: found("client-pause", 1, 1, verdict("exclusion", checker.Held))})
-	if last := r.trials[len(r.trials)-1]; len(last.Doubtful) > 0 || len(r.spoilt) > 0 {
+	last := r.trials[len(r.trials)-1]
+	if len(last.Doubtful) > 0 || len(r.spoilt) > 0 {
 		t.Errorf("got %+v, want it settled", last)
+	}
+	if told := settled(r.trials); len(told) != 1 || told[0].Dir != folderName(doubted.Spec) {
+		t.Errorf("settled: %+v, want the doubt, with the folder of the run that showed it", told)
+	}
+	if _, err := os.Stat(r.folder(doubted.Spec)); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -127,7 +144,7 @@ func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
 	}
 	r.take(t.Context(), job{spec: bug.Spec}, done{Trial: bug, Kept: true})
 	jobs := r.again(t.Context(), 1)
-	if len(jobs) != 1 || jobs[0].again != 1 || jobs[0].spec.Attempt != 1 || len(jobs[0].doubts) != 1 || r.progress.Total != 1 {
+	if len(jobs) != 1 || jobs[0].again != 1 || jobs[0].spec.Attempt != 1 || len(jobs[0].before.flaws) != 1 || r.progress.Total != 1 {
 		t.Fatalf("again %+v of %d, want another attempt", jobs, r.progress.Total)
 	}
 	if len(r.trials) != 1 || r.trials[0].Outcome != Violated || r.trials[0].Dir != folderName(bug.Spec) {

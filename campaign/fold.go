@@ -50,6 +50,7 @@ func fold(info Info, dir string, trials []Trial) Matrix {
 	}
 	m.Interrupted = m.Finished < m.Planned
 	m.Unexpected, m.Missed, m.Doubtful = unexpected(trials), missed(info, trials), doubts(trials)
+	m.Settled = settled(trials)
 	return m
 }
 

@@ -76,6 +76,8 @@ type Matrix struct {
 	Missed     []Surprise `json:"-"`
 	// Doubtful is what may be unexpected too, in one entry for each cell.
 	Doubtful []Doubt `json:"-"`
+	// Settled was in doubt: of no consequence for the exit code, but to be seen.
+	Settled []Doubt `json:"-"`
 	// Failed are trials that the harness could not finish or judge.
 	Failed []Trial `json:"-"`
 	// Interrupted: the campaign was stopped or killed before its last trial.

@@ -53,6 +53,10 @@ type Trial struct {
 	// election that no fault provoked, could be behind it; also what earlier runs of it left in doubt, undeclared, as
 	// long as no run settled it.
 	Doubtful []Flaw `json:"doubtful,omitempty"`
+	// Settled are those of earlier runs that this one was to settle, and does not show;
+	// SettledDir is the folder of the first of these runs, relative to the campaign's.
+	Settled    []Flaw `json:"settled,omitempty"`
+	SettledDir string `json:"settled_dir,omitempty"`
 	// Spoilt: the harness was not scheduled for too long, or nodes elected another
 	// primary unasked, so that what this run does not show proves nothing either.
 	Spoilt bool `json:"spoilt,omitempty"`

@@ -33,8 +33,8 @@ type job struct {
 	again int // as Trial.Again
 	// further: as Trial.Further.
 	further bool
-	// doubts are what earlier runs left in doubt.
-	doubts []Flaw
+	// before is what earlier runs left in doubt.
+	before earlier
 	// sampled: it is run once more in the end, to see whether it does the same.
 	sampled bool
 }

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"slices"
 )
@@ -47,7 +48,8 @@ func (p *planner) further(s Spec) Spec {
 // again takes up to n of the spoilt trials to be run once more, and records the
 // others as what they are. What is in doubt, and not declared, comes first. A trial
 // that shows a violation all the same is recorded in any case: what it leaves in
-// doubt is for another attempt.
+// doubt is for another attempt. The evidence of an undeclared doubt stays, whatever
+// comes of the next attempt.
 func (r *run) again(ctx context.Context, n int) []job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,13 +65,16 @@ func (r *run) again(ctx context.Context, n int) []job {
 		}
 		if shows {
 			r.record(ctx, s.trial)
-			s.job.spec, s.job.further = r.planner.further(s.job.spec), true
+			s.job.further = true
 			r.progress.Total++
+		}
+		s.job.before = earlier{undeclared(s.trial.Doubtful), cmp.Or(s.job.before.dir, s.trial.Dir)}
+		if doubted(s) { // which has to stay to be seen
+			s.job.spec = r.planner.further(s.job.spec)
 		} else if err := removeFolder(r.folder(s.job.spec)); err != nil {
 			r.fail(err)
 		}
 		s.job.again++
-		s.job.doubts = undeclared(s.trial.Doubtful)
 		jobs = append(jobs, s.job)
 	}
 	r.spoilt = nil

@@ -252,7 +252,7 @@ func (r *run) take(ctx context.Context, j job, d done) {
 	if j.probe && t.Err == "" {
 		r.planner.seen[pair{t.Spec.Lock, t.Spec.Workload}] = d.Seen
 	}
-	t.inherit(j.doubts)
+	t.inherit(j.before)
 	if r.spoils(d, t) && j.again < retries {
 		r.spoilt = append(r.spoilt, spoilt{job: j, trial: t})
 		return

@@ -13,7 +13,11 @@ func TestADoubtIsInEveryReport(t *testing.T) {
 	r := result{Matrix: campaign.Matrix{Cells: []campaign.Cell{cell}, Doubtful: []campaign.Doubt{
 		{Lock: cell.Lock, Fault: cell.Fault, Flaws: []campaign.Flaw{{Oracle: "exclusion", Cause: "race"}}},
 	}}}
-	const want = "exclusion by race in doubt, not declared"
+	r.Matrix.Settled = []campaign.Doubt{{Lock: cell.Lock, Fault: cell.Fault, Flaws: []campaign.Flaw{{Oracle: "resource", Cause: "race"}}, Settled: true}}
+	const want, over = "exclusion by race in doubt, not declared", "resource by race showed in a run, not declared"
+	if text := string(markdownReport(r, nil)); strings.Count(text, over) != 1 {
+		t.Errorf("Markdown: got\n%s\nwant one line of %q", text, over)
+	}
 	if text := string(markdownReport(r, nil)); strings.Count(text, want) != 1 {
 		t.Errorf("Markdown: got\n%s\nwant one line of %q", text, want)
 	}

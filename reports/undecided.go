@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/shell"
@@ -21,7 +22,7 @@ const undecidedAdvice = "Nobody can tell how these trials came out, so that they
 	"in the simulation it does the same again, and the reason is in the trial."
 
 // openCells are the cells with undecided trials, then those in which something
-// undeclared may be violated.
+// undeclared may be violated, or might have been until a further run settled it.
 func (r result) openCells() []openCell {
 	var out []openCell
 	add := func(text, dir string) {
@@ -37,7 +38,7 @@ func (r result) openCells() []openCell {
 			add(openWords(c), c.UndecidedDir)
 		}
 	}
-	for _, d := range r.Matrix.Doubtful {
+	for _, d := range slices.Concat(r.Matrix.Doubtful, r.Matrix.Settled) {
 		add(fmt.Sprintf("%s under %s: %s", d.Lock, d.Fault, d.Words()), d.Dir)
 	}
 	return out

@@ -49,11 +49,21 @@ func TestTheFlagsOfATestbedAreKeptForAReplay(t *testing.T) {
 }
 
 func TestWhatIsInDoubtIsToldInOneLine(t *testing.T) {
-	var out bytes.Buffer
-	a := app{stderr: &out}
-	m := campaign.Matrix{Doubtful: []campaign.Doubt{{Lock: "a", Fault: "f", Flaws: []campaign.Flaw{{Oracle: "exclusion", Cause: "race"}}, Dir: "d"}}}
-	a.surprises(&out, campaign.Stored{Dir: "s", Matrix: m})
-	if got := out.String(); !strings.HasPrefix(got, "undecided: a under f: exclusion by race in doubt, not declared: ") || !strings.HasSuffix(got, ": s/d\n") || strings.Count(got, "\n") != 1 {
-		t.Errorf("got %q", got)
+	d := campaign.Doubt{Lock: "a", Fault: "f", Flaws: []campaign.Flaw{{Oracle: "exclusion", Cause: "race"}}, Dir: "d"}
+	over := d
+	over.Settled = true
+	for want, m := range map[string]campaign.Matrix{
+		"undecided: a under f: exclusion by race in doubt, not declared: ":      {Doubtful: []campaign.Doubt{d}},
+		"settled: a under f: exclusion by race showed in a run, not declared: ": {Settled: []campaign.Doubt{over}},
+	} {
+		var out bytes.Buffer
+		a := app{stderr: &out}
+		a.surprises(&out, campaign.Stored{Dir: "s", Matrix: m})
+		if got := out.String(); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, ": s/d\n") || strings.Count(got, "\n") != 1 {
+			t.Errorf("got %q", got)
+		}
+		if code := m.ExitCode(true); (code == campaign.ExitUnknown) == (len(m.Settled) > 0) {
+			t.Errorf("%s: exit code %d", want, code)
+		}
 	}
 }

@@ -257,6 +257,9 @@ func (a *app) surprises(w io.Writer, s campaign.Stored) {
 	for _, d := range s.Matrix.Doubtful {
 		fmt.Fprintf(w, "undecided: %s under %s: %s%s\n", d.Lock, d.Fault, d.Words(), at(s.Dir, d.Dir))
 	}
+	for _, d := range s.Matrix.Settled {
+		fmt.Fprintf(w, "settled: %s under %s: %s%s\n", d.Lock, d.Fault, d.Words(), at(s.Dir, d.Dir))
+	}
 	if n, of := s.Confirmed(); of > 0 {
 		fmt.Fprintf(w, "confirmed: %d of %d flaws, counted by recipe, fault, oracle and cause, showed here too\n", n, of)
 	}
