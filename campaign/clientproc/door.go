@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // door is where the connections of a trial's client processes begin that lead to
@@ -95,18 +97,22 @@ func openDoor(dial func(context.Context, int, string) (net.Conn, error)) (*door,
 	if err != nil {
 		return nil, fmt.Errorf("listen for client processes: %w", err)
 	}
+	return newDoor(l, dial), nil
+}
+
+func newDoor(l net.Listener, dial func(context.Context, int, string) (net.Conn, error)) *door {
 	d := &door{Listener: l, dial: dial, open: map[net.Conn]bool{}}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	d.serving.Go(func() {
 		for {
-			c, err := l.Accept()
+			c, err := testbed.Accept(l)
 			if err != nil {
 				return
 			}
 			d.serving.Go(func() { d.serve(c.(*net.TCPConn)) })
 		}
 	})
-	return d, nil
+	return d
 }
 
 // close breaks all connections and returns when nothing is left of them.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -116,6 +117,39 @@ func TestADialThatIsGivenUpIsGivenUpBehindTheDoor(t *testing.T) {
 		t.Error(err)
 	}
 	d.await(7, 1) // there is no such connection
+}
+
+// scanty is a listener that is short of file descriptors at first.
+type scanty struct {
+	net.Listener
+	asked atomic.Bool
+}
+
+func (s *scanty) Accept() (net.Conn, error) {
+	if !s.asked.Swap(true) {
+		return nil, syscall.EMFILE
+	}
+	return s.Listener.Accept()
+}
+
+func TestADoorOutlastsAShortageOfFileDescriptors(t *testing.T) {
+	inner, far := pairOf(t)
+	defer far.Close()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDoor(&scanty{Listener: l}, func(context.Context, int, string) (net.Conn, error) { return inner, nil })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if c, _, err := knock(ctx, d.Addr().String(), 0, "n0"); err != nil {
+		t.Errorf("got %v, want a connection", err)
+	} else {
+		c.Close()
+	}
+	if err := d.close(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestWhoeverKnocksWithNonsenseIsToldWhatWasExpected(t *testing.T) {

@@ -138,7 +138,7 @@ func (d *door) announced() string { return d.listener.Addr().String() }
 
 func (d *door) accept() {
 	for {
-		c, err := accept(d.listener)
+		c, err := testbed.Accept(d.listener)
 		if err != nil {
 			return
 		}

@@ -78,7 +78,7 @@ func newLink(p *proxies, gate *testbed.Gate, client int, target *node) (*link, e
 
 func (l *link) accept() {
 	for {
-		c, err := accept(l.tap)
+		c, err := testbed.Accept(l.tap)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package live
+package testbed
 
 import (
 	"errors"
@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// acceptPause is how long it takes to try again after an error of accept: what is
+// acceptPause is how long it takes to try again after an error of Accept: what is
 // short then, file descriptors for one, needs a while to come back.
 const acceptPause = 10 * time.Millisecond
 
-// accept is the next connection. The only error is net.ErrClosed: a listener that
+// Accept is the next connection. The only error is net.ErrClosed: a listener that
 // is open gets over all others.
-func accept(l net.Listener) (net.Conn, error) {
+func Accept(l net.Listener) (net.Conn, error) {
 	for {
 		c, err := l.Accept()
 		if err == nil || errors.Is(err, net.ErrClosed) {

@@ -1,4 +1,4 @@
-package live
+package testbed
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ func (s *scanty) Accept() (net.Conn, error) {
 
 func TestAcceptGoesOnUntilTheListenerIsClosed(t *testing.T) {
 	l := &scanty{}
-	if _, err := accept(l); !errors.Is(err, net.ErrClosed) || l.asked != 3 {
+	if _, err := Accept(l); !errors.Is(err, net.ErrClosed) || l.asked != 3 {
 		t.Errorf("got %v after %d attempts, want %v after 3", err, l.asked, net.ErrClosed)
 	}
 }
