@@ -110,6 +110,17 @@ func FailoverOptions(primary string, sentinels []string, timeout time.Duration) 
 	}
 }
 
+// Address is a node's or a Sentinel's as its clients know it: the RemoteAddr of a
+// connection to it. Who asks Sentinels closes what does not lead to the primary by the
+// name that they give it.
+type Address string
+
+// Network implements net.Addr.
+func (Address) Network() string { return "tcp" }
+
+// String implements net.Addr.
+func (a Address) String() string { return string(a) }
+
 // NewRandom returns a client's random source, for concurrent use: the same bytes
 // for the same trial and client.
 func NewRandom(trial uint64, client int) io.Reader {

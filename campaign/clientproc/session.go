@@ -164,8 +164,8 @@ func (s *Session) call(ctx context.Context, method string, args, reply any) erro
 type conn struct {
 	*net.TCPConn
 	session *Session
-	number  int     // the door's
-	node    address // that was asked for
+	number  int             // the door's
+	node    testbed.Address // that was asked for
 
 	writing sync.Mutex
 	written int64
@@ -194,22 +194,13 @@ func (c *conn) Write(p []byte) (int, error) {
 // primary is closes what does not lead there.
 func (c *conn) RemoteAddr() net.Addr { return c.node }
 
-// address is a node's as its clients know it.
-type address string
-
-// Network implements net.Addr.
-func (address) Network() string { return "tcp" }
-
-// String implements net.Addr.
-func (a address) String() string { return string(a) }
-
 // dial reaches a node by way of the trial's door.
 func (s *Session) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	c, number, err := knock(ctx, s.hello.Door, s.hello.ID, addr)
 	if err != nil {
 		return nil, err
 	}
-	return &conn{TCPConn: c, session: s, number: number, node: address(addr)}, nil
+	return &conn{TCPConn: c, session: s, number: number, node: testbed.Address(addr)}, nil
 }
 
 // now is the client's wall clock. It has no monotonic part that would betray the

@@ -80,16 +80,7 @@ type nameplate struct {
 }
 
 // RemoteAddr implements net.Conn.
-func (n nameplate) RemoteAddr() net.Addr { return announced(n.addr) }
-
-// announced is an address as a server announces it.
-type announced string
-
-// Network implements net.Addr.
-func (announced) Network() string { return "tcp" }
-
-// String implements net.Addr.
-func (a announced) String() string { return string(a) }
+func (n nameplate) RemoteAddr() net.Addr { return testbed.Address(n.addr) }
 
 // aside is what lies between a client and a Sentinel.
 type aside struct {
