@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -61,7 +62,7 @@ var splitBrain = Fault{
 			}
 			if err := s.event(history.Op{Client: history.NoClient, F: history.FPromote, Node: heir}); err != nil {
 				_, uerr := unite(ctx)
-				return result{}, fmt.Errorf("%w (%v)", err, uerr)
+				return result{}, errors.Join(err, uerr)
 			}
 			hits, err := unite(ctx)
 			return s.parted(moved, heir, lasted, hits), err

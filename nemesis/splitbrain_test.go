@@ -1,0 +1,48 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// torn is a world whose history ends while it has two primaries; it is united with
+// that error.
+type torn struct {
+	*fakeEnv
+	rec *history.Recorder
+	err error
+}
+
+func (w torn) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
+	unite, err := w.fakeEnv.Split(ctx, node, clients)
+	return func(ctx context.Context) (int, error) {
+		hits, err := unite(ctx)
+		return hits, errors.Join(err, w.err)
+	}, errors.Join(err, w.rec.End(history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FStall}, w.Now()))
+}
+
+func TestASplitThatCannotBeRecordedIsUnitedAndBothErrorsTold(t *testing.T) {
+	for name, uerr := range map[string]error{"united": nil, "not united": errLame} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newFakeEnv(t, 2, "n0")
+				rec := history.NewRecorder(nil, e.Now)
+				p := Plan{{ID: 1, Fault: "split-brain", Idea: "split", Client: 0, Nodes: []string{"n1"}, By: time.Second, For: time.Second}}
+				err := Run(t.Context(), p, torn{e, rec, uerr}, rec)
+				if !errors.Is(err, history.ErrSealed) || uerr != nil && !errors.Is(err, uerr) || strings.Contains(err.Error(), "nil") {
+					t.Errorf("Run = %v, want %v and %v", err, history.ErrSealed, uerr)
+				}
+				if !e.done("unite n1") {
+					t.Error("the world has two primaries still")
+				}
+			})
+		})
+	}
+}
