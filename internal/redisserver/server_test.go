@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/lockstorm/lockstorm/internal/child/childtest"
 )
 
 // harnessVariable makes the test binary play a harness that starts servers,
@@ -26,7 +25,7 @@ func TestMain(m *testing.M) {
 		for range 3 {
 			s, err := Start(context.Background(), Options{Dir: os.Getenv(harnessVariable)})
 			if err != nil {
-				fmt.Println(err)
+				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)
 			}
 			fmt.Println(s.PID())
@@ -186,46 +185,7 @@ func TestLogIsKept(t *testing.T) {
 }
 
 func TestNoServerSurvivesTheHarnessBeingKilled(t *testing.T) {
-	harness := exec.Command(os.Args[0])
-	harness.Env = append(os.Environ(), harnessVariable+"="+t.TempDir())
-	out, err := harness.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := harness.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var pids []int
-	lines := bufio.NewScanner(out)
-	for len(pids) < 3 && lines.Scan() {
-		pid, err := strconv.Atoi(lines.Text())
-		if err != nil {
-			t.Fatal(lines.Text())
-		}
-		pids = append(pids, pid)
-	}
-	if err := harness.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = harness.Wait()
-	for _, pid := range pids {
-		awaitGone(t, pid)
-	}
-}
-
-// awaitGone waits until the process is dead, be it reaped or not. It is nobody's
-// child here, so there is nothing to wait on.
-func awaitGone(t *testing.T, pid int) {
-	t.Helper()
-	for t.Context().Err() == nil {
-		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			return
-		}
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err == nil && strings.Contains(string(stat), ") Z ") {
-			return
-		}
-	}
+	childtest.KillHarness(t, harnessVariable+"="+t.TempDir(), 3)
 }
 
 func script(t *testing.T, name, body string) string {

@@ -1,19 +1,14 @@
 package process
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"strconv"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/child/childtest"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -38,46 +33,10 @@ func playHarness() {
 			select {}
 		})
 	}
-	fmt.Println(err)
+	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
 
 func TestNoServerSurvivesAKilledHarness(t *testing.T) {
-	harness := exec.Command(os.Args[0])
-	harness.Env = append(os.Environ(), harnessVariable+"="+t.TempDir())
-	out, err := harness.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := harness.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var pids []int
-	for lines := bufio.NewScanner(out); len(pids) < 3 && lines.Scan(); {
-		pid, err := strconv.Atoi(lines.Text())
-		if err != nil {
-			t.Fatal(lines.Text())
-		}
-		pids = append(pids, pid)
-	}
-	if err := harness.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = harness.Wait()
-	for _, pid := range pids {
-		awaitEnd(t, pid)
-	}
-}
-
-// awaitEnd waits until a process that is not our child is dead, reaped or not.
-func awaitEnd(t *testing.T, pid int) {
-	t.Helper()
-	const patience = time.Minute // of a busy machine
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || err == nil && strings.Contains(string(stat), ") Z ") {
-			return
-		}
-	}
-	t.Fatalf("process %d lives %v after its harness", pid, patience)
+	childtest.KillHarness(t, harnessVariable+"="+t.TempDir(), 3)
 }

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/child/childtest"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -116,7 +117,7 @@ func TestEndOfContextEndsTheServers(t *testing.T) {
 	}, func(ctx context.Context, e testbed.Env) error {
 		pid := mustServerOf(ctx, t, e, 0)
 		cancel()
-		awaitEnd(t, pid) // though the body goes on
+		childtest.AwaitEnd(t, pid) // though the body goes on
 		return ctx.Err()
 	})
 	if !errors.Is(err, context.Canceled) {
