@@ -72,6 +72,33 @@ func TestWhatMayTouchOthersIsNotSent(t *testing.T) {
 		`EVAL local·r=redis·r.call("FLUSHALL") 1 k`,
 		`EVAL loadstring(ARGV[1])() 1 k x`,
 		`EVAL redis.call("SET",·"a".."b",·1) 1 k`,
+		`EVAL server.call("FLUSHALL") 1 k`,
+		`EVAL redis.call("DEL",KEYS[1],"others") 1 k`,
+		`EVAL redis.call("DEL",KEYS[1],KEYS[2],ARGV[1]) 2 k l others`,
+		`EVAL redis.call("RENAME",KEYS[1],"others") 1 k`,
+		`EVAL redis.call("MSET",KEYS[1],1,"others",2) 1 k`,
+		`EVAL redis.call("MSET",KEYS[1],unpack(ARGV)) 1 k 1 others 2`,
+		`EVAL redis.call("DEL",unpack(ARGV)) 1 k others`,
+		`EVAL redis.call("DEL",unpack({"others"})) 1 k`,
+		`EVAL redis.call("DEL",...) 1 k`,
+		`EVAL redis.call("DEL",ARGV[1]) 1 k others`,
+		`EVAL redis.call("PUBLISH",ARGV[1],"x") 1 k others`,
+		`EVAL redis.call("PUBLISH","others",KEYS[1]) 1 k`,
+		`EVAL redis.call("DEL",tostring("others")) 1 k`,
+		`EVAL redis.call("DEL",redis.call("GET",KEYS[1])) 1 k`,
+		`EVAL redis.call("DEL",KEYS[1]·and·"others") 1 k`,
+		`EVAL redis.call("DEL",KEYS[2]·or·"others") 1 k`,
+		`EVAL redis.call("DEL",KEYS[1]:gsub(".*","others")) 1 k`,
+		`EVAL redis.call("DEL","x"..KEYS[1]) 1 k`,
+		`EVAL local·k=ARGV[1];redis.call("DEL",k) 1 k others`,
+		`EVAL local·a,k=KEYS[1],"others";redis.call("DEL",k) 1 k`,
+		`EVAL local·k=KEYS[1];k="others";redis.call("DEL",k) 1 k`,
+		`EVAL for·_,k·in·ipairs(ARGV)·do·redis.call("DEL",k)·end 1 k others`,
+		`EVAL for·k=1,9·do·redis.call("DEL",k)·end 1 k`,
+		`EVAL local·all=redis.call("SMEMBERS",KEYS[1]);for·_,k·in·ipairs(all)·do·redis.call("DEL",k)·end 1 k`,
+		`EVAL KEYS[1]="others";redis.call("DEL",KEYS[1]) 1 k`,
+		`EVAL local·KEYS=ARGV;redis.call("DEL",KEYS[1]) 1 k others`,
+		`EVAL redis.call("DEL", 1 k`,
 		`SCRIPT LOAD redis.call("FLUSHALL")`,
 	} {
 		got, err := newGuard("p:").confine(command(sent))
@@ -80,6 +107,49 @@ func TestWhatMayTouchOthersIsNotSent(t *testing.T) {
 		}
 		if err != nil && strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: the error tells the password: %v", sent, err)
+		}
+	}
+}
+
+// TestScriptsOfLocksAreSent has what the scripts of well-known libraries do to keys and
+// channels.
+func TestScriptsOfLocksAreSent(t *testing.T) {
+	for name, text := range map[string]string{
+		"all keys, in a loop": `
+			local function extend(ttl)
+				for _, key in ipairs(KEYS) do redis.call("pexpire", key, ttl) end
+			end
+			local pairs_ = {}
+			for _, key in ipairs(KEYS) do
+				table.insert(pairs_, key)
+				table.insert(pairs_, ARGV[1])
+			end
+			if redis.call("msetnx", unpack(pairs_)) ~= 1 then return false end
+			extend(ARGV[3])
+			return redis.status_reply("OK")`,
+		"all keys, by number":  `for i = 1, #KEYS do redis.call("SET", KEYS[i], ARGV[1], "PX", ARGV[2]) end`,
+		"all keys, at once":    `if redis.call("EXISTS", unpack(KEYS)) > 0 then return 0 end return redis.call("DEL", unpack(KEYS))`,
+		"another name for all": `local keys = KEYS return redis.call("DEL", unpack(keys))`,
+		"a name for one":       `local key, value = KEYS[1], ARGV[1]; if redis.call('get', key) == value then return redis.call('del', key) end`,
+		"one by one":           `redis.call("MSET", KEYS[1], ARGV[1], KEYS[2], tostring(ARGV[2])) redis.call("RENAME", KEYS[1], KEYS[2])`,
+		"a channel": `
+			local counter = redis.call('hincrby', KEYS[1], ARGV[3], -1)
+			if (counter > 0) then redis.call('pexpire', KEYS[1], ARGV[2]) return 0
+			else redis.call('del', KEYS[1], KEYS[3]) redis.call('publish', KEYS[2], ARGV[1]) return 1 end`,
+		"names made of keys": `
+			local ind = redis.call('hincrby', KEYS[1], ARGV[2], 1)
+			local key = KEYS[2] .. ':' .. ind
+			redis.call('set', key, 1)
+			redis.call('del', (KEYS[3] .. ':' .. (ind + 1)))
+			redis.call('publish', KEYS[4] .. ':' .. ARGV[1], 0)`,
+		"a function":  `local function drop(key) return redis.call("DEL", key) end return drop(KEYS[1])`,
+		"a choice":    `local key if ARGV[1] == "w" then key = KEYS[1] else key = KEYS[2] end return redis.call("DEL", key)`,
+		"the library": `-- a lock in redis` + "\n" + `return redis.error_reply("redis: no lock of the server's")`,
+		"flags":       "#!lua flags=no-writes\nreturn redis.call('GET', KEYS[1])",
+		"Valkey's":    `return server.call("GET", KEYS[1])`,
+	} {
+		if err := checkScript(text); err != nil {
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }

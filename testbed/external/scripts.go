@@ -3,48 +3,203 @@ package external
 import (
 	"errors"
 	"fmt"
-	"regexp"
+	"reflect"
+	"slices"
 	"strings"
+
+	"github.com/yuin/gopher-lua/ast"
+	"github.com/yuin/gopher-lua/parse"
 )
 
-// What scripts do to the server is in calls of redis.call and redis.pcall.
 var (
-	calls = regexp.MustCompile(`\bredis\s*\.\s*p?call\b`)
-	// called is what has to follow: the name of a command, and what its first
-	// argument begins with.
-	called = regexp.MustCompile(`^\s*\(\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*(?:,\s*(KEYS\s*\[|[A-Za-z_]\w*)|\)|,)`)
-	// What else may be done with the table redis than to call it; anything but that,
-	// and the functions below, may be a way to a call that is not seen.
-	library  = regexp.MustCompile(`\bredis\b`)
-	harmless = regexp.MustCompile(`^\s*\.\s*(?:p?call|sha1hex|error_reply|status_reply|setresp|log|LOG_[A-Z]+)\b`)
-	detours  = regexp.MustCompile(`\b(?:loadstring|load|dofile|rawget|getfenv|setfenv|getmetatable|setmetatable|_G)\b`)
+	// library are the names of the table by which scripts reach the server; the
+	// second one is Valkey's.
+	library = []string{"redis", "server"}
+	// harmless is what else of it may be used; anything but that, and calls, may be
+	// a way to a call that is not seen.
+	harmless = []string{"sha1hex", "error_reply", "status_reply", "setresp", "log",
+		"LOG_DEBUG", "LOG_VERBOSE", "LOG_NOTICE", "LOG_WARNING"}
+	// detours lead to it, too.
+	detours = []string{"loadstring", "load", "dofile", "rawget", "getfenv", "setfenv", "getmetatable", "setmetatable", "_G"}
 )
 
-// checkScript looks for what a script would do to keys of others. It does not
-// understand Lua: it refuses what it cannot see through, and believes that what
-// stands in a variable was made of KEYS. Only the server's own access control
-// stops a script that means to do harm.
+// keys is the table of the keys that a script was given.
+const keys = "KEYS"
+
+// checkScript looks for what a script would do to keys and channels of others: each
+// that it names in a call has to be made of KEYS, which is to begin with one of them.
+// It refuses what it cannot see through, with two exceptions: it believes that the
+// parameters of functions, and what is put into a table later, were made of KEYS.
+// Only the server's own access control stops a script that means to do harm.
 func checkScript(text string) error {
-	hides := detours.MatchString(text)
-	for _, at := range library.FindAllStringIndex(text, -1) {
-		hides = hides || !harmless.MatchString(text[at[1]:])
+	if strings.HasPrefix(text, "#!") {
+		_, text, _ = strings.Cut(text, "\n")
 	}
-	if hides {
-		return errors.New("a script that hides what it calls")
+	chunk, err := parse.Parse(strings.NewReader(text), "script")
+	if err != nil {
+		return fmt.Errorf("a script that cannot be read: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}
-	for _, at := range calls.FindAllStringIndex(text, -1) {
-		m := called.FindStringSubmatch(text[at[1]:])
-		if m == nil {
-			return errors.New("a script that calls a command whose name or key does not stand in the call")
+	s := luaScript{named: map[string][]source{}, seen: map[*ast.IdentExpr]bool{}, called: map[ast.Expr]bool{}}
+	each(reflect.ValueOf(chunk), s.learn)
+	each(reflect.ValueOf(chunk), s.check)
+	return s.refused
+}
+
+// each visits all nodes of a syntax tree, outer ones first.
+func each(v reflect.Value, visit func(node any)) {
+	switch v.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		if v.IsNil() {
+			return
 		}
-		name := strings.ToUpper(m[1] + m[2])
-		r, known := rules[name]
+		if v.Kind() == reflect.Pointer {
+			visit(v.Interface())
+		}
+		each(v.Elem(), visit)
+	case reflect.Slice:
+		for i := range v.Len() {
+			each(v.Index(i), visit)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			each(v.Field(i), visit)
+		}
+	}
+}
+
+// luaScript is what is known of a script.
+type luaScript struct {
+	named   map[string][]source     // what variables are given, whatever their scopes
+	seen    map[*ast.IdentExpr]bool // names of the library in a use that is understood
+	called  map[ast.Expr]bool       // redis.call and redis.pcall where they are called
+	refused error
+}
+
+// source is what a variable is given.
+type source struct {
+	value    ast.Expr // nil = nothing that can be seen through
+	element  bool     // the variable is given what is in this table, one after the other
+	believed bool
+}
+
+// learn notes what variables are given, and where the library is used.
+func (s *luaScript) learn(node any) {
+	switch n := node.(type) {
+	case *ast.LocalAssignStmt:
+		for i, name := range n.Names {
+			s.give(name, i, n.Exprs)
+		}
+	case *ast.AssignStmt:
+		for i, left := range n.Lhs {
+			if name, ok := left.(*ast.IdentExpr); ok {
+				s.give(name.Value, i, n.Rhs)
+			} else if isTable(left, keys) {
+				s.named[keys] = append(s.named[keys], source{})
+			}
+		}
+	case *ast.NumberForStmt:
+		s.named[n.Name] = append(s.named[n.Name], source{})
+	case *ast.GenericForStmt:
+		for i, name := range n.Names {
+			var from source
+			if table := spread(n.Exprs[0], "ipairs", "pairs"); table != nil && i == 1 {
+				from = source{value: table, element: true}
+			}
+			s.named[name] = append(s.named[name], from)
+		}
+	case *ast.FunctionExpr:
+		for _, name := range n.ParList.Names {
+			s.named[name] = append(s.named[name], source{believed: true})
+		}
+	case *ast.FuncCallExpr:
+		if isCall(n.Func) {
+			s.called[n.Func] = true
+		}
+	case *ast.AttrGetExpr:
+		if table, ok := n.Object.(*ast.IdentExpr); ok && (isCall(n) && s.called[n] || slices.Contains(harmless, constant(n.Key))) {
+			s.seen[table] = true
+		}
+	}
+}
+
+// give notes that the i-th of some variables is given the i-th of these values. One
+// without a value is nil, which is no key.
+func (s *luaScript) give(name string, i int, values []ast.Expr) {
+	switch {
+	case i < len(values):
+		s.named[name] = append(s.named[name], source{value: values[i]})
+	case len(values) > 0:
+		s.named[name] = append(s.named[name], source{})
+	default:
+		s.named[name] = append(s.named[name], source{believed: true})
+	}
+}
+
+// check refuses what a node would do to others.
+func (s *luaScript) check(node any) {
+	if s.refused != nil {
+		return
+	}
+	switch n := node.(type) {
+	case *ast.IdentExpr:
 		switch {
-		case !known || !r.bare && r.first == 0:
-			return fmt.Errorf("a script that calls %q", name)
-		case r.first > 0 && m[3] == "":
-			return fmt.Errorf("a script that calls %s on a key that is not in KEYS", name)
+		case slices.Contains(detours, n.Value) || slices.Contains(library, n.Value) && !s.seen[n]:
+			s.refused = errors.New("a script that hides what it calls")
+		case n.Value == keys && len(s.named[keys]) > 0:
+			s.refused = errors.New("a script that changes KEYS")
+		}
+	case *ast.FuncCallExpr:
+		if s.called[n.Func] {
+			s.refused = s.checkCall(n.Args)
+		}
+	}
+}
+
+// checkCall says what a call of redis.call with these arguments would do to others.
+func (s *luaScript) checkCall(args []ast.Expr) error {
+	var name string
+	if len(args) > 0 {
+		name = strings.ToUpper(constant(args[0]))
+	}
+	if name == "" {
+		return errors.New("a script that calls a command whose name does not stand in the call")
+	}
+	r, known := rules[name]
+	if !known || !r.bare && r.first == 0 {
+		return fmt.Errorf("a script that calls %q", name)
+	}
+	for i := range args {
+		if r.mayName(i, args) && !s.own(args[i]) && !s.ownTable(spread(args[i], "unpack")) {
+			return fmt.Errorf("a script that calls %s on a name that is not made of KEYS", name)
 		}
 	}
 	return nil
+}
+
+// mayName says whether the i-th argument of a call is a key or channel, or more
+// arguments of which some may be.
+func (r rule) mayName(i int, args []ast.Expr) bool {
+	end := len(args) - 1
+	if !many(args[end]) {
+		return slices.Contains(r.places(len(args)), i)
+	}
+	switch {
+	case r.first == 0 || i < r.first || r.last > 0 && i > r.last:
+		return false
+	case i == end:
+		return true
+	default:
+		return (i-r.first)%r.step == 0
+	}
+}
+
+// many says whether an expression at the end of a list may stand for several values.
+func many(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.Comma3Expr:
+		return true
+	case *ast.FuncCallExpr:
+		return !e.AdjustRet && !isCall(e.Func) && spread(e, "tostring", "tonumber") == nil
+	}
+	return false
 }
