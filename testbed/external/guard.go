@@ -124,15 +124,20 @@ func script(_ *guard, args []string) ([]string, error) {
 	return args, nil
 }
 
-// scan confines SCAN to the trial's own keys.
+// scan confines SCAN to the trial's own keys. Of several patterns, servers take the
+// last.
 func scan(g *guard, args []string) ([]string, error) {
+	matched := false
 	for i := 2; i+1 < len(args); i += 2 {
 		if strings.EqualFold(args[i], "MATCH") {
 			args[i+1] = g.prefix + args[i+1]
-			return args, nil
+			matched = true
 		}
 	}
-	return append(args, "MATCH", g.prefix+"*"), nil
+	if !matched {
+		args = append(args, "MATCH", g.prefix+"*")
+	}
+	return args, nil
 }
 
 // ownConnection are the subcommands of CLIENT that concern nothing else.

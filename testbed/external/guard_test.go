@@ -38,6 +38,7 @@ func TestEveryKeyAndChannelGetsThePrefix(t *testing.T) {
 		"SCRIPT LOAD return·1":                        "SCRIPT LOAD return·1",
 		"SCAN 0":                                      "SCAN 0 MATCH p:*",
 		"SCAN 0 COUNT 9 match a*":                     "SCAN 0 COUNT 9 match p:a*",
+		"SCAN 0 MATCH a COUNT 9 match *":              "SCAN 0 MATCH p:a COUNT 9 match p:*",
 		"PING":                                        "PING",
 		"WAIT 1 100":                                  "WAIT 1 100",
 		"HELLO 3":                                     "HELLO 3",
