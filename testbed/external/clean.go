@@ -32,10 +32,13 @@ func (s *server) clean() error {
 			return err
 		}
 		size, err := c.DBSize(ctx).Result()
-		if err != nil || size > scanLimit {
+		switch {
+		case err != nil && !denied(err):
+			return fmt.Errorf("count keys: %w", err)
+		case err != nil || size > scanLimit:
 			return nil // nobody is asked for more than for the names
 		}
-		if _, err = removeAll(ctx, c); errors.Is(err, errLook) && strings.Contains(err.Error(), "NOPERM") {
+		if _, err = removeAll(ctx, c); errors.Is(err, errLook) && denied(err) {
 			return nil // nor for what it does not grant
 		}
 		return err
@@ -46,6 +49,9 @@ func (s *server) clean() error {
 	}
 	return nil
 }
+
+// denied says whether an error is that the server's access control does not allow it.
+func denied(err error) bool { return strings.Contains(err.Error(), "NOPERM") }
 
 // errLook is in the error if keys cannot be looked through.
 var errLook = errors.New("look for keys")

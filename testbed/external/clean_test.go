@@ -3,8 +3,11 @@ package external
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -69,6 +72,58 @@ func TestAKeyIsRemovedOnce(t *testing.T) {
 		}
 		if n, err := remove(t.Context(), c, []string{"k", "k", "other"}); n != 1 || err != nil {
 			t.Errorf("%s: removed %d, %v, want 1", name, n, err)
+		}
+	}
+}
+
+// TestThatKeysCannotBeLookedThroughIsSaid plays a server that goes away, or denies it,
+// once the keys with known names are removed.
+func TestThatKeysCannotBeLookedThroughIsSaid(t *testing.T) {
+	for answer, want := range map[string]error{"": io.EOF, "-ERR broken\r\n": errors.New("ERR broken"), "-NOPERM no\r\n": nil} {
+		l, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var serving sync.WaitGroup
+		serving.Go(func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				serving.Go(func() { defer c.Close(); answerUntilCounted(c, answer) })
+			}
+		})
+		s := newServer(target{addr: l.Addr().String()}, "p:")
+		s.guard.own("k", true)
+		err = s.Close()
+		if want == nil && err != nil || want != nil && (err == nil || !strings.Contains(err.Error(), "may be left with up to 1 keys") ||
+			!strings.Contains(err.Error(), want.Error())) {
+			t.Errorf("answer %q: got %v, want %v", answer, err, want)
+		}
+		l.Close()
+		serving.Wait()
+	}
+}
+
+// answerUntilCounted answers as a server that has no keys, and DBSIZE by that; with no
+// answer it hangs up.
+func answerUntilCounted(c net.Conn, answer string) {
+	for in := testbed.NewReader(c); ; {
+		m, err := testbed.ReadMessage(in)
+		if err != nil {
+			return
+		}
+		args, err := m.Args()
+		reply := "-ERR unknown command\r\n" // as old servers say to HELLO
+		switch testbed.CommandName(args) {
+		case "UNLINK":
+			reply = ":0\r\n"
+		case "DBSIZE":
+			reply = answer
+		}
+		if _, werr := io.WriteString(c, reply); err != nil || werr != nil || reply == "" {
+			return
 		}
 	}
 }
