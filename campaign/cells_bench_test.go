@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
@@ -17,12 +16,7 @@ func BenchmarkCells(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer debug.SetGCPercent(debug.SetGCPercent(workerGC))
 	tb, c := sim.New(), DefaultConfig()
-	c.Locks, c.Trials = nil, 1
-	for _, r := range locks.All() {
-		if r.Document != "tests" { // not one of these tests
-			c.Locks = append(c.Locks, r.ID)
-		}
-	}
+	c.Locks, c.Trials = documented(), 1
 	p := newPlanner(c, tb)
 	cells, err := p.cells()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -125,12 +126,7 @@ func varied(t *testing.T, tb testbed.Testbed) []Spec {
 // run, and its cells.
 func rehearsed(t *testing.T, tb testbed.Testbed, conf Config) (*planner, []plannedCell) {
 	t.Helper()
-	conf.Locks = nil
-	for _, r := range locks.All() {
-		if r.Document != "tests" { // not one of this package's tests
-			conf.Locks = append(conf.Locks, r.ID)
-		}
-	}
+	conf.Locks = documented()
 	p := newPlanner(conf, tb)
 	cells, err := p.cells()
 	if err != nil {
@@ -148,6 +144,17 @@ func rehearsed(t *testing.T, tb testbed.Testbed, conf Config) (*planner, []plann
 		p.seen[pair{j.spec.Lock, j.spec.Workload}] = sightOf(e)
 	}
 	return p, cells
+}
+
+// documented are the recipes that stem from a document: those that this package's tests
+// register do not.
+func documented() (ids []string) {
+	for _, r := range locks.All() {
+		if slices.ContainsFunc(locks.Documents(), func(d locks.Document) bool { return d.ID == r.Document }) {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
 }
 
 // records runs the trials that this build runs; the others' records are empty.
