@@ -99,7 +99,7 @@ func openLab(ctx context.Context, p labPlace) (*Lab, error) {
 	l := &Lab{place: p, api: toxiproxy.NewClient(p.api), turn: make(chan struct{}, 1)}
 	defer idle()
 	if _, err := l.api.Version(); err != nil {
-		return nil, fmt.Errorf("no toxiproxy at %s: start the lab with `make up`", p.api)
+		return nil, fmt.Errorf("no toxiproxy at %s: start the lab with `make up` (%w)", p.api, testbed.Bare(err))
 	}
 	for _, n := range append(p.masters[:len(p.masters):len(p.masters)], p.group...) {
 		err := n.ask(ctx, func(c *redis.Client) error {

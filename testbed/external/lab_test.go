@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
@@ -288,16 +289,21 @@ func TestWhyTheLabCannotBeDrivenIsOneLine(t *testing.T) {
 	gone := p
 	gone.api = "127.0.0.1:1"
 	_, down := openLab(t.Context(), gone)
+	stranger := httptest.NewServer(http.NotFoundHandler())
+	defer stranger.Close()
+	gone.api = strings.TrimPrefix(stranger.URL, "http://")
+	_, other := openLab(t.Context(), gone)
 	gone = p
 	gone.masters = []labNode{{"master-0:6379", "127.0.0.1:1"}}
 	_, half := openLab(t.Context(), gone)
 	_, digits := standingLab("", "x")
 	for want, err := range map[string]error{
-		"somebody else drives the lab":                              again,
-		"the lab bears one":                                         many,
-		"no toxiproxy at 127.0.0.1:1: start the lab with `make up`": down,
-		"no Redis at 127.0.0.1:1: start the lab with `make up`":     half,
-		"expected the first digits of ports":                        digits,
+		"somebody else drives the lab": again,
+		"the lab bears one":            many,
+		"no toxiproxy at 127.0.0.1:1: start the lab with `make up` (connect: connection refused)": down,
+		"start the lab with `make up` (json: ":                                                    other,
+		"no Redis at 127.0.0.1:1: start the lab with `make up`":                                   half,
+		"expected the first digits of ports":                                                      digits,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("got %v, want one line with %q", err, want)
