@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2/client"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -39,7 +41,10 @@ func (l *labLink) dial(ctx context.Context) (net.Conn, error) {
 		if err != nil {
 			return nil, testbed.Bare(err)
 		}
-		n := &labConn{TCPConn: raw.(*net.TCPConn), link: l, name: l.env.nameOf(l.client, l.node, gc.Number()), unheard: 2}
+		n := &labConn{
+			TCPConn: raw.(*net.TCPConn), link: l, number: gc.Number(),
+			name: l.env.nameOf(l.client, l.node, gc.Number()), unheard: 2,
+		}
 		l.env.nears.Add()
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -74,6 +79,7 @@ type labConn struct {
 	*net.TCPConn
 	link   *labLink
 	resets *labResets // that new connections get; may be nil
+	number int        // among those of its link
 	name   string
 	named  bool // whoever writes has it
 
@@ -178,10 +184,10 @@ func (c *labConn) end(err error) bool {
 	return true
 }
 
-// labResets counts the connections that a fault has reset.
+// labResets are the connections of a link that a fault has reset, disturbing or not.
 type labResets struct {
 	mu    sync.Mutex
-	conns map[*labConn]bool
+	conns map[int]bool // by number
 }
 
 func (r *labResets) note(c *labConn) {
@@ -190,7 +196,20 @@ func (r *labResets) note(c *labConn) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.conns[c] = true
+	r.conns[c.number] = true
+}
+
+// among counts the connections that were reset with one of these commands on them.
+func (r *labResets) among(commands []history.Command) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	hit := map[int]bool{}
+	for _, c := range commands {
+		if r.conns[c.Conn] {
+			hit[c.Conn] = true
+		}
+	}
+	return len(hit)
 }
 
 // forEver, in milliseconds, is longer than any trial.
@@ -223,7 +242,7 @@ func (e *labEnv) shut(on testbed.Link, d testbed.Direction, kind string, a toxip
 	if err != nil {
 		return nil, err
 	}
-	count := e.unanswered(l)
+	unanswered := e.unanswered(l)
 	var undos []func() error
 	heal := func() error {
 		var errs []error
@@ -239,20 +258,22 @@ func (e *labEnv) shut(on testbed.Link, d testbed.Direction, kind string, a toxip
 		}
 		undos = append(undos, undo)
 	}
-	return once(func() (int, error) { hits := count(); return hits, heal() }), nil
+	return once(func() (int, error) { hits := len(unanswered()); return hits, heal() }), nil
 }
 
-// Reset implements testbed.Network.
+// Reset implements testbed.Network. Hits counts the connections on which a command was
+// under way, or was sent after: an idle one that is replaced unseen disturbs nobody.
 func (e *labEnv) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
 	l, err := e.link(on)
 	if err != nil {
 		return nil, err
 	}
+	unanswered := e.unanswered(l)
 	undo, err := l.add("reset_peer", testbed.Upstream, toxiproxy.Attributes{"timeout": 0})
 	if err != nil {
 		return nil, err
 	}
-	r := &labResets{conns: map[*labConn]bool{}}
+	r := &labResets{conns: map[int]bool{}}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.resets = r
@@ -268,9 +289,7 @@ func (e *labEnv) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error)
 			l.resets = nil
 		}
 		l.mu.Unlock()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return len(r.conns), err
+		return r.among(unanswered()), err
 	}), nil
 }
 
@@ -307,25 +326,24 @@ func (e *labEnv) link(on testbed.Link) (*labLink, error) {
 	return e.links[i], nil
 }
 
-// unanswered begins to count the commands on a link that get no answer.
-func (e *labEnv) unanswered(l *labLink) (count func() int) {
+// unanswered begins to watch for commands on a link that get no answer.
+func (e *labEnv) unanswered(l *labLink) (find func() []history.Command) {
 	early := map[int]bool{}
 	from := e.gate.Next()
 	for _, c := range e.gate.Outstanding() {
 		early[c.Index] = true
 	}
-	return func() int {
+	return func() []history.Command {
 		open := e.gate.Outstanding()
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		hit := map[int]bool{}
-		for _, c := range slices.Concat(e.ended, open) {
-			ours := c.Client == l.client && c.Node == l.node && (c.Index >= from || early[c.Index])
-			if ours && c.Replied == 0 {
-				hit[c.Index] = true
+		last := map[int]history.Command{} // what is known of each last
+		for _, c := range slices.Concat(open, e.ended) {
+			if c.Client == l.client && c.Node == l.node && (c.Index >= from || early[c.Index]) {
+				last[c.Index] = c
 			}
 		}
-		return len(hit)
+		return slices.DeleteFunc(slices.Collect(maps.Values(last)), func(c history.Command) bool { return c.Replied > 0 })
 	}
 }
 

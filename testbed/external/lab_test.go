@@ -240,6 +240,27 @@ func TestAResetInTheLabReachesOldAndNewConnections(t *testing.T) {
 	})
 }
 
+func TestAResetOfIdleConnectionsInTheLabHitsNobody(t *testing.T) {
+	inLab(t, testbed.Setup{CommandTimeout: time.Minute}, func(ctx context.Context, e testbed.Env) error {
+		if err := first(e).Set(ctx, "k", "1", 0).Err(); err != nil {
+			return err
+		}
+		undo, err := e.(testbed.Network).Reset(ctx, c0n0)
+		if err != nil {
+			return err
+		}
+		if err := e.Client(1).Locks().Nodes[0].Set(ctx, "other", "1", 0).Err(); err != nil {
+			t.Errorf("on another link: %v", err)
+		}
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		if hits, err := undo(ended); hits != 0 || err != nil {
+			t.Errorf("undo: got %d hits, %v, want none", hits, err)
+		}
+		return first(e).Set(ctx, "k", "2", 0).Err() // by a new connection
+	})
+}
+
 func TestTheLabLeavesNothingWithFaultsInForce(t *testing.T) {
 	inLab(t, testbed.Setup{CommandTimeout: labHasty, Topology: testbed.Independent, Nodes: 3}, func(ctx context.Context, e testbed.Env) error {
 		n := e.(testbed.Network)
