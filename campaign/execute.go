@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -116,7 +117,12 @@ func execute(ctx context.Context, tb testbed.Testbed, t task, judging sync.Locke
 	judging.Lock()
 	defer judging.Unlock()
 	d.Trial.Hash = hash
-	d.judge(ctx, recipe, e, err)
+	if broken == nil {
+		d.judge(ctx, recipe, e, err)
+	} else { // its history is whole
+		d.judge(ctx, recipe, e, nil)
+		d.leaves(err)
+	}
 	if err := ctx.Err(); err != nil {
 		return d, err // not judged in full
 	}
@@ -150,6 +156,14 @@ func (d *done) judge(ctx context.Context, recipe locks.Recipe, e history.Evidenc
 	}
 	_, stalled := checker.Stalled(e)
 	d.Stalled = stalled && err == nil && t.Outcome == Unknown
+}
+
+// leaves adds what could not be torn down, nil = nothing, to a trial that was judged:
+// it does not undo what that showed.
+func (d *done) leaves(err error) {
+	if err != nil {
+		d.Trial.Err = strings.TrimPrefix(d.Trial.Err+"; "+err.Error(), "; ")
+	}
 }
 
 // store keeps the trial's folder if there is something to see in it, with the

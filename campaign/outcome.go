@@ -72,7 +72,8 @@ type Trial struct {
 	// not kept: it held, or an earlier trial of its cell showed the same.
 	Dir string `json:"dir,omitempty"`
 	// Err says why the harness could not finish or judge the trial; then
-	// Outcome is unknown.
+	// Outcome is unknown. Or it says what may have been left behind by one that the
+	// code under test ended, whose outcome that does not touch.
 	Err string `json:"error,omitempty"`
 	// Why says what was missing if Outcome is not supported.
 	Why     string        `json:"why,omitempty"`

@@ -40,7 +40,8 @@ const patience = 10 * time.Minute
 // may be nil) as they happen; the same are in the evidence that is returned,
 // also beside an error. The error is the harness's: what the recipe did wrong is
 // in the evidence only. If it ended the trial, that is the last entry of the
-// history.
+// history. What could not be torn down is a *testbed.TeardownError in the error,
+// whatever the trial came to.
 //
 // rec's clock is one of tb.Clock. RunTrial uses tb for nothing but this trial;
 // trials may run at the same time.
@@ -86,13 +87,7 @@ func runTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Reco
 	defer cancel()
 	log := commandLog{next: commands}
 	setup.Commands = log.add
-	err = tb.Run(ctx, setup, t.body)
-	if t.broken != nil || errors.As(err, &t.broken) {
-		// The trial is over: its clock may not be read any more.
-		if err = rec.End(t.broken.Event(), 0); errors.Is(err, history.ErrSealed) {
-			err = nil
-		}
-	}
+	err = t.over(tb.Run(ctx, setup, t.body))
 	e = history.Evidence{Ops: rec.Ops(), Commands: log.sorted(), Claims: t.claims}
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errTimeLimit):
@@ -115,6 +110,8 @@ type trial struct {
 	// broken is set by a client under test that ended the trial: others fail then
 	// because the history has ended, perhaps before it tells.
 	broken *testbed.Breakdown
+	// unclosed says what is left of host.
+	unclosed error
 }
 
 // newTrial looks up what s names.
@@ -126,6 +123,35 @@ func newTrial(s Spec, rec *history.Recorder) (*trial, error) {
 	w, _ := workloads.ByName(s.Workload)
 	claims := s.claims(recipe)
 	return &trial{spec: s, rec: rec, recipe: recipe, workload: w, claims: claims}, nil
+}
+
+// over is what remains of the error of the testbed's Run when that has returned: what
+// could not be torn down is told whatever else happened, and of a trial that the code
+// under test ended nothing but that.
+func (t *trial) over(err error) error {
+	if t.broken == nil && !errors.As(err, &t.broken) {
+		return both(err, t.unclosed)
+	}
+	var left *testbed.TeardownError
+	if errors.As(err, &left) {
+		t.unclosed = both(left, t.unclosed)
+	}
+	// The trial is over: its clock may not be read any more.
+	if err = t.rec.End(t.broken.Event(), 0); errors.Is(err, history.ErrSealed) {
+		err = nil
+	}
+	return both(err, t.unclosed)
+}
+
+// both is errors.Join on one line.
+func both(a, b error) error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return fmt.Errorf("%w; %w", a, b)
 }
 
 // body is the part between set-up and teardown. It does not know its testbed.
@@ -142,13 +168,16 @@ func (t *trial) body(ctx context.Context, env testbed.Env) error {
 	return t.run(ctx, env)
 }
 
+// closeHost is Host.Close, but where a test has it fail.
+var closeHost = (*clientproc.Host).Close
+
 // run is the body within the time that is granted.
-func (t *trial) run(ctx context.Context, env testbed.Env) (err error) {
+func (t *trial) run(ctx context.Context, env testbed.Env) error {
 	healed := make(chan struct{})
 	if t.host != nil {
 		defer func() {
-			if cerr := t.host.Close(); err == nil {
-				err = cerr
+			if err := closeHost(t.host); err != nil {
+				t.unclosed = &testbed.TeardownError{Err: fmt.Errorf("client processes: %w", err)}
 			}
 		}()
 		if err := t.startClients(ctx, env, healed); err != nil {
@@ -156,7 +185,7 @@ func (t *trial) run(ctx context.Context, env testbed.Env) (err error) {
 		}
 	}
 	stop := t.watch(ctx)
-	err = t.storm(ctx, env, healed)
+	err := t.storm(ctx, env, healed)
 	if beat := stop(); err == nil {
 		err = beat
 	}

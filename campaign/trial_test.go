@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/lockstorm/lockstorm/campaign/clientproc"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -94,6 +96,104 @@ func TestAPanicOfTheRecipeIsAVerdictNotAFailure(t *testing.T) {
 		}
 		if last := e.Ops[len(e.Ops)-1]; last.F != history.FPanic || last.Error != broken.Detail || !strings.Contains(last.Error, "panicked: boom") {
 			t.Errorf("last entry is %+v", last)
+		}
+	})
+}
+
+// ending is a testbed that makes another error of its trials'.
+type ending struct {
+	*fakeBed
+	end func(error) error
+}
+
+func (b ending) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
+	return b.end(b.fakeBed.Run(ctx, s, body))
+}
+
+var (
+	errLeft     = errors.New("n0 may be left with keys")
+	errUnclosed = errors.New("client 0 lives on")
+	errDead     = errors.New("n0 died")
+)
+
+// untidy is the error of a testbed that cannot be torn down.
+func untidy(err error) error { return errors.Join(err, &testbed.TeardownError{Err: errLeft}) }
+
+func TestWhatCannotBeTornDownIsToldWhateverTheTrialCameTo(t *testing.T) {
+	ranAway := func(error) error { return untidy(&testbed.Breakdown{Kind: history.FRunaway}) }
+	for name, test := range map[string]struct {
+		change func(*Spec)
+		end    func(error) error
+		broken string // how the code under test ended the trial; "" = it did not
+		also   error  // nil = that is all
+	}{
+		"the trial is good":        {func(*Spec) {}, untidy, "", nil},
+		"the trial takes too long": {func(s *Spec) { s.Timeout = time.Second }, untidy, "", errTimeLimit},
+		"the recipe panics":        {func(s *Spec) { s.Lock = panickyLock }, untidy, history.FPanic, nil},
+		"the recipe runs away":     {func(*Spec) {}, ranAway, history.FRunaway, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := soundSpec()
+				test.change(&s)
+				e, broken, err := runTrial(t.Context(), ending{&fakeBed{}, test.end}, s, recorder(), nil)
+				if !errors.Is(err, errLeft) || test.also != nil && !errors.Is(err, test.also) {
+					t.Fatalf("got %v, want %v and %v", err, errLeft, test.also)
+				}
+				if test.broken == "" {
+					if broken != nil {
+						t.Errorf("got %v, want no breakdown", broken)
+					}
+					return
+				}
+				if last := e.Ops[len(e.Ops)-1]; broken == nil || broken.Kind != test.broken || last.F != test.broken {
+					t.Errorf("got %v, and at last %+v, want a %s", broken, last, test.broken)
+				}
+				if want := "tear down: " + errLeft.Error(); err.Error() != want {
+					t.Errorf("got %q, want %q: the breakdown is in the evidence", err, want)
+				}
+			})
+		})
+	}
+}
+
+func TestAClientProcessThatCannotBeEndedIsToldWhateverTheTrialCameTo(t *testing.T) {
+	closeHost = func(h *clientproc.Host) error { return errors.Join(h.Close(), errUnclosed, errUnclosed) }
+	t.Cleanup(func() { closeHost = (*clientproc.Host).Close })
+	s := soundSpec() // whose body fails: the testbed has no such clients
+	s.ClientsAs, s.ClientCommand = Processes, []string{"none"}
+	for name, test := range map[string]struct {
+		end  func(error) error
+		also error
+	}{
+		"and nothing of the testbed's": {func(error) error { return nil }, nil},
+		"and a teardown fails":         {untidy, errLeft},
+		"and a node dies":              {func(error) error { return errDead }, errDead},
+		"and the recipe runs away":     {func(error) error { return untidy(&testbed.Breakdown{Kind: history.FRunaway}) }, errLeft},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := runTrial(t.Context(), ending{&fakeBed{real: true}, test.end}, s, recorder(), nil)
+			var left *testbed.TeardownError
+			if !errors.Is(err, errUnclosed) || !errors.As(err, &left) || test.also != nil && !errors.Is(err, test.also) {
+				t.Fatalf("got %v, want %v and %v", err, errUnclosed, test.also)
+			}
+			if want := "tear down: client processes: client 0 lives on; client 0 lives on"; !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("got %q, want %q at the end", err, want)
+			}
+		})
+	}
+}
+
+func TestWhatIsLeftBehindDoesNotUndoABreakdown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := soundSpec()
+		s.Lock = panickyLock
+		d, err := execute(t.Context(), ending{&fakeBed{}, untidy}, task{Spec: s, Folder: t.TempDir(), Drop: true}, new(sync.Mutex), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "tear down: " + errLeft.Error(); d.Trial.Outcome != Violated || d.Trial.Err != want {
+			t.Errorf("got %s and %q, want %s and %q", d.Trial.Outcome, d.Trial.Err, Violated, want)
 		}
 	})
 }
