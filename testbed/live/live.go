@@ -100,8 +100,8 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 	defer cancel(nil)
 	e := newEnv(ctx, s, cancel)
 	defer func() { // whatever body does, a panic included
-		if terr := e.tearDown(); terr != nil && err == nil {
-			err = fmt.Errorf("%s testbed: tear down: %w", t.Name(), terr)
+		if terr := e.tearDown(); terr != nil {
+			err = also(err, fmt.Errorf("%s testbed: %w", t.Name(), &testbed.TeardownError{Err: terr}))
 		}
 	}()
 	if err := e.setUp(ctx, t.provider, t.temp); err != nil {
@@ -115,6 +115,14 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 		return fmt.Errorf("%s testbed: %w", t.Name(), death)
 	}
 	return err
+}
+
+// also adds a second error to a first, which may be nil, on one line.
+func also(first, second error) error {
+	if first == nil {
+		return second
+	}
+	return fmt.Errorf("%w; %w", first, second)
 }
 
 // deadNode is the cause of a context's end when a node died unasked.
