@@ -15,8 +15,9 @@ import (
 const lastMoment = 500 * time.Nanosecond
 
 // healing is how long taking one fault back may last, on any clock, besides what the
-// action's nodes stay away: longer than a second attempt of Sentinels at a failover.
-const healing = 20 * time.Second
+// action's nodes stay away: longer than a second attempt of Sentinels at a failover,
+// and as long as an undo waits for what the fault has led to.
+const healing = 25 * time.Second
 
 // Run carries the plan out and returns when every action has ended. Each action
 // is a window in the history: its invoke entry is written when it strikes, its

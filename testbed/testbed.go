@@ -239,6 +239,10 @@ type Link struct {
 // Undo takes a fault back and tells how much it demonstrably hit: messages
 // dropped, delayed or refused, connections reset. It may be called twice; the
 // second call does nothing and repeats the count.
+//
+// It takes the fault back whatever becomes of the context, of which only the values
+// count: a fault must not outlive its trial. An undo that waits for others, those who
+// elect a primary for one, gives up by itself, and says so.
 type Undo func(context.Context) (hits int, err error)
 
 // Network is the capability to disturb links.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -69,6 +70,11 @@ func (e *env) count(w *watch) int {
 	return len(w.seen)
 }
 
+// undoPatience bounds how long an undo waits for what the fault has led to: an
+// election that comes as late as it may, and after that a server that answers as late
+// as it may. The nemesis reckons with it.
+const undoPatience = patienceWithElections + adminTimeout + 3*time.Second
+
 // once makes an undo of end, which is called only the first time.
 func once(end func(context.Context) (int, error)) testbed.Undo {
 	var mu sync.Mutex
@@ -80,8 +86,11 @@ func once(end func(context.Context) (int, error)) testbed.Undo {
 		if done {
 			return hits, nil
 		}
+		// A fault must not outlive its trial, and what takes it back must not either.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoPatience)
+		defer cancel()
 		var err error
-		hits, err = end(context.WithoutCancel(ctx)) // a fault must not outlive its trial
+		hits, err = end(ctx)
 		done = true
 		return hits, err
 	}
