@@ -35,7 +35,7 @@ func newLobby(t *testing.T) *lobby {
 	}
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	l := &lobby{T: t, heard: make(chan string, 100)}
-	proxies := newProxies()
+	proxies := newProxies(mustLive(t))
 	l.doors = newDoors(proxies, loopback)
 	l.serve()
 	var err error
@@ -187,7 +187,7 @@ func TestADoorIsClosedToStrangersAndWhenItsServerIsDown(t *testing.T) {
 
 func TestAFaultThatIsHalfPossibleShutsNothing(t *testing.T) {
 	l := newLobby(t)
-	gone, err := newDoors(newProxies(), loopback).open("gone", func() (string, error) { return "", errors.New("down") }, nil)
+	gone, err := newDoors(newProxies(mustLive(t)), loopback).open("gone", func() (string, error) { return "", errors.New("down") }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

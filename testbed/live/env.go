@@ -82,7 +82,7 @@ var (
 )
 
 func newEnv(ctx context.Context, s testbed.Setup, cancel context.CancelCauseFunc) *env {
-	e := &env{setup: s, ctx: ctx, cancel: cancel, proxies: newProxies()}
+	e := &env{setup: s, ctx: ctx, cancel: cancel, proxies: newProxies(func(err error) { cancel(deadNode{err}) })}
 	e.gate = testbed.NewGate(testbed.GateOptions{
 		Clients:   s.Clients,
 		Clock:     s.Clock,

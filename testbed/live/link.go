@@ -55,6 +55,15 @@ type known struct {
 
 // newLink opens the way from a client, or everyone, to a node.
 func newLink(p *proxies, gate *testbed.Gate, client int, target *node) (*link, error) {
+	l, err := unattended(p, gate, client, target)
+	if err == nil {
+		l.serving.Go(l.accept)
+	}
+	return l, err
+}
+
+// unattended is a link on which nobody yet accepts what its proxy dials.
+func unattended(p *proxies, gate *testbed.Gate, client int, target *node) (*link, error) {
 	from := fmt.Sprintf("c%d", client)
 	if client == everyone {
 		from = "clients"
@@ -72,7 +81,6 @@ func newLink(p *proxies, gate *testbed.Gate, client int, target *node) (*link, e
 		tap.Close()
 		return nil, err
 	}
-	l.serving.Go(l.accept)
 	return l, nil
 }
 
@@ -112,32 +120,72 @@ func (l *link) dial(ctx context.Context, client int) (net.Conn, error) {
 // connect makes both halves of a connection below the gate, where it is known by
 // that: client to proxy, and tap to node.
 func (l *link) connect(ctx context.Context, gc *testbed.Conn, by known) (net.Conn, error) {
-	select {
-	case l.dialling <- struct{}{}:
-		defer func() { <-l.dialling }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-l.closed:
-		return nil, net.ErrClosed
+	if err := l.take(ctx); err != nil {
+		return nil, err
 	}
 	l.mu.Lock()
 	target := l.target
 	l.mu.Unlock()
 	if _, err := target.running(); err != nil {
+		defer l.release()
 		return nil, refuse(ctx)
 	}
 	// Without ctx: a dial that is given up may have reached the proxy, and then
 	// the next client would be taken for this one.
 	near, err := net.Dial("tcp4", l.proxy.Listen)
 	if err != nil {
+		l.release()
 		return nil, testbed.Bare(err)
 	}
 	select {
 	case far := <-l.accepted:
+		defer l.release()
 		return l.pair(gc, by, near.(*net.TCPConn), far, target), nil
+	case <-l.proxy.refused:
+		err = &net.OpError{Op: "dial", Net: "tcp", Err: errRefused}
+	case <-ctx.Done():
+		go l.forget(near)
+		return nil, ctx.Err()
 	case <-l.closed:
-		near.Close()
-		return nil, net.ErrClosed
+		err = net.ErrClosed
+	}
+	near.Close()
+	l.release()
+	return nil, err
+}
+
+// errRefused is what a client is told whose proxy did not reach the tap.
+var errRefused = errors.New("the link's proxy could not connect to its other side")
+
+// take waits until no connection is being made, and lets nobody make one until
+// release.
+func (l *link) take(ctx context.Context) error {
+	select {
+	case l.dialling <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-l.closed:
+		return net.ErrClosed
+	}
+}
+
+func (l *link) release() { <-l.dialling }
+
+// forget ends a connection that nobody waits for any more, and releases the link: not
+// before it is known what has become of it, or else the next client's would be taken
+// for this one.
+func (l *link) forget(near net.Conn) {
+	defer l.release()
+	defer near.Close()
+	select {
+	case far := <-l.accepted:
+		far.Close()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.made++ // to its valves it is one like the others
+	case <-l.proxy.refused:
+	case <-l.closed:
 	}
 }
 
@@ -175,13 +223,15 @@ func (l *link) pair(gc *testbed.Conn, by known, near *net.TCPConn, far net.Conn,
 
 // retarget leads the link to another node and closes its connections to the old
 // one. Where it leads there already, it does nothing.
-func (l *link) retarget(to *node) {
-	l.dialling <- struct{}{}
-	defer func() { <-l.dialling }()
+func (l *link) retarget(ctx context.Context, to *node) error {
+	if err := l.take(ctx); err != nil {
+		return fmt.Errorf("lead %s to %s: %w", l.proxy.Name, to.name, err)
+	}
+	defer l.release()
 	l.mu.Lock()
 	if l.target == to {
 		l.mu.Unlock()
-		return
+		return nil
 	}
 	l.target = to
 	l.names = append(l.names, to.name)
@@ -190,6 +240,7 @@ func (l *link) retarget(to *node) {
 	for _, p := range pairs {
 		p.cut()
 	}
+	return nil
 }
 
 // number is the place, among all connections ever made, of the one that commands

@@ -86,8 +86,8 @@ func (*Testbed) Clock() func() time.Duration {
 	return func() time.Duration { return time.Since(started) }
 }
 
-// Run implements testbed.Testbed. A node that dies unasked ends the body's
-// context and is Run's error, whatever the body returned.
+// Run implements testbed.Testbed. A node that dies unasked, or a proxy, ends the
+// body's context and is Run's error, whatever the body returned.
 func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) (err error) {
 	if s, err = s.Complete(); err != nil {
 		return fmt.Errorf("%s testbed: %w", t.Name(), err)
@@ -125,7 +125,7 @@ func also(first, second error) error {
 	return fmt.Errorf("%w; %w", first, second)
 }
 
-// deadNode is the cause of a context's end when a node died unasked.
+// deadNode is the cause of a context's end when a node died unasked, or a proxy.
 type deadNode struct{ error }
 
 // Unwrap returns the testbed's error.

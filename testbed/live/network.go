@@ -155,14 +155,16 @@ func stopped(c history.Command, d testbed.Direction) bool {
 // their client sees it; toxiproxy alone would end them as if they were closed.
 // Hits counts the connections on which a command was under way, or was sent after:
 // an idle one that is replaced unseen disturbs nobody.
-func (e *env) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
+func (e *env) Reset(ctx context.Context, on testbed.Link) (testbed.Undo, error) {
 	_, l, err := e.link(on)
 	if err != nil {
 		return nil, err
 	}
 	// None is made between the toxic and the reset of those that exist.
-	l.dialling <- struct{}{}
-	defer func() { <-l.dialling }()
+	if err := l.take(ctx); err != nil {
+		return nil, fmt.Errorf("reset %s: %w", l.proxy.Name, err)
+	}
+	defer l.release()
 	r, unanswered := &resets{conns: map[known]bool{}}, map[known]bool{}
 	w := e.watch(func(c history.Command) bool {
 		missed := l.carries(c.Client, c.Node) && c.Replied == 0

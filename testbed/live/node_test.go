@@ -56,7 +56,12 @@ func (s *stub) Close() error {
 func newStubNode(t *testing.T, place slowPlace) *node {
 	began := time.Now()
 	setup := testbed.Setup{Durability: testbed.Volatile, Clock: func() time.Duration { return time.Since(began) }}
-	return newNode("n0", place, t.TempDir(), "", setup, func(err error) { t.Errorf("died: %v", err) })
+	return newNode("n0", place, t.TempDir(), "", setup, mustLive(t))
+}
+
+// mustLive is for what must not die.
+func mustLive(t *testing.T) func(error) {
+	return func(err error) { t.Errorf("died: %v", err) }
 }
 
 // startAs starts a node as that server.

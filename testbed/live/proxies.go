@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -18,19 +19,23 @@ import (
 // runs; toxiproxy says nothing.
 type proxies struct {
 	server *toxiproxy.ApiServer
+	died   func(error) // tells that one takes no connections any more
 
 	mu  sync.Mutex
 	all []*proxy
 }
 
-func newProxies() *proxies {
-	return &proxies{server: toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())}
+func newProxies(died func(error)) *proxies {
+	return &proxies{server: toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), died: died}
 }
 
 // proxy is the toxiproxy proxy of one link.
 type proxy struct {
 	*toxiproxy.Proxy
 	valves map[testbed.Direction]*valve
+	// refused gets one for a connection that was taken, could not be led on, and is
+	// closed.
+	refused chan struct{}
 
 	mu     sync.Mutex
 	resets int
@@ -41,8 +46,10 @@ type proxy struct {
 func (p *proxies) open(name, host, upstream string) (*proxy, error) {
 	one := &proxy{
 		Proxy:  toxiproxy.NewProxy(p.server, name, net.JoinHostPort(host, "0"), upstream),
-		valves: map[testbed.Direction]*valve{},
+		valves: map[testbed.Direction]*valve{}, refused: make(chan struct{}, 1),
 	}
+	logger := zerolog.New(io.Discard).Level(zerolog.WarnLevel).Hook(listener(func(message string) { p.hear(one, message) }))
+	one.Logger = &logger
 	for _, d := range directions(testbed.Both) {
 		t, err := one.add(valveType, d)
 		if err != nil {
@@ -57,6 +64,32 @@ func (p *proxies) open(name, host, upstream string) (*proxy, error) {
 	defer p.mu.Unlock()
 	p.all = append(p.all, one)
 	return one, nil
+}
+
+// What toxiproxy tells of its connections only in its log. Both come of a want of file
+// descriptors, among others.
+const (
+	saysRefused = "Unable to open connection to upstream"
+	saysDied    = "Error while accepting client" // it takes no other after that
+)
+
+// listener is a zerolog.Hook that hears what is logged.
+type listener func(message string)
+
+// Run implements zerolog.Hook.
+func (l listener) Run(_ *zerolog.Event, _ zerolog.Level, message string) { l(message) }
+
+// hear is told what toxiproxy logs of a proxy, before it goes on.
+func (p *proxies) hear(one *proxy, message string) {
+	switch message {
+	case saysRefused:
+		select {
+		case one.refused <- struct{}{}:
+		default: // nobody cares how the last one ended
+		}
+	case saysDied:
+		p.died(fmt.Errorf("proxy %s takes no connections any more", one.Name))
+	}
 }
 
 // lead leads the proxy to another address, and if that is not where it led, ends

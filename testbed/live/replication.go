@@ -220,16 +220,23 @@ func (e *env) crown(ctx context.Context, heir *node, moved []*client) error {
 	former := e.streams
 	e.streams = nil
 	e.mu.Unlock()
-	for _, c := range moved {
-		for _, l := range c.links {
-			l.retarget(heir)
-		}
-	}
+	err := move(ctx, moved, heir)
 	for _, s := range former {
 		s.proxy.open() // what it holds is lost
 		s.proxy.Stop()
 	}
-	return nil
+	return err
+}
+
+// move leads the clients to another node.
+func move(ctx context.Context, clients []*client, to *node) error {
+	var errs []error
+	for _, c := range clients {
+		for _, l := range c.links {
+			errs = append(errs, l.retarget(ctx, to))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // rally makes all nodes that run follow the new primary, but the old one.

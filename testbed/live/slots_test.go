@@ -69,7 +69,7 @@ func TestSlotsStayWhereNobodyKnowsWhetherTheirKeysHaveMoved(t *testing.T) {
 	place := slowPlace{start: make(chan Server, 1)}
 	from, to := newStubNode(t, place), newStubNode(t, place) // from is down
 	startAs(t, to, place, heir)
-	way, err := newProxies().open("n0-n1-slots", "127.0.0.1", heir.Addr())
+	way, err := newProxies(mustLive(t)).open("n0-n1-slots", "127.0.0.1", heir.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}

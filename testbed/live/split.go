@@ -75,15 +75,11 @@ func (e *env) unite(ctx context.Context, old *node) error {
 		done = done || s.replica == old
 	}
 	e.mu.Unlock()
-	for _, c := range e.clients {
-		for _, l := range c.links {
-			l.retarget(primary)
-		}
+	err := move(ctx, e.clients, primary)
+	if _, down := old.running(); down != nil || done {
+		return err
 	}
-	if _, err := old.running(); err != nil || done {
-		return nil
-	}
-	return e.demote(ctx, old, primary)
+	return errors.Join(err, e.demote(ctx, old, primary))
 }
 
 // ledger counts the commands that changed a node's data, and whose answers went
