@@ -228,7 +228,14 @@ func (e clusterEnv) step(ctx context.Context, n *node) error {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
 	err := until(ctx, func() (string, error) {
-		if n.isMaster(ctx) {
+		if _, err := n.running(); err != nil {
+			return "", nil // it was killed meanwhile
+		}
+		master, err := n.isMaster(ctx)
+		switch {
+		case err != nil:
+			return err.Error(), nil // which does not say that it has
+		case master:
 			return "it does not step down", nil
 		}
 		return "", nil

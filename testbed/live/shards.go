@@ -126,13 +126,13 @@ func (c *cluster) admit(n *node) func(client int, args []history.Bytes) {
 		if settled {
 			return
 		}
-		master := n.isMaster(c.env.ctx)
+		master, err := n.isMaster(c.env.ctx)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		switch {
 		case master && n != s.present() && s.heir == nil:
 			c.elected(s, n)
-		case !master && n == s.master:
+		case err == nil && !master && n == s.master:
 			c.unite(s)
 		}
 		if n == s.heir && !s.moved[client] {
@@ -193,13 +193,12 @@ func (c *cluster) rivals(n *node) (old, present *node) {
 	return s.master, s.present()
 }
 
-// isMaster is what the node says of itself; a node that does not answer is none.
-func (n *node) isMaster(ctx context.Context) bool {
-	master := false
-	err := n.ask(ctx, func(c *redis.Client) error {
+// isMaster is what the node says of itself. With an error it has said nothing.
+func (n *node) isMaster(ctx context.Context) (master bool, err error) {
+	err = n.ask(ctx, func(c *redis.Client) error {
 		role, err := c.Do(ctx, "ROLE").Slice()
 		master = err == nil && len(role) > 0 && fmt.Sprint(role[0]) == "master"
 		return err
 	})
-	return err == nil && master
+	return master, err
 }
