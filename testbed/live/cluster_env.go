@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -62,7 +63,8 @@ func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
 
 // Promote implements testbed.Nodes: it waits until the nodes have elected this one,
 // and while the master still runs tells it to stand for election. Clients have moved
-// when it returns, unless they are frozen.
+// when it returns, unless they are frozen, or processes of their own, whose clients
+// tell nobody what they know.
 func (e clusterEnv) Promote(ctx context.Context, node string) error {
 	n, err := e.node(node)
 	if err != nil {
@@ -123,26 +125,31 @@ func (e clusterEnv) elect(ctx context.Context, n, old *node) error {
 	return nil
 }
 
-// follow waits until the clients know of a new master, for as long as it takes one
-// that does anything.
+// follow waits until all clients know of a new master, for as long as it takes one
+// that does anything. For processes it does not wait: the go-redis clients here are
+// not those that they use.
 func (e clusterEnv) follow(ctx context.Context, s *shard, n *node) {
+	if e.setup.Processes != nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, 4*testbed.SlotsKnownFor)
 	defer cancel()
-	for _, c := range e.clients {
-		if c.cluster == nil {
-			continue
-		}
-		_ = until(ctx, func() (string, error) {
-			master, err := c.cluster.MasterForKey(ctx, s.key)
-			if err != nil {
-				return err.Error(), nil // it has asked one that does not answer
-			}
-			if master.Options().Addr != e.cluster.doors[n].announced() {
-				return "it goes to the old master", nil
-			}
-			return "", nil
+	var following sync.WaitGroup
+	for _, c := range e.clients { // side by side: one that is frozen takes no other's time
+		following.Go(func() {
+			_ = until(ctx, func() (string, error) {
+				master, err := c.cluster.MasterForKey(ctx, s.key)
+				if err != nil {
+					return err.Error(), nil // it has asked one that does not answer
+				}
+				if master.Options().Addr != e.cluster.doors[n].announced() {
+					return "it goes to the old master", nil
+				}
+				return "", nil
+			})
 		})
 	}
+	following.Wait()
 }
 
 // Kill implements testbed.Nodes.

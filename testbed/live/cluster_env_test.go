@@ -1,0 +1,85 @@
+package live
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// at is a listener with that port of an address that go-redis does not take for its own.
+type at struct {
+	net.Listener
+	port int
+}
+
+func (a at) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: a.port} }
+
+// learner is a cluster's client that is told at each look that the slots are at a node.
+type learner struct {
+	*client
+	at    atomic.Value // its address
+	looks []time.Time
+}
+
+func newLearner(t *testing.T, at string) *learner {
+	l := &learner{client: new(client)}
+	l.at.Store(at)
+	o := testbed.ClusterOptions([]string{at}, time.Second)
+	o.ClusterSlots = func(context.Context) ([]redis.ClusterSlot, error) {
+		l.looks = append(l.looks, time.Now())
+		return []redis.ClusterSlot{{End: hashSlots - 1, Nodes: []redis.ClusterNode{{Addr: l.at.Load().(string)}}}}, nil
+	}
+	l.cluster = redis.NewClusterClient(o)
+	if _, err := l.cluster.MasterForKey(t.Context(), shardKeys[0]); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// outside are clients' processes.
+type outside struct{ testbed.Processes }
+
+func TestAPromotionWaitsForAllClientsSideBySide(t *testing.T) {
+	for name, processes := range map[string]testbed.Processes{"goroutines": nil, "processes": outside{}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := &node{name: "n1"}
+				e := &env{setup: testbed.Setup{Processes: processes}}
+				e.cluster = &cluster{env: e, doors: map[*node]*door{n: {listener: at{port: 2}}}}
+				slow, quick := newLearner(t, "10.0.0.1:1"), newLearner(t, "10.0.0.1:1")
+				e.clients = []*client{slow.client, quick.client}
+				quick.at.Store(e.cluster.doors[n].announced())
+				began := time.Now()
+				clusterEnv{ownEnv{e}, e.cluster}.follow(t.Context(), &shard{key: shardKeys[0]}, n)
+				took := time.Since(began)
+				master, err := quick.cluster.MasterForKey(t.Context(), shardKeys[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if knows := master.Options().Addr == e.cluster.doors[n].announced(); knows != (processes == nil) {
+					t.Errorf("after %v the client that hears of it knows the new master: %t", took, knows)
+				}
+				if processes != nil && took > 0 {
+					t.Errorf("took %v, want no wait for clients that nobody uses", took)
+				}
+				synctest.Wait() // who looks once more may be doing so
+				if processes == nil && !quick.looks[1].Before(began.Add(4*testbed.SlotsKnownFor)) {
+					t.Errorf("looked %v after the promotion, want before the other's time is over", quick.looks[1].Sub(began))
+				}
+				for _, l := range []*learner{slow, quick} {
+					if err := l.cluster.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+				time.Sleep(time.Second) // go-redis rests after each look
+			})
+		})
+	}
+}
