@@ -26,6 +26,7 @@ var (
 	_ testbed.SplitBrain = clusterEnv{}
 	_ testbed.Elections  = clusterEnv{}
 	_ testbed.Slots      = clusterEnv{}
+	_ testbed.Unplugger  = clusterEnv{}
 )
 
 // List implements testbed.Nodes.
@@ -193,12 +194,23 @@ func (e clusterEnv) Restart(ctx context.Context, node string) (lost string, err 
 // Pause implements testbed.Nodes. A master that another has replaced meanwhile hears
 // of that when it is resumed, and executes until then.
 func (e clusterEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
+	return e.silence(ctx, node, e.ownEnv.Pause)
+}
+
+// Unplug implements testbed.Unplugger. A master that another has replaced meanwhile
+// hears of that when it is plugged in.
+func (e clusterEnv) Unplug(ctx context.Context, node string) (testbed.Undo, error) {
+	return e.silence(ctx, node, e.ownEnv.Unplug)
+}
+
+// silence does what keeps a node from hearing and answering.
+func (e clusterEnv) silence(ctx context.Context, node string, how func(context.Context, string) (testbed.Undo, error)) (testbed.Undo, error) {
 	n, err := e.node(node)
 	if err != nil {
 		return nil, err
 	}
 	healed := e.provoke()
-	resume, err := e.ownEnv.Pause(ctx, node)
+	undo, err := how(ctx, node)
 	if err != nil {
 		healed()
 		return nil, err
@@ -206,20 +218,21 @@ func (e clusterEnv) Pause(ctx context.Context, node string) (testbed.Undo, error
 	e.freeze(n, 1)
 	return once(func(ctx context.Context) (int, error) {
 		defer healed()
-		hits, err := resume(ctx)
+		hits, err := undo(ctx)
 		e.freeze(n, -1)
 		return hits, errors.Join(err, e.step(ctx, n))
 	}), nil
 }
 
-// freeze counts the pauses of a node.
+// freeze counts what silences a node.
 func (c *cluster) freeze(n *node, by int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pauses[n] += by
 }
 
-// frozen says whether the node is paused, so that it cannot be asked anything.
+// frozen says whether the node is paused or unplugged, so that it cannot be asked
+// anything.
 func (c *cluster) frozen(n *node) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

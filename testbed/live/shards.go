@@ -26,8 +26,8 @@ type cluster struct {
 
 	mu     sync.Mutex // guards the shards as well
 	record func(history.Op)
-	early  []history.Op // from before there was somebody to record
-	pauses map[*node]int
+	early  []history.Op  // from before there was somebody to record
+	pauses map[*node]int // and what else silences nodes
 }
 
 // shard is a third of the slots, and who has it.

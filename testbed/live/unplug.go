@@ -14,7 +14,8 @@ type Pluggable interface {
 	// Unplug takes it off the network. Connections to it break.
 	Unplug() error
 	// Plug brings it back on the network, as what it was for other servers. Its
-	// Addr may be another then.
+	// Addr may be another then. If it has been killed, the next start in its place
+	// is on the network.
 	Plug() error
 }
 
@@ -39,8 +40,10 @@ func (e ownEnv) Unplug(_ context.Context, node string) (testbed.Undo, error) {
 	}
 	n.monitor.lost()
 	return once(func(context.Context) (int, error) {
-		if now, err := n.running(); err != nil || now != s {
-			return 0, nil // killed meanwhile
+		// Its network outlives a server: one that was killed meanwhile has to come back
+		// on it, and one that has come back is another.
+		if now, ok := n.latest().(Pluggable); ok {
+			p = now
 		}
 		return 0, p.Plug()
 	}), nil
