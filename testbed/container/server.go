@@ -242,11 +242,8 @@ func (s *server) Peer() string { return s.address.String() }
 // Bus implements live.Busser: nothing but the port for clients is published. Where
 // nobody reaches a container's own address, there are no clusters: see Elects.
 func (s *server) Bus() string {
-	return net.JoinHostPort(s.address.String(), strconv.Itoa(s.port+busOffset))
+	return net.JoinHostPort(s.address.String(), strconv.Itoa(s.port+live.BusOffset))
 }
-
-// busOffset is where the cluster bus of a Redis server is, counted from its port.
-const busOffset = 10_000
 
 // Pause implements live.Server.
 func (s *server) Pause() error {

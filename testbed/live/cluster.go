@@ -28,9 +28,9 @@ const (
 	hashSlots = 16384
 )
 
-// busOffset is where a node listens for the others, counted from its port, unless
-// it says so itself.
-const busOffset = 10_000
+// BusOffset is where a node of a cluster listens for the others, counted from its
+// port, unless it says so itself.
+const BusOffset = 10_000
 
 // Busser is a Server that other nodes of a cluster talk to elsewhere than at its
 // port and 10000.
@@ -54,7 +54,7 @@ func (n *node) bus() (string, error) {
 		return "", err
 	}
 	number, err := strconv.Atoi(port)
-	return net.JoinHostPort(host, strconv.Itoa(number+busOffset)), err
+	return net.JoinHostPort(host, strconv.Itoa(number+BusOffset)), err
 }
 
 // joined opens two doors for each node, one for its replicas and one for the cluster
