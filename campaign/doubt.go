@@ -26,9 +26,11 @@ type Doubt struct {
 	Settled bool
 }
 
-// Excuse is what may be behind a violation that is in doubt, or behind one that
-// does not show: then nobody can tell.
+// Excuse is what may be behind a violation that is in doubt.
 const Excuse = "a stall of the machine, or an election that no fault provoked, may be behind it"
+
+// Hiding is what may be behind a declared flaw that does not show.
+const Hiding = "trials that were to show it are undecided, or spoilt by a stall or an election that no fault provoked"
 
 // Words say it in a sentence without an end.
 func (d Doubt) Words() string {
@@ -86,10 +88,13 @@ func (t *Trial) inherit(before earlier) {
 			t.Doubtful = append(t.Doubtful, f)
 		case !slices.ContainsFunc(t.Flaws, f.same):
 			t.Settled = append(t.Settled, f)
-			t.SettledDir = before.dir
 		}
 	}
-	t.Doubtful = distinct(t.Doubtful)
+	t.Doubtful, t.DoubtDir = distinct(t.Doubtful), before.dir
+	// That this run shows nothing is no verdict as long as that is left.
+	if len(undeclared(t.Doubtful)) > 0 && !t.Violation() && t.Outcome != Unknown {
+		t.Outcome, t.Why = Unknown, Doubt{Flaws: undeclared(t.Doubtful)}.Words()
+	}
 }
 
 // settles says whether t tells of a doubtful flaw: it shows it beyond doubt, or does
@@ -101,8 +106,17 @@ func (t Trial) settles(f Flaw) bool {
 	if t.Spoilt || t.Err != "" || !t.exercised() || slices.ContainsFunc(t.Doubtful, f.same) {
 		return false
 	}
+	unclassified := func(f checker.Finding) bool { return f.Cause == checker.Unclassified } // and so perhaps the same
 	return slices.ContainsFunc(t.Verdicts, func(v checker.Verdict) bool {
-		return v.Oracle == f.Oracle && (v.Result != checker.Unknown || len(v.Doubtful) > 0)
+		switch {
+		case v.Oracle != f.Oracle:
+			return false
+		case v.Result == checker.Held:
+			return true
+		case v.Result == checker.Violated:
+			return !slices.ContainsFunc(v.Findings, unclassified)
+		}
+		return len(v.Doubtful) > 0 && !slices.ContainsFunc(v.Doubtful, unclassified)
 	})
 }
 
@@ -134,7 +148,7 @@ func doubts(trials []Trial) []Doubt {
 		}
 		i := slices.IndexFunc(all, func(d Doubt) bool { return d.Lock == t.Spec.Lock && d.Fault == t.Spec.Fault })
 		if i < 0 {
-			i, all = len(all), append(all, Doubt{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Dir: t.Dir})
+			i, all = len(all), append(all, Doubt{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Dir: cmp.Or(t.DoubtDir, t.Dir)})
 		}
 		for _, f := range undeclared(t.Doubtful) {
 			if one := (Trial{Spec: t.Spec, Doubtful: []Flaw{f}}); inDoubt(one, trials) {
@@ -154,7 +168,7 @@ func doubts(trials []Trial) []Doubt {
 func settled(trials []Trial) (all []Doubt) {
 	shows := huntOf(Info{}, trials).flaws
 	for _, t := range trials {
-		d := Doubt{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Dir: t.SettledDir, Settled: true}
+		d := Doubt{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Dir: t.DoubtDir, Settled: true}
 		for _, f := range t.Settled {
 			if !shows[place{d.Lock, d.Fault, f.Oracle, f.Cause}] {
 				d.Flaws = append(d.Flaws, f)

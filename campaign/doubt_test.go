@@ -78,13 +78,20 @@ func TestARunWithoutAStallSettlesADoubt(t *testing.T) {
 		"the fault hit nothing":                {found("client-pause", 0, 0, verdict("exclusion", checker.Held)), false},
 		"the oracle could not tell":            {found("client-pause", 0, 1, verdict("exclusion", checker.Unknown)), false},
 		"the harness could not finish":         {crashed, false},
+		"nothing was acquired":                 {found("client-pause", 0, 1, verdict("exclusion", checker.NotApplicable)), false},
+		"it shows it, or something else":       {found("client-pause", 0, 1, violated("exclusion", checker.Unclassified)), false},
+		"in doubt it, or something else":       {found("client-pause", 0, 1, inDoubtOf("exclusion", checker.Unclassified)), false},
 		"of that oracle there is no word":      {found("client-pause", 0, 1, verdict("resource", checker.Held)), false},
 		"it holds for that oracle, not others": {found("client-pause", 0, 1, verdict("exclusion", checker.Held), verdict("resource", checker.Unknown)), true},
 	} {
 		again := c.again
 		again.inherit(earlier{flaws: []Flaw{race}, dir: "d"})
-		if left := slices.ContainsFunc(again.Doubtful, race.same); left == c.settled {
+		left := slices.ContainsFunc(again.Doubtful, race.same)
+		if left == c.settled {
 			t.Errorf("%s: left in doubt: %t", name, left)
+		}
+		if left && !again.Violation() && again.Outcome != Unknown {
+			t.Errorf("%s: %s, want unknown as long as something is in doubt", name, again.Outcome)
 		}
 		told := settled([]Trial{again})
 		if want := c.settled && !slices.ContainsFunc(again.Flaws, race.same); (len(told) == 1 && told[0].Dir == "d") != want {
@@ -126,6 +133,42 @@ func TestTheUndeclaredInDoubtIsRunAgainFirst(t *testing.T) {
 	}
 	if _, err := os.Stat(r.folder(doubted.Spec)); err != nil {
 		t.Error(err)
+	}
+}
+
+// What no run settles is unknown, though the last runs showed nothing.
+func TestACellWithADoubtIsUndecided(t *testing.T) {
+	for name, last := range map[string]Trial{
+		"spoilt, and holds":     stalledTrial("client-pause", 1, verdict("exclusion", checker.Held)),
+		"the fault hit nothing": found("client-pause", 1, 0, verdict("exclusion", checker.Held)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := createStore(t.TempDir(), "compare", time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.close()
+			r := &run{store: s, planner: &planner{}}
+			first := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race))
+			r.take(t.Context(), job{spec: first.Spec}, done{Trial: first, Kept: true, Stalled: true})
+			for range retries {
+				jobs := r.again(t.Context(), 1)
+				if len(jobs) != 1 {
+					t.Fatalf("again %+v, want the trial", jobs)
+				}
+				r.take(t.Context(), jobs[0], done{Trial: last})
+			}
+			r.record(t.Context(), found("client-pause", 2, 1, verdict("exclusion", checker.Held)))
+			info := Info{Config: DefaultConfig(), Plan: []PlannedCell{{Lock: "test-flawed", Fault: "client-pause", Workloads: []string{"mutex"}}}}
+			info.Config.Trials = 2
+			m := fold(info, "", r.trials)
+			if c := m.Cells[0]; c.Verdict != Unknown || c.UndecidedDir != folderName(first.Spec) || m.ExitCode(false) != ExitUnknown {
+				t.Errorf("cell %s (%s), exit code %d: want it undecided", c.Verdict, c.UndecidedDir, m.ExitCode(false))
+			}
+			if len(m.Doubtful) != 1 || m.Doubtful[0].Dir != folderName(first.Spec) {
+				t.Errorf("in doubt: %+v, want it, with the first run's folder", m.Doubtful)
+			}
+		})
 	}
 }
 

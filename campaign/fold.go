@@ -110,7 +110,7 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 		case t.Outcome == Unknown:
 			c.Undecided++
 			if c.UndecidedWhy == "" {
-				c.UndecidedWhy, c.UndecidedDir = t.why(), t.Dir
+				c.UndecidedWhy, c.UndecidedDir = t.why(), cmp.Or(t.Dir, t.DoubtDir)
 			}
 		}
 		if t.Violation() {

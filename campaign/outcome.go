@@ -53,10 +53,11 @@ type Trial struct {
 	// election that no fault provoked, could be behind it; also what earlier runs of it left in doubt, undeclared, as
 	// long as no run settled it.
 	Doubtful []Flaw `json:"doubtful,omitempty"`
-	// Settled are those of earlier runs that this one was to settle, and does not show;
-	// SettledDir is the folder of the first of these runs, relative to the campaign's.
-	Settled    []Flaw `json:"settled,omitempty"`
-	SettledDir string `json:"settled_dir,omitempty"`
+	// Settled are those of earlier runs that this one was to settle, and does not show.
+	Settled []Flaw `json:"settled,omitempty"`
+	// DoubtDir is the folder of the first of the earlier runs that left something
+	// undeclared in doubt, relative to the campaign's; empty if none was kept.
+	DoubtDir string `json:"doubt_dir,omitempty"`
 	// Spoilt: the harness was not scheduled for too long, or nodes elected another
 	// primary unasked, so that what this run does not show proves nothing either.
 	Spoilt bool `json:"spoilt,omitempty"`
@@ -75,7 +76,8 @@ type Trial struct {
 	// Outcome is unknown. Or it says what may have been left behind by one that the
 	// code under test ended, whose outcome that does not touch.
 	Err string `json:"error,omitempty"`
-	// Why says what was missing if Outcome is not supported.
+	// Why says what was missing if Outcome is not supported, or what earlier runs left
+	// in doubt.
 	Why     string        `json:"why,omitempty"`
 	Elapsed time.Duration `json:"elapsed"`
 	// Virtual is how long the trial was on its own clock, if that is not the
