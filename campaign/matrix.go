@@ -94,8 +94,9 @@ type Surprise struct {
 	Oracle string
 	Cause  string
 	Dir    string // the stored trial, relative to the campaign; empty for a missed flaw
-	// Hidden: a flaw may be missed only because a stall of the harness, or an election
-	// that no fault provoked, left trials that were to show it undecided. No deterministic trial is.
+	// Hidden: a flaw may be missed only because trials that were to show it are undecided: by
+	// a stall of the harness, an election that no fault provoked, or a reply that nobody saw.
+	// No deterministic trial is.
 	Hidden bool
 }
 
@@ -128,7 +129,7 @@ func (m Matrix) NotExercised() []Cell {
 // finding violations is the job done; with it, a fault that hit nothing is not as
 // expected either. A violation whose cause cannot be told counts as unknown, not
 // as unexpected; so does, with expect, what may not be as expected, and what may
-// have been missed for the same reason (Excuse).
+// have been missed (Excuse, Hiding).
 func (m Matrix) ExitCode(expect bool) int {
 	if len(m.Failed) > 0 {
 		return ExitHarness

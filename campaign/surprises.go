@@ -51,12 +51,17 @@ func missed(info Info, trials []Trial) []Surprise {
 	return all
 }
 
-// mayHide says whether the trial was to show the missed flaw and perhaps did.
+// mayHide says whether the trial was to show the missed flaw and perhaps did: it was
+// spoilt, or its oracle could not tell.
 func (s Surprise) mayHide(t Trial) bool {
 	if t.Spec.Lock != s.Lock || !slices.Contains(strings.Split(s.Fault, ","), t.Spec.Fault) {
 		return false
 	}
-	return t.Spoilt || slices.ContainsFunc(t.Doubtful, func(f Flaw) bool { return f.Oracle == s.Oracle && f.Cause == s.Cause })
+	perhaps := func(f checker.Finding) bool { return string(f.Cause) == s.Cause || f.Cause == checker.Unclassified }
+	return t.Spoilt || slices.ContainsFunc(t.Verdicts, func(v checker.Verdict) bool {
+		return v.Oracle == s.Oracle && (v.Result == checker.Unknown && len(v.Doubtful) == 0 ||
+			slices.ContainsFunc(v.Doubtful, perhaps) || slices.ContainsFunc(v.Findings, perhaps))
+	})
 }
 
 // hunt is what a campaign looked at.

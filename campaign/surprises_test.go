@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
-	"github.com/lockstorm/lockstorm/locks"
 )
 
 func TestWhereNothingIsLeftToLuckAFlawShowsUnderEachOfItsFaults(t *testing.T) {
@@ -61,11 +60,10 @@ func TestMissedBehindAStall(t *testing.T) {
 	for _, s := range info.Sought {
 		info.Plan = append(info.Plan, PlannedCell{Lock: s.Lock, Fault: s.Fault, Named: 1})
 	}
-	verdict := checker.Verdict{Oracle: "exclusion", Result: checker.Unknown}
 	ran := func(fault string) Trial {
-		return Trial{Spec: Spec{Lock: "set-nx-px", Fault: fault, Schedule: "x"}, Verdicts: []checker.Verdict{verdict}}
+		return Trial{Spec: Spec{Lock: "set-nx-px", Fault: fault, Schedule: "x"}, Verdicts: []checker.Verdict{verdict("exclusion", checker.Held)}}
 	}
-	outlived := Flaw{Oracle: "exclusion", Cause: "lease-outlived", Kind: locks.Limit}
+	told := func(all ...checker.Verdict) func(*Trial) { return func(t *Trial) { t.Verdicts = all } }
 	for name, c := range map[string]struct {
 		first  func(*Trial)
 		det    bool
@@ -73,10 +71,13 @@ func TestMissedBehindAStall(t *testing.T) {
 		code   int
 	}{
 		"nothing was in doubt":      {func(*Trial) {}, false, false, ExitUnexpected},
-		"it was in doubt":           {func(t *Trial) { t.Doubtful = []Flaw{outlived} }, false, true, ExitUnexpected},
+		"it was in doubt":           {told(inDoubtOf("exclusion", checker.LeaseOutlived)), false, true, ExitUnexpected},
+		"in doubt, cause unknown":   {told(inDoubtOf("exclusion", checker.Unclassified)), false, true, ExitUnexpected},
+		"its oracle could not tell": {told(verdict("exclusion", checker.Unknown)), false, true, ExitUnexpected},
+		"another's could not":       {told(verdict("exclusion", checker.Held), verdict("liveness", checker.Unknown)), false, false, ExitUnexpected},
 		"the trial was spoilt":      {func(t *Trial) { t.Spoilt = true }, false, true, ExitUnexpected},
 		"trials do the same again":  {func(t *Trial) { t.Spoilt = true }, true, false, ExitUnexpected},
-		"something else in doubt":   {func(t *Trial) { t.Doubtful = []Flaw{{Oracle: "exclusion", Cause: "race"}} }, false, false, ExitUnexpected},
+		"something else in doubt":   {told(inDoubtOf("exclusion", checker.Race)), false, false, ExitUnexpected},
 		"all that is missed hidden": {nil, false, true, ExitUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -105,7 +105,7 @@ func (s *junitSuite) add(c junitCase) {
 func junitMissed(m campaign.Surprise) junitCase {
 	c := junitCase{Class: "lockstorm." + m.Lock, Name: fmt.Sprintf("declared flaw: %s by %s under %s", m.Oracle, m.Cause, m.Fault), Time: "0.000"}
 	if m.Hidden {
-		c.Error = &junitMessage{Message: "declared, and undecided under " + m.Fault + ": " + campaign.Excuse, Type: "unknown"}
+		c.Error = &junitMessage{Message: "declared, and undecided under " + m.Fault + ": " + campaign.Hiding, Type: "unknown"}
 		return c
 	}
 	c.Failure = &junitMessage{Message: "declared, but not found under " + m.Fault, Type: "missed"}

@@ -264,7 +264,7 @@ func missed(all []campaign.Surprise) []declaredFlaws {
 		last := &out[len(out)-1]
 		text := fmt.Sprintf("%s by %s (under %s)", m.Oracle, m.Cause, strings.ReplaceAll(m.Fault, ",", ", "))
 		if m.Hidden {
-			text += ", undecided: " + campaign.Excuse
+			text += ", undecided: " + campaign.Hiding
 		}
 		last.Flaws = append(last.Flaws, text)
 	}

@@ -274,7 +274,7 @@ func (a *app) surprises(w io.Writer, s campaign.Stored) {
 			}
 			found := "not found"
 			if m.Hidden {
-				found, hint = "undecided", ": "+campaign.Excuse
+				found, hint = "undecided", ": "+campaign.Hiding
 			}
 			fmt.Fprintf(w, "declared but %s: %s: %s (%s), looked for under %s%s\n", found, m.Lock, m.Oracle, m.Cause, m.Fault, hint)
 		}
