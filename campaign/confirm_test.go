@@ -168,6 +168,7 @@ func TestConfirmTakesAttemptsTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.trials = slices.DeleteFunc(f.trials, func(t Trial) bool { return t.Probe })
 	if len(f.trials) != 1 || f.trials[0].Spec.Attempt != 0 || !slices.Contains(f.trials[0].Flaws, attempt.Flaws[0]) || len(f.trials[0].Flaws) != 1+len(first.Trials[i].Flaws) {
 		t.Errorf("got %d trials to confirm, first %+v; want one with the flaws of both attempts", len(f.trials), f.trials[0].Flaws)
 	}
@@ -238,6 +239,22 @@ func TestConfirmVaries(t *testing.T) {
 	}
 	if want := []int{0, 2, 5, 1, 4, 3}; !slices.Equal(order, want) {
 		t.Errorf("got %v, want %v", order, want)
+	}
+}
+
+// What only a probe showed is sought as well.
+func TestConfirmKnowsWhatProbesShowed(t *testing.T) {
+	c := DefaultConfig()
+	c.Testbed, c.Store, c.Name = "sim", t.TempDir(), "first"
+	c.Locks, c.Faults, c.Trials = []string{"rw-two-keys"}, []string{"none"}, 1
+	first := mustRun(t, c)
+	if !slices.ContainsFunc(first.Trials, func(t Trial) bool { return t.Probe && t.Violation() }) {
+		t.Fatal("no probe shows a flaw: expected one of a recipe that is broken without a fault")
+	}
+	c.Name, c.Confirm = "second", first.Dir
+	second := mustRun(t, c)
+	if n, of := second.Confirmed(); n != of || of != len(first.Matrix.Cells[0].Flaws) || second.Matrix.Missed != nil {
+		t.Errorf("confirmed %d of %d, missed %v: want all of %v", n, of, second.Matrix.Missed, first.Matrix.Cells[0].Flaws)
 	}
 }
 

@@ -262,6 +262,9 @@ func (p *planner) probes(cells []plannedCell) ([]job, error) {
 			if err != nil {
 				return nil, err
 			}
+			if p.confirm != nil { // it may be one of those that are to be confirmed
+				probe.spec = p.confirm.next(probe.spec)
+			}
 			jobs = append(jobs, probe)
 		}
 	}
