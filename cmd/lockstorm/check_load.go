@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
@@ -51,6 +52,9 @@ func loadHistory(path string, values history.Values) (givenHistory, error) {
 		record, err := campaign.LoadJudged(path)
 		return givenHistory{record: record, notes: r.Notes, silent: silent(r)}, err
 	}
+	if i := slices.IndexFunc(r.Ops, hasInstant); r.Untimed && i >= 0 {
+		return givenHistory{}, campaign.Inputf("%s: entry %d has a deadline or an offset, which are instants and durations, and no entry has a time: expected times as well", path, r.Ops[i].Index)
+	}
 	if r.Truncated != nil {
 		return givenHistory{}, campaign.Inputf("%w: expected a whole file, since clients or indices are missing too", r.Truncated)
 	}
@@ -58,6 +62,11 @@ func loadHistory(path string, values history.Values) (givenHistory, error) {
 		record: campaign.Record{Evidence: history.Evidence{Ops: r.Ops}}, notes: r.Notes, silent: silent(r),
 		apart: r.Apart, step: r.Step,
 	}, nil
+}
+
+// hasInstant says whether an entry means nothing without the times of all.
+func hasInstant(op history.Op) bool {
+	return op.Offset != 0 || op.Lease != nil && op.Lease.Deadline != 0
 }
 
 func readHistory(path string, values history.Values) (r history.Reading, err error) {
