@@ -56,7 +56,9 @@ func (s *session) newBox(ctx context.Context, o live.ServerOptions) (b *box, err
 	if b.address, err = s.takeAddress(); err != nil {
 		return nil, err
 	}
-	made, err := s.engine.docker.CreateContainer(ctx, s.request(b, o))
+	making, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	made, err := s.engine.docker.CreateContainer(making, s.request(b, o))
 	if made != nil {
 		b.id = made.GetContainerID()
 	}

@@ -195,7 +195,7 @@ func (e *engine) output(ctx context.Context, i image, args []string, mounts []mo
 		defer cancel()
 		err = errors.Join(err, e.removeContainer(ctx, made.ID))
 	}()
-	stream, err := e.client.ContainerAttach(ctx, made.ID, client.ContainerAttachOptions{Stream: true, Stdout: true, Stderr: true})
+	stream, err := e.attach(ctx, made.ID)
 	if err != nil {
 		return "", err
 	}
@@ -210,6 +210,29 @@ func (e *engine) output(ctx context.Context, i image, args []string, mounts []mo
 		return "", fmt.Errorf("%s %s did not end: %w", i.server, strings.Join(args, " "), ctx.Err())
 	}
 	return text.String(), err
+}
+
+// attach opens a container's output. The client's own call looks at ctx no more once it
+// has reached the engine, which may not answer: then it is given up.
+func (e *engine) attach(ctx context.Context, id string) (client.HijackedResponse, error) {
+	var output client.ContainerAttachResult
+	answered := make(chan error, 1)
+	go func() {
+		var err error
+		output, err = e.client.ContainerAttach(ctx, id, client.ContainerAttachOptions{Stream: true, Stdout: true, Stderr: true})
+		answered <- err
+	}()
+	select {
+	case err := <-answered:
+		return output.HijackedResponse, err
+	case <-ctx.Done():
+		go func() {
+			if err := <-answered; err == nil {
+				output.Close() // nobody reads it
+			}
+		}()
+		return client.HijackedResponse{}, ctx.Err()
+	}
 }
 
 // host makes of a container's place on this machine what the engine needs for it to

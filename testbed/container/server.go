@@ -97,21 +97,27 @@ func (b *box) start(ctx context.Context, o live.ServerOptions) (*server, error) 
 	return s, nil
 }
 
-// begin starts the container and watches it: its output, and its end.
-func (s *server) begin(ctx context.Context) error {
+// begin starts the container and watches it: its output, and its end. It ends ctx if
+// the engine has not done that within callTimeout.
+func (s *server) begin(ctx context.Context) (err error) {
+	// That is no deadline of ctx: what watches the server goes on.
+	patience := time.AfterFunc(callTimeout, s.leave)
+	defer func() {
+		if !patience.Stop() && err != nil {
+			err = fmt.Errorf("start the container: the engine has not done it within %v: %w", callTimeout, context.DeadlineExceeded)
+		}
+	}()
 	c := s.session.engine.client
-	output, err := c.ContainerAttach(ctx, s.id, client.ContainerAttachOptions{Stream: true, Stdout: true, Stderr: true})
+	output, err := s.session.engine.attach(ctx, s.id)
 	if err != nil {
 		return fmt.Errorf("read the container's output: %w", err)
 	}
 	end := c.ContainerWait(ctx, s.id, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
-	starting, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	if _, err := c.ContainerStart(starting, s.id, client.ContainerStartOptions{}); err != nil {
+	if _, err := c.ContainerStart(ctx, s.id, client.ContainerStartOptions{}); err != nil {
 		output.Close()
 		return fmt.Errorf("start the container: %w", err)
 	}
-	s.watch.Go(func() { s.follow(output.HijackedResponse, end) })
+	s.watch.Go(func() { s.follow(output, end) })
 	return nil
 }
 
@@ -270,11 +276,12 @@ func (s *server) Unplug() error {
 }
 
 // Plug implements live.Pluggable: docker network connect, with the address that the
-// container had. It returns when the server answers again.
+// container had. It returns when the server answers again, unless it has ended: then
+// the next one in this container is on the network.
 func (s *server) Plug() error {
 	return s.order("plug in", func(ctx context.Context, c client.APIClient) error {
 		_, err := c.NetworkConnect(ctx, s.session.network, client.NetworkConnectOptions{Container: s.id, EndpointConfig: s.endpoint()})
-		if err != nil {
+		if err != nil || s.Err() != nil {
 			return err
 		}
 		return s.await(ctx)

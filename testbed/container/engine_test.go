@@ -1,0 +1,78 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/moby/moby/client"
+	"github.com/testcontainers/testcontainers-go"
+
+	"github.com/lockstorm/lockstorm/testbed/live"
+)
+
+// frozen is an engine that takes orders and does not answer.
+type frozen struct {
+	client.APIClient
+	thaw   chan struct{}
+	output net.Conn // of the container; what is attached then
+}
+
+func (f frozen) NetworkList(ctx context.Context, _ client.NetworkListOptions) (client.NetworkListResult, error) {
+	<-ctx.Done()
+	return client.NetworkListResult{}, ctx.Err()
+}
+
+// ContainerAttach does not look at ctx, as that of the client does not.
+func (f frozen) ContainerAttach(context.Context, string, client.ContainerAttachOptions) (client.ContainerAttachResult, error) {
+	<-f.thaw
+	return client.ContainerAttachResult{HijackedResponse: client.NewHijackedResponse(f.output, "")}, nil
+}
+
+func (frozen) Close() error { return nil }
+
+// sessionOf has containers in that engine.
+func sessionOf(c client.APIClient) *session {
+	docker := &testcontainers.DockerProvider{DockerProviderOptions: &testcontainers.DockerProviderOptions{
+		GenericProviderOptions: &testcontainers.GenericProviderOptions{},
+	}}
+	docker.SetClient(c)
+	return &session{
+		engine:    &engine{docker: docker, client: c},
+		addresses: newAddresses(netip.MustParsePrefix("10.1.2.0/29"), netip.MustParseAddr("10.1.2.1")),
+	}
+}
+
+func TestAnEngineThatDoesNotAnswerIsGivenUp(t *testing.T) {
+	o := live.ServerOptions{Name: "n0", Dir: t.TempDir()}
+	for name, order := range map[string]func(context.Context, *session) error{
+		"create": func(ctx context.Context, s *session) error { _, err := s.newBox(ctx, o); return err },
+		"start": func(ctx context.Context, s *session) error {
+			_, err := (&box{session: s, id: "x"}).start(ctx, o)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ours, its := net.Pipe()
+				f := frozen{thaw: make(chan struct{}), output: ours}
+				began := time.Now()
+				err := order(context.WithoutCancel(t.Context()), sessionOf(f))
+				if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != callTimeout {
+					t.Errorf("after %v: got %v, want it given up after %v", took, err, callTimeout)
+				}
+				close(f.thaw)
+				if name == "start" {
+					if _, err := its.Read(make([]byte, 1)); err != io.EOF {
+						t.Errorf("what was attached too late: got %v, want it closed", err)
+					}
+				}
+			})
+		})
+	}
+}
