@@ -36,6 +36,36 @@ func (f frozen) ContainerAttach(context.Context, string, client.ContainerAttachO
 
 func (frozen) Close() error { return nil }
 
+// unruly is an engine that starts containers, and does nothing with them after.
+type unruly struct {
+	client.APIClient
+	output net.Conn
+}
+
+var errInspect, errKill = errors.New("cannot inspect"), errors.New("cannot kill")
+
+func (u unruly) ContainerAttach(context.Context, string, client.ContainerAttachOptions) (client.ContainerAttachResult, error) {
+	return client.ContainerAttachResult{HijackedResponse: client.NewHijackedResponse(u.output, "")}, nil
+}
+
+func (unruly) ContainerWait(ctx context.Context, _ string, _ client.ContainerWaitOptions) client.ContainerWaitResult {
+	lost := make(chan error, 1)
+	context.AfterFunc(ctx, func() { lost <- ctx.Err() })
+	return client.ContainerWaitResult{Error: lost}
+}
+
+func (unruly) ContainerStart(context.Context, string, client.ContainerStartOptions) (client.ContainerStartResult, error) {
+	return client.ContainerStartResult{}, nil
+}
+
+func (unruly) ContainerInspect(context.Context, string, client.ContainerInspectOptions) (client.ContainerInspectResult, error) {
+	return client.ContainerInspectResult{}, errInspect
+}
+
+func (unruly) ContainerKill(context.Context, string, client.ContainerKillOptions) (client.ContainerKillResult, error) {
+	return client.ContainerKillResult{}, errKill
+}
+
 // sessionOf has containers in that engine.
 func sessionOf(c client.APIClient) *session {
 	docker := &testcontainers.DockerProvider{DockerProviderOptions: &testcontainers.DockerProviderOptions{
@@ -75,4 +105,18 @@ func TestAnEngineThatDoesNotAnswerIsGivenUp(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestNothingWatchesAServerThatDidNotStartAndCannotBeKilled(t *testing.T) {
+	o := live.ServerOptions{Name: "n0", Dir: t.TempDir()}
+	synctest.Test(t, func(t *testing.T) { // which fails if anything goes on
+		ours, its := net.Pipe()
+		_, err := (&box{session: sessionOf(unruly{output: ours}), id: "x"}).start(t.Context(), o)
+		if !errors.Is(err, errInspect) || !errors.Is(err, errKill) {
+			t.Errorf("got %v, want both errors", err)
+		}
+		if _, err := its.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("the container's output: got %v, want it closed", err)
+		}
+	})
 }

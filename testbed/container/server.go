@@ -88,7 +88,11 @@ func (b *box) start(ctx context.Context, o live.ServerOptions) (*server, error) 
 	}
 	s.stop = context.AfterFunc(ctx, func() { _ = s.signal() }) // Kill and Close see whether it has ended
 	if err := s.await(watching); err != nil {
-		err = errors.Join(err, s.Kill())
+		if kerr := s.Kill(); kerr != nil {
+			err = errors.Join(err, kerr)
+			leave() // nobody else will
+			s.watch.Wait()
+		}
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
