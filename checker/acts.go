@@ -12,6 +12,7 @@ func (w *wire) command(n *node, pos int) {
 	c := w.Commands[pos]
 	o := readCommand(c, w.scripts)
 	at := w.ran(pos)
+	n.keepScript(c, at)
 	if n.blurred[pos] {
 		o.sights = nil // of which state they tell, nobody knows
 	}
@@ -288,7 +289,7 @@ func (w *wire) presume(n *node, pos int, o outcome, at when) {
 
 // remove deletes the key, or a field of it.
 func (w *wire) remove(x doing) {
-	x.sure = x.sure || x.foundOwn()
+	x.sure = x.sure || w.foundOwn(x)
 	struck := x.k.carriers
 	field := w.field(x)
 	if field != "" {

@@ -34,17 +34,20 @@ func (x doing) foundNothing() bool {
 }
 
 // foundOwn says whether a deletion certainly took effect though nobody saw its reply:
-// what certainly was there is a string, and a DEL deletes any, a script the one whose
-// own value it was handed.
-func (x doing) foundOwn() bool {
+// what certainly was there is a string, and a DEL deletes any, a script that the node
+// certainly had the one whose own value it was handed.
+func (w *wire) foundOwn(x doing) bool {
 	k := x.k
 	if !unheard(x.c) || !x.inOrder() || x.a.field != "" || len(k.carriers) != 1 || len(k.maybe) > 0 ||
 		k.opaque || k.doubt != nil || k.older != nil || k.ttl && x.at.hi >= k.expiry.lo {
 		return false
 	}
 	l := k.carriers[0]
+	if !l.sure || l.field != "" || slices.ContainsFunc(l.terms, unsureTerm) {
+		return false
+	}
 	own := l.client == x.c.Client && slices.ContainsFunc(l.stamps, func(s string) bool { return slices.Contains(x.a.stamps, s) })
-	return l.sure && l.field == "" && !slices.ContainsFunc(l.terms, unsureTerm) && (own || !x.scripted)
+	return !x.scripted || own && w.hadScript(x)
 }
 
 func unsureTerm(t term) bool { return !t.sure }

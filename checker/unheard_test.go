@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -22,6 +24,13 @@ func tryUnheard(s *story, at float64, client int, certain bool, args ...string) 
 	s.done(at+30, client, history.Info)
 }
 
+// giveUnheard is a release with one command whose reply nobody saw.
+func giveUnheard(s *story, at float64, client int, certain bool, args ...string) {
+	s.invoke(at-1, client, history.FRelease)
+	mute(s, at, client, certain, args...)
+	s.done(at+30, client, history.Info)
+}
+
 // restart kills the node and brings it back; what it kept nobody says.
 func restart(s *story, at float64) {
 	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
@@ -35,10 +44,10 @@ func waiting(s *story, since float64, client int, busy string, args ...string) {
 
 func givenBackUnheard(sure bool) func(*story) {
 	return func(s *story) {
+		s.take(2, 0, "OK", setPX("t0")...)
+		s.give(5, 0, "1", s.cad("t0")...)
 		s.take(10, 0, "OK", setPX("t0")...)
-		s.invoke(49, 0, history.FRelease)
-		mute(s, 50, 0, sure, s.cad("t0")...)
-		s.done(80, 0, history.Info)
+		giveUnheard(s, 50, 0, sure, s.cad("t0")...)
 		tryUnheard(s, 100, 1, sure, setPX("t1")...)
 		waiting(s, 200, 2, "nil", setPX("t2")...)
 		s.take(1110, 2, "OK", setPX("t2")...)
@@ -81,12 +90,81 @@ func TestWhoIsKeptOutByWhatNobodyHeardIsNotForgotten(t *testing.T) {
 			s.take(1100, 1, "OK", setPX("t1")...)
 			s.give(1150, 1, "1", s.cad("t1")...)
 		}, []string{"liveness: unknown"}},
+		{"a release that had no script", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			giveUnheard(s, 50, 0, true, s.cad("t0")...)
+			waiting(s, 100, 1, "nil", setPX("t1")...)
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.give(1150, 1, "1", s.cad("t1")...)
+		}, []string{"liveness: orphaned-key"}},
 		{"nobody was kept out", "set-nx-px", func(s *story) {
 			tryUnheard(s, 10, 0, true, setPX("t0")...)
 			s.take(1100, 1, "OK", setPX("t1")...)
 			s.give(1150, 1, "1", s.cad("t1")...)
 		}, nil},
 	})
+}
+
+// c0 gives its lock back, c1 takes it, and nobody hears of either: who is kept out then
+// is so by c1 only if c0's script ran.
+func TestAScriptThatNobodyHeardRanOnlyWhereItWas(t *testing.T) {
+	const source = "compare and delete"
+	eval := func(s *story) []string { return slices.Concat([]string{"EVAL", source}, s.cad("t9")[2:]) }
+	flush := func(s *story, from float64, to ...float64) {
+		window := history.Op{Process: history.Nemesis, Client: history.NoClient, Type: history.Invoke, F: scriptFlush, Window: &history.Window{Fault: scriptFlush, ID: 1, Hits: 1}}
+		s.entry(from, window)
+		window.Type = history.Info
+		for _, at := range to {
+			s.entry(at, window)
+		}
+	}
+	had := func(s *story) { s.give(10, 0, "0", s.cad("t9")...) }
+	for _, c := range []struct {
+		name   string
+		before func(*story)
+		ran    bool
+	}{
+		{"nobody ran it before", func(*story) {}, false},
+		{"it was not there", func(s *story) { s.give(10, 0, "NOSCRIPT No matching script. Please use EVAL.", s.cad("t9")...) }, false},
+		{"it had run", had, true},
+		{"it may have run", func(s *story) { giveUnheard(s, 10, 0, true, s.cad("t9")...) }, false},
+		{"it had been brought", func(s *story) { s.give(10, 0, "0", eval(s)...) }, true},
+		{"it had been brought unheard", func(s *story) { giveUnheard(s, 10, 0, true, eval(s)...) }, true},
+		{"it may have been brought", func(s *story) { giveUnheard(s, 10, 0, false, eval(s)...) }, false},
+		{"it had been loaded", func(s *story) { s.give(10, 0, `"sha"`, "SCRIPT", "LOAD", source) }, true},
+		{"it was flushed by a client", func(s *story) { had(s); s.give(20, 0, "OK", "SCRIPT", "FLUSH") }, false},
+		{"it was flushed", func(s *story) { had(s); flush(s, 20, 22) }, false},
+		{"it is being flushed", func(s *story) { flush(s, 5); had(s) }, false},
+		{"it had been flushed before", func(s *story) { flush(s, 5, 7); had(s) }, true},
+		{"its node was restarted", func(s *story) { had(s); restart(s, 20) }, false},
+		{"its node is being restarted", func(s *story) {
+			s.nemesis(5, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			had(s)
+		}, false},
+		{"another node was restarted", func(s *story) {
+			had(s)
+			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n1"})
+			s.nemesis(25, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n1"})
+		}, true},
+		{"another was promoted", func(s *story) {
+			had(s)
+			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n0", From: "n1"})
+		}, false},
+	} {
+		want := map[bool]string{true: "liveness: orphaned-key", false: "liveness: unknown"}[c.ran]
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			judgement(t, "set-nx-px", func(s *story) {
+				s.e.Claims.Scripts[0].SHA1 = digestOf("EVAL", source)
+				c.before(s)
+				s.take(110, 0, "OK", setPX("t0")...)
+				giveUnheard(s, 150, 0, true, s.cad("t0")...)
+				tryUnheard(s, 200, 1, true, setPX("t1")...)
+				waiting(s, 300, 2, "nil", setPX("t2")...)
+				s.take(1210, 2, "OK", setPX("t2")...)
+				s.give(1250, 2, "1", s.cad("t2")...)
+			}, want)
+		})
+	}
 }
 
 func TestWhatNobodyHeardDoesNotHideACause(t *testing.T) {

@@ -144,7 +144,8 @@ type node struct {
 	// blurred are those of which nobody saw in what order they ran.
 	blurred map[int]bool
 	keys    map[string]*keyState
-	ahead   time.Duration // of its wall clock
+	ahead   time.Duration            // of its wall clock
+	scripts map[string]time.Duration // see keepScript
 	// conns are those on which it has served; dying is the event in which it is said
 	// to be killed, while it still serves on them.
 	conns map[conn]bool
@@ -152,7 +153,7 @@ type node struct {
 }
 
 func newNode(name string) *node {
-	return &node{name: name, keys: map[string]*keyState{}, blurred: map[int]bool{}, conns: map[conn]bool{}}
+	return &node{name: name, keys: map[string]*keyState{}, blurred: map[int]bool{}, conns: map[conn]bool{}, scripts: map[string]time.Duration{}}
 }
 
 // keyState is one key during the walk.
