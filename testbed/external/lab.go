@@ -174,8 +174,12 @@ func (l *Lab) Run(ctx context.Context, s testbed.Setup, body func(context.Contex
 	defer cancel()
 	e := newLabEnv(ctx, l, s)
 	defer func() { // whatever body does, a panic included
-		if terr := e.tearDown(); terr != nil && err == nil {
-			err = fmt.Errorf("%s testbed: tear down: %w", LabName, terr)
+		if terr := e.tearDown(); terr != nil {
+			terr = fmt.Errorf("%s testbed: %w", LabName, &testbed.TeardownError{Err: terr})
+			if err != nil {
+				terr = fmt.Errorf("%w; %w", err, terr)
+			}
+			err = terr
 		}
 	}()
 	if err := e.setUp(ctx); err != nil {

@@ -276,6 +276,24 @@ func TestTheLabLeavesNothingWithFaultsInForce(t *testing.T) {
 	})
 }
 
+func TestWhatTheLabCannotTearDownIsSaidBesideWhatFailed(t *testing.T) {
+	l, err := openLab(t.Context(), startLab(t, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	failed := errors.New("failed")
+	s := testbed.Setup{Topology: testbed.Single, Clients: 1, Clock: l.Clock(), Commands: func(history.Command) {}}
+	err = l.Run(t.Context(), s, func(_ context.Context, e testbed.Env) error {
+		e.(*labEnv).nodes[0].straight = "127.0.0.1:1"
+		return failed
+	})
+	var left *testbed.TeardownError
+	if !errors.Is(err, failed) || !errors.As(err, &left) || !errors.Is(left, syscall.ECONNREFUSED) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %v, want one line with both errors", err)
+	}
+}
+
 func TestTheLabHasTheTopologiesThatItSays(t *testing.T) {
 	for topology, nodes := range map[testbed.Topology]string{
 		testbed.Single: "n0", testbed.Replicated: "n0", testbed.Independent: "n0 n1 n2",
