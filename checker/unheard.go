@@ -35,7 +35,8 @@ func (x doing) foundNothing() bool {
 
 // foundOwn says whether a deletion certainly took effect though nobody saw its reply:
 // what certainly was there is a string, and a DEL deletes any, a script that the node
-// certainly had the one whose own value it was handed.
+// certainly had the one whose own value it was handed, unless it may have counted down
+// the entries of its owner and left some.
 func (w *wire) foundOwn(x doing) bool {
 	k := x.k
 	if !unheard(x.c) || !x.inOrder() || x.a.field != "" || len(k.carriers) != 1 || len(k.maybe) > 0 ||
@@ -47,7 +48,8 @@ func (w *wire) foundOwn(x doing) bool {
 		return false
 	}
 	own := l.client == x.c.Client && slices.ContainsFunc(l.stamps, func(s string) bool { return slices.Contains(x.a.stamps, s) })
-	return !x.scripted || own && w.hadScript(x)
+	once := !w.Claims.Reentrant || len(k.shadows) == 0 && !l.copied
+	return !x.scripted || own && once && w.hadScript(x)
 }
 
 func unsureTerm(t term) bool { return !t.sure }

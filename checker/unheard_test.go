@@ -167,6 +167,44 @@ func TestAScriptThatNobodyHeardRanOnlyWhereItWas(t *testing.T) {
 	}
 }
 
+// c0 enters twice, and nobody hears of its leave, which certainly ran.
+func TestALeaveThatNobodyHeardMayNotHaveBeenTheLast(t *testing.T) {
+	left := func(after func(s *story, enter, leave func(client string) []string)) func(*story) {
+		return func(s *story) {
+			enter := func(client string) []string {
+				return s.script(s.e.Claims.Scripts[0].Name, []string{"lock"}, "owner-number-"+client, "1")
+			}
+			leave := func(client string) []string {
+				return s.script(s.e.Claims.Scripts[1].Name, []string{"lock"}, "owner-number-"+client)
+			}
+			s.take(2, 0, "1", enter("0")...)
+			s.give(5, 0, "1", leave("0")...)
+			for i := range 2 {
+				s.take(float64(10*(i+1)), 0, "1", enter("0")...)
+			}
+			giveUnheard(s, 50, 0, true, leave("0")...)
+			after(s, enter, leave)
+		}
+	}
+	expires := func(s *story, enter, leave func(string) []string) {
+		s.queue(100, 880, 1, "0", enter("1")...)
+		s.take(1100, 1, "1", enter("1")...)
+		s.give(1200, 1, "1", leave("1")...)
+		s.give(1300, 0, "nil", leave("0")...)
+	}
+	crashes := func(s *story, enter, leave func(string) []string) {
+		s.nemesis(90, crash(0))
+		s.queue(100, 880, 1, "0", enter("1")...)
+		s.take(1100, 1, "1", enter("1")...)
+		s.give(1200, 1, "1", leave("1")...)
+	}
+	tales(t, []tale{
+		{"an inner one, and the lease is outlived", "reentrant-hash", left(expires), []string{"exclusion: lease-outlived"}},
+		{"an inner one, and its owner crashes", "reentrant-hash", left(crashes), []string{"liveness: orphaned-key"}},
+		{"the only one", "reentrant-local", givenBackUnheard(true), []string{"liveness: orphaned-key"}},
+	})
+}
+
 func TestWhatNobodyHeardDoesNotHideACause(t *testing.T) {
 	plain := []string{"SET", "lock", "1", "EX", "1", "NX"}
 	lost := func(certain bool) func(*story) {
