@@ -130,28 +130,17 @@ func newTrial(s Spec, rec *history.Recorder) (*trial, error) {
 // under test ended nothing but that.
 func (t *trial) over(err error) error {
 	if t.broken == nil && !errors.As(err, &t.broken) {
-		return both(err, t.unclosed)
+		return testbed.JoinErrors(err, t.unclosed)
 	}
 	var left *testbed.TeardownError
 	if errors.As(err, &left) {
-		t.unclosed = both(left, t.unclosed)
+		t.unclosed = testbed.JoinErrors(left, t.unclosed)
 	}
 	// The trial is over: its clock may not be read any more.
 	if err = t.rec.End(t.broken.Event(), 0); errors.Is(err, history.ErrSealed) {
 		err = nil
 	}
-	return both(err, t.unclosed)
-}
-
-// both is errors.Join on one line.
-func both(a, b error) error {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	return fmt.Errorf("%w; %w", a, b)
+	return testbed.JoinErrors(err, t.unclosed)
 }
 
 // body is the part between set-up and teardown. It does not know its testbed.

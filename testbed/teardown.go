@@ -1,6 +1,9 @@
 package testbed
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // TeardownError says in one line what a trial may have left behind. The error of
 // Testbed.Run has it whatever else that tells: it is the harness's, also if the code
@@ -14,3 +17,14 @@ func (e *TeardownError) Error() string {
 
 // Unwrap returns what failed.
 func (e *TeardownError) Unwrap() error { return e.Err }
+
+// JoinErrors is errors.Join of two errors, each nil or of one line, on one line.
+func JoinErrors(a, b error) error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return fmt.Errorf("%w; %w", a, b)
+}

@@ -30,10 +30,10 @@ type Testbed interface {
 	// runs that trial.
 	Clock() func() time.Duration
 	// Run sets up what s asks for, calls body, and tears everything down,
-	// whatever body did. An error of set-up or teardown is the harness's; the
-	// body's own error is returned as it is. A *Breakdown says that the code
-	// under test ended the trial. Commands are complete in s.Commands when Run
-	// returns.
+	// whatever body did. An error of set-up or teardown is the harness's, that of
+	// teardown a *TeardownError beside what else went wrong; the body's own error
+	// is returned as it is. A *Breakdown says that the code under test ended the
+	// trial. Commands are complete in s.Commands when Run returns.
 	Run(ctx context.Context, s Setup, body func(context.Context, Env) error) error
 }
 

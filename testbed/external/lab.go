@@ -175,11 +175,7 @@ func (l *Lab) Run(ctx context.Context, s testbed.Setup, body func(context.Contex
 	e := newLabEnv(ctx, l, s)
 	defer func() { // whatever body does, a panic included
 		if terr := e.tearDown(); terr != nil {
-			terr = fmt.Errorf("%s testbed: %w", LabName, &testbed.TeardownError{Err: terr})
-			if err != nil {
-				terr = fmt.Errorf("%w; %w", err, terr)
-			}
-			err = terr
+			err = testbed.JoinErrors(err, fmt.Errorf("%s testbed: %w", LabName, &testbed.TeardownError{Err: terr}))
 		}
 	}()
 	if err := e.setUp(ctx); err != nil {

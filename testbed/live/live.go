@@ -101,7 +101,7 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 	e := newEnv(ctx, s, cancel)
 	defer func() { // whatever body does, a panic included
 		if terr := e.tearDown(); terr != nil {
-			err = also(err, fmt.Errorf("%s testbed: %w", t.Name(), &testbed.TeardownError{Err: terr}))
+			err = testbed.JoinErrors(err, fmt.Errorf("%s testbed: %w", t.Name(), &testbed.TeardownError{Err: terr}))
 		}
 	}()
 	if err := e.setUp(ctx, t.provider, t.temp); err != nil {
@@ -115,14 +115,6 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 		return fmt.Errorf("%s testbed: %w", t.Name(), death)
 	}
 	return err
-}
-
-// also adds a second error to a first, which may be nil, on one line.
-func also(first, second error) error {
-	if first == nil {
-		return second
-	}
-	return fmt.Errorf("%w; %w", first, second)
 }
 
 // deadNode is the cause of a context's end when a node died unasked, or a proxy.
