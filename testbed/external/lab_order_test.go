@@ -3,8 +3,11 @@ package external
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/redisserver"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -112,6 +116,107 @@ func TestHalfAnOrderIsNone(t *testing.T) {
 	if err != nil || !strings.Contains(string(why), "n1: ") || strings.Contains(string(why), "n0: ") {
 		t.Errorf("got %s, %v, want to be told of n1", why, err)
 	}
+}
+
+// TestWhoStaysConnectedToTheLabHidesNoOrder has others on the nodes from where clients
+// come, too: in the lab Sentinels and replicas come over toxiproxy as they do.
+func TestWhoStaysConnectedToTheLabHidesNoOrder(t *testing.T) {
+	for name, others := range map[string]struct {
+		come  func(*testing.T, *redis.Client) // before the trial
+		again func(*testing.T, *redis.Client) // during it; nil = nothing
+	}{
+		"who came before": {come: func(t *testing.T, node *redis.Client) {
+			c := admin(t, node.Options()).Conn()
+			t.Cleanup(func() { c.Close() })
+			if err := c.Ping(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"a Sentinel that comes anew": {come: startSentinel, again: func(t *testing.T, node *redis.Client) {
+			before := awaitSentinel(t, node, 0)
+			for _, id := range before {
+				if err := node.ClientKillByFilter(t.Context(), "ID", strconv.FormatInt(id, 10)).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			awaitSentinel(t, node, slices.Max(before))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			place := startLab(t, 0)
+			node := admin(t, &redis.Options{Addr: place.group[0].straight})
+			others.come(t, node)
+			l, err := openLab(t.Context(), place)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			logs := filepath.Join(t.TempDir(), "logs")
+			var set history.Command
+			s := testbed.Setup{Topology: testbed.Replicated, Clients: 1, Clock: l.Clock(), Logs: logs, Commands: func(c history.Command) {
+				if testbed.CommandName(c.Args) == "SET" {
+					set = c
+				}
+			}}
+			err = l.Run(t.Context(), s, func(ctx context.Context, e testbed.Env) error {
+				if others.again != nil {
+					others.again(t, node)
+				}
+				return first(e).Set(ctx, "k", "1", 0).Err()
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			if why, err := os.ReadFile(filepath.Join(logs, "order.log")); !errors.Is(err, os.ErrNotExist) || set.Exec == 0 {
+				t.Errorf("got %+v: %s, %v, want it in the order of execution", set, why, err)
+			}
+		})
+	}
+}
+
+// startSentinel has a Sentinel watch a node until the test ends.
+func startSentinel(t *testing.T, node *redis.Client) {
+	t.Helper()
+	dir := t.TempDir()
+	host, port, _ := net.SplitHostPort(node.Options().Addr)
+	config := "sentinel monitor lab " + host + " " + port + " 2\n" // alone it decides nothing
+	if err := os.WriteFile(filepath.Join(dir, redisserver.SentinelConfig), []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, err := redisserver.Start(t.Context(), redisserver.Options{Dir: dir, Sentinel: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	awaitSentinel(t, node, 0)
+}
+
+// awaitSentinel waits for a Sentinel's two connections with ids above that, and returns
+// these ids.
+func awaitSentinel(t *testing.T, node *redis.Client, above int64) []int64 {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		list, err := node.ClientList(t.Context()).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []int64
+		for one := range strings.SplitSeq(list, "\n") {
+			text, _, _ := strings.Cut(strings.TrimPrefix(one, "id="), " ")
+			if id, _ := strconv.ParseInt(text, 10, 64); id > above && strings.Contains(one, " name=sentinel-") {
+				ids = append(ids, id)
+			}
+		}
+		if len(ids) == 2 {
+			return ids
+		}
+	}
+	t.Fatal("no Sentinel has come")
+	return nil
 }
 
 func TestThatNothingSaysWhyTheOrderIsNotKnownIsAnError(t *testing.T) {

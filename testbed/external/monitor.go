@@ -115,6 +115,7 @@ type listener struct {
 	node  labNode
 	clock func() time.Duration
 	mark  string // how the names of the trial's connections begin
+	since int64  // the newest connection's id when it began: clients' are newer
 	conn  net.Conn
 	done  chan struct{} // closed when it hears no more; then these are there:
 	all   []told
@@ -127,7 +128,8 @@ type listener struct {
 // last is what is said to the node after everything else.
 func (l *listener) last() string { return l.mark + "end" }
 
-// listen asks a node to tell what it executes from now on. Ctx bounds the asking.
+// listen asks a node to tell what it executes from now on, before clients connect to it.
+// Ctx bounds the asking.
 func listen(ctx context.Context, n labNode, clock func() time.Duration, mark string) (*listener, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -136,6 +138,14 @@ func listen(ctx context.Context, n labNode, clock func() time.Duration, mark str
 		return nil, fmt.Errorf("monitor %s: %w", n.upstream, testbed.Bare(err))
 	}
 	l := &listener{node: n, clock: clock, mark: mark, conn: conn, done: make(chan struct{}), hosts: map[string]bool{}}
+	err = n.ask(ctx, func(c *redis.Client) (err error) {
+		l.since, err = c.ClientID(ctx).Result()
+		return err
+	})
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("newest connection of %s: %w", n.upstream, testbed.Bare(err))
+	}
 	go l.hear(lines)
 	return l, nil
 }
@@ -221,16 +231,25 @@ func (l *listener) deserted(ctx context.Context, c *redis.Client) error {
 	}
 }
 
-// isClient says whether a line of CLIENT LIST is about a connection from where
-// those of clients came: not ours, not a replica's nor a primary's.
+// sentinels is how the names begin that Sentinels give to their connections.
+const sentinels = "sentinel-"
+
+// isClient says whether a line of CLIENT LIST is about a connection that may be a
+// client's: it came from where theirs do, after listening began (ids only grow, and a
+// node that restarts, which begins anew, stops telling), and is not ours, a replica's, a
+// primary's or a Sentinel's. Theirs come over toxiproxy, too, and stay.
 func (l *listener) isClient(line string, me int64) bool {
 	about := map[string]string{}
 	for field := range strings.FieldsSeq(line) {
 		key, value, _ := strings.Cut(field, "=")
 		about[key] = value
 	}
+	id, _ := strconv.ParseInt(about["id"], 10, 64)
+	if id <= l.since || id == me || strings.HasPrefix(about["name"], sentinels) || strings.ContainsAny(about["flags"], "OSM") {
+		return false
+	}
 	host, _, _ := net.SplitHostPort(about["addr"])
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.hosts[host] && about["id"] != strconv.FormatInt(me, 10) && !strings.ContainsAny(about["flags"], "OSM")
+	return l.hosts[host]
 }
