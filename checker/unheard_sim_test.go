@@ -43,15 +43,31 @@ func TestWhatNobodyHeardMakesNoVerdictLie(t *testing.T) {
 		{"lost-reply"}, {"partition-replies"}, {"partition"}, {"delay"}, {"lost-reply", "node-restart"}, {"lost-reply", "client-pause"},
 		{"lost-reply", "client-crash"}, {"partition-replies", "node-clock"}, {"partition-replies", "eviction"}, {"lost-reply", "delay", "reset"},
 	}
+	replies := [][]string{{"lost-reply"}, {"partition-replies"}, {"partition-replies", "script-flush"}, {"lost-reply", "client-crash"}}
 	trials := 0
-	for _, lock := range []string{"set-nx-px", "set-nx-ex", "getset", "fenced", "redlock", "lua-setnx-expire", "reentrant-hash", "rw-hash-owners"} {
-		for _, f := range faults {
-			for seed := range uint64(3) {
-				e, ok := struck(t, lock, f, seed+1)
+	for _, c := range []struct {
+		lock, workload string
+		faults         [][]string
+		seeds          uint64
+	}{
+		{"set-nx-px", "mutex", faults, 3},
+		{"set-nx-ex", "mutex", faults, 3},
+		{"getset", "mutex", faults, 3},
+		{"fenced", "mutex", faults, 3},
+		{"redlock", "mutex", faults, 3},
+		{"lua-setnx-expire", "mutex", faults, 3},
+		{"reentrant-hash", "mutex", faults, 3},
+		{"rw-hash-owners", "mutex", faults, 3},
+		{"reentrant-hash", "reentrant", replies, 6},
+		{"redisson", "reentrant", replies, 6},
+	} {
+		for _, f := range c.faults {
+			for seed := range c.seeds {
+				e, ok := struck(t, c.lock, c.workload, f, seed+1)
 				for _, doubtful := range []bool{false, true} {
 					if less, lost := muted(e, doubtful); ok && lost {
 						trials++
-						compareVerdicts(t, fmt.Sprintf("%s under %s, seed %d, in doubt %t", lock, f, seed+1, doubtful), e, less)
+						compareVerdicts(t, fmt.Sprintf("%s, %s, under %s, seed %d, in doubt %t", c.lock, c.workload, f, seed+1, doubtful), e, less)
 					}
 				}
 			}
@@ -62,9 +78,9 @@ func TestWhatNobodyHeardMakesNoVerdictLie(t *testing.T) {
 	}
 }
 
-// struck is the evidence of a trial of the lock under drawn faults; not ok if they do
+// struck is the evidence of a trial of the lock in that workload under drawn faults; not ok if they do
 // not go together.
-func struck(t *testing.T, lock string, faults []string, seed uint64) (_ history.Evidence, ok bool) {
+func struck(t *testing.T, lock, workload string, faults []string, seed uint64) (_ history.Evidence, ok bool) {
 	t.Helper()
 	tb := sim.New()
 	recipe, found := locks.ByID(lock)
@@ -72,7 +88,7 @@ func struck(t *testing.T, lock string, faults []string, seed uint64) (_ history.
 		t.Fatalf("no recipe %q", lock)
 	}
 	s := campaign.Spec{
-		Lock: lock, Workload: "mutex", Fault: "none", Testbed: "sim", Topology: testbed.Single, Seed: seed, CommandTimeout: 300 * time.Millisecond,
+		Lock: lock, Workload: workload, Fault: "none", Testbed: "sim", Topology: testbed.Single, Seed: seed, CommandTimeout: 300 * time.Millisecond,
 		Options: workloads.Options{
 			Clients: 3, Keys: 1, TTL: time.Second, Hold: 100 * time.Millisecond, Rest: 50 * time.Millisecond,
 			Retry: 50 * time.Millisecond, Duration: 4 * time.Second, Margin: 500 * time.Millisecond, Seed: seed,
