@@ -19,33 +19,11 @@ type talk struct {
 // them, and between which times. Commands that get no stamp were not executed.
 // Lines are all that the node told, until nothing more could come; talks are by
 // the names of connections, which begin with mark. It is an error if they do not
-// fit: then nothing is known.
+// fit, or somebody else wrote to the node: then nothing is known.
 func order(mark string, talks map[string]*talk, lines []told) ([]stamp, error) {
-	var seen []sight
-	by := map[string]*talk{} // by address
-	last := -1               // of seen: what the line before belongs to
-	for _, l := range lines {
-		if l.from == fromScript {
-			if last >= 0 {
-				seen[last].end, seen[last].heard = l.at, l.heard
-			}
-			continue
-		}
-		last = -1
-		if name := l.names(mark); name != "" {
-			by[l.from] = talks[name]
-			continue
-		}
-		t := by[l.from]
-		if t == nil {
-			continue // no client's
-		}
-		c, err := t.tell(l.args)
-		if err != nil {
-			return nil, err
-		}
-		last = len(seen)
-		seen = append(seen, sight{command: c, begin: l.at, end: l.at, heard: l.heard})
+	seen, err := sights(mark, talks, lines)
+	if err != nil {
+		return nil, err
 	}
 	stamps := timed(seen)
 	for _, t := range talks {
@@ -63,6 +41,43 @@ func order(mark string, talks map[string]*talk, lines []told) ([]stamp, error) {
 		}
 	}
 	return stamps, nil
+}
+
+// sights finds the commands that lines are about.
+func sights(mark string, talks map[string]*talk, lines []told) ([]sight, error) {
+	var seen []sight
+	by := map[string]*talk{} // by address
+	last := -1               // of seen: what the line before belongs to
+	from := ""               // where that came from
+	for _, l := range lines {
+		if l.from == fromScript {
+			if last >= 0 {
+				seen[last].end, seen[last].heard = l.at, l.heard
+			} else if err := stranger(l.args, "a script of "+from); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		last, from = -1, l.from
+		if name := l.names(mark); name != "" {
+			by[l.from] = talks[name]
+			continue
+		}
+		t := by[l.from]
+		if t == nil {
+			if err := stranger(l.args, l.from); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		c, err := t.tell(l.args)
+		if err != nil {
+			return nil, err
+		}
+		last = len(seen)
+		seen = append(seen, sight{command: c, begin: l.at, end: l.at, heard: l.heard})
+	}
+	return seen, nil
 }
 
 // tell finds the command that the node tells next of a connection.
