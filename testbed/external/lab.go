@@ -25,8 +25,8 @@ const LabName = "compose"
 // of the network are toxics that toxiproxy's own HTTP API puts on the links, so
 // they are coarser than elsewhere: a cut ends all connections of its link when it
 // is taken back, and of one connection alone nothing can be held. Nobody stands in
-// front of the nodes: when a command arrived, and in what order commands ran, is
-// not seen. The lab's nodes are emptied before each trial.
+// front of the nodes: in what order commands ran, MONITOR tells, all of it or
+// nothing. The lab's nodes are emptied before each trial.
 type Lab struct {
 	place   labPlace
 	api     *toxiproxy.Client
