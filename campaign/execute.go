@@ -111,8 +111,12 @@ func execute(ctx context.Context, tb testbed.Testbed, t task, judging sync.Locke
 		return d, cerr
 	}
 	d.Trial.Elapsed = time.Since(started)
-	if err := ctx.Err(); err != nil {
-		return d, err // what it wrote so far stays, but is no result
+	if stopped := ctx.Err(); stopped != nil { // what it wrote so far stays, but is no result
+		var left *testbed.TeardownError
+		if errors.As(err, &left) {
+			return d, testbed.JoinErrors(stopped, left)
+		}
+		return d, stopped
 	}
 	judging.Lock()
 	defer judging.Unlock()

@@ -209,16 +209,16 @@ func (r *run) trial(ctx context.Context, j job) {
 	d, err := r.workers.run(ctx, task{
 		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec),
 	}, nil)
-	if ctx.Err() != nil {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err != nil {
+	var left *testbed.TeardownError
+	switch {
+	case ctx.Err() != nil && !errors.As(err, &left): // it was interrupted
+	case err != nil:
 		r.fail(err)
-		return
+	default:
+		r.take(ctx, j, d)
 	}
-	r.take(ctx, j, d)
 }
 
 // enough is what task.Enough says: nothing where a trial is not as it was when it

@@ -190,6 +190,30 @@ func TestAnInterruptedCampaignKeepsWhatIsFinished(t *testing.T) {
 	})
 }
 
+// littering leaves something behind when it is interrupted.
+type littering struct{ *fakeBed }
+
+func (l littering) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
+	err := l.fakeBed.Run(ctx, s, body)
+	if ctx.Err() != nil {
+		err = testbed.JoinErrors(err, &testbed.TeardownError{Err: errors.New("3 keys stay")})
+	}
+	return err
+}
+
+func TestAnInterruptedCampaignTellsWhatItLeftBehind(t *testing.T) {
+	c := Campaign{Config: fakeConfig(t.TempDir(), soundLock), Testbed: littering{&fakeBed{}}}
+	c.Config.Trials = 50
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+		defer cancel()
+		s, err := c.Run(ctx)
+		if err == nil || !strings.Contains(err.Error(), "3 keys stay") || len(s.Trials) == 0 {
+			t.Errorf("%d trials, error %v; want those that were finished, and what stays", len(s.Trials), err)
+		}
+	})
+}
+
 func TestAStoreThatCannotBeWrittenRunsNothing(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -340,7 +364,7 @@ func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
 		r.take(t.Context(), job{spec: spec, again: again}, d)
 	}
 	t.Run("twice", func(t *testing.T) {
-		r := &run{store: s}
+		r := &run{store: s, planner: &planner{}}
 		for again := range retries {
 			at(r, again)
 			if jobs := r.again(t.Context(), 5); len(jobs) != 1 || jobs[0].again != again+1 || len(r.trials) > 0 {
@@ -353,7 +377,7 @@ func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
 		}
 	})
 	t.Run("not beyond the budget", func(t *testing.T) {
-		r := &run{store: s}
+		r := &run{store: s, planner: &planner{}}
 		at(r, 0)
 		if jobs := r.again(t.Context(), 0); len(jobs) > 0 || len(r.trials) != 1 || r.trials[0].Dir == "" || r.err != nil {
 			t.Errorf("again %+v, recorded %+v, %v", jobs, r.trials, r.err)
