@@ -111,23 +111,25 @@ func TestTwoShardsMayBePartedAtOnce(t *testing.T) {
 	})
 }
 
-func TestWhatAClusterRefusesForItsSlotsKeepsEverybodyOutForEver(t *testing.T) {
-	enter := func(s *story, reply string) {
-		s.healed(5)
-		read := s.script("two-keys-read", []string{"lock:read", "lock:write"}, "1")
-		for at := 10.0; at < 3000; at += 100 {
-			s.invoke(at, 0, history.FAcquire, history.Read)
-			s.cmd(at+1, 0, reply, read...)
-			s.done(at+50, 0, history.Info)
-		}
-		s.keys(3100)
+// refused: every attempt is answered so.
+func refused(s *story, reply string) {
+	s.healed(5)
+	read := s.script("two-keys-read", []string{"lock:read", "lock:write"}, "1")
+	for at := 10.0; at < 3000; at += 100 {
+		s.invoke(at, 0, history.FAcquire, history.Read)
+		s.cmd(at+1, 0, reply, read...)
+		s.done(at+50, 0, history.Info)
 	}
+	s.keys(3100)
+}
+
+func TestWhatAClusterRefusesForItsSlotsKeepsEverybodyOutForEver(t *testing.T) {
 	tales(t, []tale{
 		{"keys in different slots", "rw-two-keys", func(s *story) {
-			enter(s, "CROSSSLOT Keys in request don't hash to the same slot")
+			refused(s, "CROSSSLOT Keys in request don't hash to the same slot")
 		}, []string{"liveness: cross-slot for ever"}},
 		{"a cluster that is down", "rw-two-keys", func(s *story) {
-			enter(s, "CLUSTERDOWN The cluster is down")
+			refused(s, "CLUSTERDOWN The cluster is down")
 		}, []string{"liveness: unknown"}},
 	})
 }

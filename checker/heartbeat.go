@@ -60,7 +60,7 @@ func doubt(e history.Evidence, v Verdict) Verdict {
 	}
 	var proven, doubtful []Finding
 	for _, f := range v.Findings {
-		if timeless(e.Claims, f) && !(deposed != "" && f.Cause == FenceRegressed) { // counters can be lost with a primary
+		if timeless(e.Claims, f) && !(deposed != "" && f.replicated()) {
 			proven = append(proven, f)
 		} else {
 			doubtful = append(doubtful, f)
@@ -89,18 +89,24 @@ func oneOfEach(findings []Finding) (first []Finding) {
 	return first
 }
 
-// timeless says whether no stall can be behind the finding. Whoever is blocked
-// for ever, is so at any pace; so is what deadlocks or panics. Two grants by the
-// protocol itself need no delay, unless it judges by times that clients read;
-// but that two believed at once is a matter of when, and no proof.
+// timeless says whether no stall can be behind the finding. Where it is not what let an
+// attempt time out, whoever is blocked for ever, is so at any pace; so is what deadlocks
+// or panics. Two grants by the protocol itself need no delay, unless it judges by times
+// that clients read; but that two believed at once is a matter of when, and no proof.
 func timeless(c history.Claims, f Finding) bool {
 	switch f.Cause {
-	case Deadlock, Panic, FenceRegressed:
+	case Deadlock, Panic, FenceRegressed, CrossSlot:
 		return true
 	case Race:
 		return !c.ClientClock && f.lasted == 0
 	}
-	return f.Forever
+	return f.Forever && f.atAnyPace
+}
+
+// replicated says whether the finding is about what one node hands on to another, which
+// can be lost with a primary: counters, and that a key was deleted.
+func (f Finding) replicated() bool {
+	return f.Cause == FenceRegressed || f.Forever && f.Cause != CrossSlot
 }
 
 // beyondSlack returns the overlaps that are no shorter than the longest stall,

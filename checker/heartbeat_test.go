@@ -78,10 +78,11 @@ func TestAnOverlapAtTheEndOfAHistoryLastsBeyondIt(t *testing.T) {
 	}
 }
 
+func stalled(s *story, at float64) {
+	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FStall, Offset: 200 * time.Millisecond})
+}
+
 func TestNoStallExcusesWhatNoDelayBringsAbout(t *testing.T) {
-	stalled := func(s *story, at float64) {
-		s.nemesis(at, history.Op{Client: history.NoClient, F: history.FStall, Offset: 200 * time.Millisecond})
-	}
 	tales(t, []tale{
 		{"blocked for ever", "setnx", func(s *story) {
 			s.take(10, 0, "1", "SETNX", "lock", "1")
@@ -91,6 +92,19 @@ func TestNoStallExcusesWhatNoDelayBringsAbout(t *testing.T) {
 			s.keys(2100, key("lock", -1))
 			stalled(s, 2200)
 		}, []string{"liveness: no-expiry for ever"}},
+		{"kept out for ever by renewals", "redlock-naive", func(s *story) {
+			watchdogsGoOn(s)
+			stalled(s, 3100)
+		}, []string{"liveness: foreign-renewal for ever"}},
+		{"kept out for ever by renewals of what had no answer", "reentrant-hash-watchdog", func(s *story) {
+			timerGoesOn(s)
+			stalled(s, 3100)
+		}, []string{"liveness: unknown"}},
+		{"refused for ever", "rw-two-keys", func(s *story) {
+			s.nemesis(1, history.Op{Client: history.NoClient, F: history.FElection, Node: "n0"})
+			refused(s, "CROSSSLOT Keys in request don't hash to the same slot")
+			stalled(s, 3200)
+		}, []string{"liveness: cross-slot for ever"}},
 		{"blocked up to the lease time", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nemesis(20, crash(0))
@@ -123,6 +137,96 @@ func TestNoStallExcusesWhatNoDelayBringsAbout(t *testing.T) {
 			s.nemesis(60, breakdown(history.FPanic, "c0"))
 		}, []string{"conduct: panic", "liveness: unknown"}},
 	})
+}
+
+// Whoever is blocked for ever, is so at any pace, unless what blocks was left there for
+// want of time, or an election that nobody asked for lost that it was deleted.
+func TestWhatBlocksForEverMayBeLeftByAStall(t *testing.T) {
+	crashes := func(s *story) {
+		s.take(10, 0, "1", "SETNX", "lock", "1")
+		s.nemesis(20, crash(0))
+	}
+	released := func(s *story) {
+		s.take(10, 0, "1", "SETNX", "lock", "1")
+		s.invoke(49, 0, history.FRelease)
+		s.cmd(50, 0, "1", "DEL", "lock")
+		s.done(51, 0, history.OK)
+	}
+	elected := func(left func(*story)) func(*story) {
+		return func(s *story) {
+			left(s)
+			s.nemesis(60, history.Op{Client: history.NoClient, F: history.FElection, Node: "n0"})
+			s.nemesis(61, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
+			s.at("n1")
+		}
+	}
+	const forEver, unknown = "liveness: no-expiry for ever", "liveness: unknown"
+	for _, c := range []struct {
+		name string
+		left func(*story)
+		want string
+	}{
+		{"by who crashed with it", crashes, forEver},
+		{"by who crashed while it asked", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.cmd(10, 0, "1", "SETNX", "lock", "1")
+			s.nemesis(20, crash(0))
+		}, forEver},
+		{"by who crashed with it, and had once had no answer", func(s *story) {
+			s.invoke(1, 0, history.FAcquire)
+			s.lost(2, 0, "SETNX", "lock", "1")
+			s.done(5, 0, history.Info)
+			crashes(s)
+		}, forEver},
+		{"by who never deletes", func(s *story) {
+			s.take(10, 0, "1", "SETNX", "lock", "1")
+			s.invoke(49, 0, history.FRelease)
+			s.done(50, 0, history.OK)
+		}, forEver},
+		{"by who had no answer", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.unanswered(10, 0, "1", "SETNX", "lock", "1")
+			s.done(211, 0, history.Info)
+		}, unknown},
+		{"by who had no answer, and crashed later", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.unanswered(10, 0, "1", "SETNX", "lock", "1")
+			s.done(211, 0, history.Info)
+			s.nemesis(212, crash(0))
+		}, unknown},
+		{"by who crashed with it, after a command without an answer", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.cmd(10, 0, "1", "SETNX", "lock", "1")
+			s.lost(11, 0, "EXPIRE", "lock", "1")
+			s.done(211, 0, history.OK)
+			s.nemesis(220, crash(0))
+		}, unknown},
+		{"by whose DEL was lost", func(s *story) {
+			s.take(10, 0, "1", "SETNX", "lock", "1")
+			s.invoke(49, 0, history.FRelease)
+			s.lost(50, 0, "DEL", "lock")
+			s.done(251, 0, history.Info)
+		}, unknown},
+		{"by whose DEL an election lost", elected(released), unknown},
+		{"by who crashed, before an election", elected(crashes), unknown},
+		{"by nobody that was seen", func(*story) {}, unknown},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			s := tell(t, "setnx")
+			c.left(s)
+			stalled(s, 290)
+			s.healed(300)
+			s.queue(340, 3000, 1, "0", "SETNX", "lock", "1")
+			s.keys(3700, key("lock", -1))
+			e := s.evidence()
+			if got := judged(t, e); !slices.Equal(got, []string{c.want}) {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+			if v := Oracles()[4].Judge(t.Context(), e); c.want == unknown && !slices.Equal(doubts(v), []Cause{NoExpiry}) {
+				t.Errorf("in doubt is %v, want %s", doubts(v), NoExpiry)
+			}
+		})
+	}
 }
 
 // doubts lists what a verdict does not count: the causes, one of each.

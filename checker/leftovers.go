@@ -20,7 +20,9 @@ type leftover struct {
 	// young: it is no older than the recipe's locks may be, so that its owner may
 	// just be giving it back.
 	young bool
-	at    time.Duration // of the post-mortem
+	// atAnyPace: see Finding
+	atAnyPace bool
+	at        time.Duration // of the post-mortem
 }
 
 // leftovers reads the last post-mortem of every node.
@@ -31,12 +33,13 @@ func (w *wire) leftovers(lock string, start time.Duration, waiting []int) leftov
 			last[op.Node] = op
 		}
 	}
-	stuck := 0
+	stuck, atAnyPace := 0, true
 	var found leftover
 	for _, op := range sortedByNode(last) {
 		l := w.leftOn(op, lock, start, waiting)
 		if l.blocks {
 			stuck++
+			atAnyPace = atAnyPace && l.atAnyPace
 		}
 		if l.blocks && (!found.blocks || l.forever && !found.forever || found.young && !l.young) {
 			found = l
@@ -47,7 +50,7 @@ func (w *wire) leftovers(lock string, start time.Duration, waiting []int) leftov
 	if w.Claims.Quorum <= 1 {
 		need = 1
 	}
-	found.blocks = stuck >= need
+	found.blocks, found.atAnyPace = stuck >= need, atAnyPace
 	return found
 }
 
@@ -80,10 +83,11 @@ func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting [
 			found.cause = ClientClock
 			found.why = fmt.Sprintf("%s on %s holds a time of c%d's wall clock, which was %v ahead of c%d's%s", k.Key, op.Node, l.client, ahead, waits, owner)
 		case k.TTL < 0:
-			found.forever, found.cause = true, NoExpiry
+			found.forever, found.cause, found.atAnyPace = true, NoExpiry, w.leftAtAnyPace(l)
 			found.why = fmt.Sprintf("%s on %s has no TTL and no living owner%s", k.Key, op.Node, owner)
 		case renewal != nil:
 			found.forever, found.cause = true, ForeignRenewal
+			found.atAnyPace = w.leftAtAnyPace(l) && !w.gaveUp(renewal.client, lock)
 			found.cmds = append(found.cmds, renewal.cmd)
 			found.why = fmt.Sprintf("c%d, which does not hold it, keeps %s on %s alive with %s, last at %s%s",
 				renewal.client, k.Key, op.Node, w.name(renewal.cmd), seconds(renewal.at.lo), owner)
@@ -108,6 +112,34 @@ func (w *wire) standing(node, key string) *life {
 		}
 	}
 	return nil
+}
+
+// leftAtAnyPace says whether the claim was left where it is by no want of time: its owner
+// crashed over it, or was granted it and always got an answer.
+func (w *wire) leftAtAnyPace(l *life) bool {
+	if l == nil {
+		return false
+	}
+	p, isAcquire := w.acquired(l.op)
+	switch {
+	case !isAcquire:
+		return false
+	case p.Complete == nil:
+		_, crashed := w.crashes[l.client]
+		return crashed
+	case p.Complete.Type != history.OK || w.unanswered[l.op]:
+		return false
+	}
+	h := w.hold(l)
+	return h != nil && h.ToWhy == ByCrash || !w.gaveUp(l.client, l.lock)
+}
+
+// gaveUp says whether an operation of the client on that lock ended unknown.
+func (w *wire) gaveUp(client int, lock string) bool {
+	return slices.ContainsFunc(w.pairing.all, func(p history.Pair) bool {
+		return p.Invoke.Process != history.Nemesis && p.Invoke.Client == client && p.Invoke.Lock == lock &&
+			p.Complete != nil && p.Complete.Type == history.Info
+	})
 }
 
 // lastUnowned is the last renewal by a client that did not hold the lock,

@@ -267,7 +267,7 @@ func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (fin
 	if left.young {
 		return nil, fmt.Sprintf("%s did not get into %s before the run ended at %s, though the key that is there is no older than the recipe claims", names, lock, seconds(left.at))
 	}
-	f.Cause, f.Forever, f.Commands = left.cause, left.forever, w.indexOf(left.cmds...)
+	f.Cause, f.Forever, f.atAnyPace, f.Commands = left.cause, left.forever, left.atAnyPace, w.indexOf(left.cmds...)
 	if !left.forever && left.at < bound {
 		return nil, fmt.Sprintf("%s did not get into %s before the run ended at %s; it had until %s", names, lock, seconds(left.at), seconds(bound))
 	}

@@ -23,6 +23,37 @@ func (s *story) queue(from, to float64, client int, reply string, args ...string
 	}
 }
 
+// watchdogsGoOn: those of attempts that failed keep the keys of a dead holder alive.
+func watchdogsGoOn(s *story) {
+	s.vote(10, 0, "t0", allNodes, nil)
+	s.nemesis(30, crash(0))
+	s.healed(40)
+	for at := 50.0; at < 3000; at += 300 {
+		s.vote(at, 1, "t1", nil, allNodes)
+		s.onNodes(at+20, 1, allNodes, "1", "EXPIRE", "lock", "1")
+	}
+	for _, n := range []string{"n0", "n1", "n2", "n3", "n4"} {
+		s.node = n
+		s.keys(3000, key("lock", 800))
+	}
+}
+
+// timerGoesOn: an owner keeps alive an entry of which it had no answer.
+func timerGoesOn(s *story) {
+	enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
+	s.invoke(9, 0, history.FAcquire)
+	s.unanswered(10, 0, "1", enter("owner-zero")...)
+	s.done(300, 0, history.Info)
+	s.take(310, 0, "1", enter("owner-zero")...)
+	s.give(400, 0, "0", s.script("hash-leave", []string{"lock"}, "owner-zero")...)
+	s.healed(450)
+	for at := 500.0; at < 3000; at += 300 {
+		s.cmd(at, 0, "1", s.script("hash-renew", []string{"lock"}, "owner-zero", "1")...)
+		s.busy(at+10, 1, "0", enter("owner-one")...)
+	}
+	s.keys(3000, key("lock", 900))
+}
+
 func TestLivenessBlockedForEver(t *testing.T) {
 	tales(t, []tale{
 		{"a crashed holder's key without a life", "setnx", func(s *story) {
@@ -57,33 +88,8 @@ func TestLivenessBlockedForEver(t *testing.T) {
 			s.queue(1010, 3000, 1, "1", "EXISTS", "lock")
 			s.keys(3100, key("lock", -1))
 		}, []string{"liveness: no-expiry for ever"}},
-		{"watchdogs that outlive their attempt keep a dead holder's keys alive", "redlock-naive", func(s *story) {
-			s.vote(10, 0, "t0", allNodes, nil)
-			s.nemesis(30, crash(0))
-			s.healed(40)
-			for at := 50.0; at < 3000; at += 300 {
-				s.vote(at, 1, "t1", nil, allNodes)
-				s.onNodes(at+20, 1, allNodes, "1", "EXPIRE", "lock", "1")
-			}
-			for _, n := range []string{"n0", "n1", "n2", "n3", "n4"} {
-				s.node = n
-				s.keys(3000, key("lock", 800))
-			}
-		}, []string{"liveness: foreign-renewal", "liveness: foreign-renewal for ever"}},
-		{"an owner's timer keeps alive what it no longer counts on", "reentrant-hash-watchdog", func(s *story) {
-			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
-			s.invoke(9, 0, history.FAcquire)
-			s.unanswered(10, 0, "1", enter("owner-zero")...)
-			s.done(300, 0, history.Info)
-			s.take(310, 0, "1", enter("owner-zero")...)
-			s.give(400, 0, "0", s.script("hash-leave", []string{"lock"}, "owner-zero")...)
-			s.healed(450)
-			for at := 500.0; at < 3000; at += 300 {
-				s.cmd(at, 0, "1", s.script("hash-renew", []string{"lock"}, "owner-zero", "1")...)
-				s.busy(at+10, 1, "0", enter("owner-one")...)
-			}
-			s.keys(3000, key("lock", 900))
-		}, []string{"liveness: foreign-renewal", "liveness: foreign-renewal for ever"}},
+		{"watchdogs that outlive their attempt keep a dead holder's keys alive", "redlock-naive", watchdogsGoOn, []string{"liveness: foreign-renewal", "liveness: foreign-renewal for ever"}},
+		{"an owner's timer keeps alive what it no longer counts on", "reentrant-hash-watchdog", timerGoesOn, []string{"liveness: foreign-renewal", "liveness: foreign-renewal for ever"}},
 	})
 }
 

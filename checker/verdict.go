@@ -80,6 +80,8 @@ type Finding struct {
 
 	// lasted is how long an overlap lasted, beyond the history's end too.
 	lasted time.Duration
+	// atAnyPace: no want of time made whoever blocks the others for ever leave what does.
+	atAnyPace bool
 }
 
 // Verdict is one oracle's answer for one trial.
