@@ -198,6 +198,7 @@ func (w *wire) do(x doing) {
 	case history.EffectDelete:
 		w.remove(x)
 	case history.EffectExpire:
+		x.sure = x.sure || x.hadToWork()
 		w.strike(x, x.k.carriers)
 		w.term(x)
 	case history.EffectPersist:
@@ -220,7 +221,7 @@ func (w *wire) field(x doing) string {
 
 func (w *wire) set(x doing) {
 	field := w.field(x)
-	x.sure = x.sure || x.foundNothing()
+	x.sure = x.sure || x.foundNothing() || x.hadToWork()
 	if !x.sure && x.a.ifAbsent && len(x.k.carriers) > 0 {
 		w.unseenSet(x)
 		return // it found the key there, for all that is known

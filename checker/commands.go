@@ -54,7 +54,7 @@ func readSet(args []string, reply string) outcome {
 		return outcome{}
 	}
 	set := act{kind: history.EffectSet, key: args[1], value: args[2], stamps: []string{args[2]}}
-	var nx, xx, get bool
+	var nx, xx, get, timed bool
 	for i := 3; i < len(args); i++ {
 		switch option := strings.ToUpper(args[i]); option {
 		case "NX":
@@ -69,11 +69,13 @@ func readSet(args []string, reply string) outcome {
 			i++
 			unit := map[string]time.Duration{"EX": time.Second, "PX": time.Millisecond}[option]
 			set.ttl, set.sometime = readLife(args, i, unit)
+			timed = true
 		case "EXAT", "PXAT":
 			i++
 			set.sometime = true
 		}
 	}
+	set.ifPresent, set.plain = xx, !get && !set.sometime && timed == (set.ttl > 0)
 	o := outcome{keys: args[1:2]}
 	happened := reply == "" || reply == "OK"
 	switch {
@@ -121,7 +123,7 @@ func readGetSet(args []string, reply string) outcome {
 	return outcome{
 		keys:   args[1:2],
 		sights: saw(args[1], reply),
-		acts:   []act{{kind: history.EffectSet, key: args[1], value: args[2], stamps: []string{args[2]}}},
+		acts:   []act{{kind: history.EffectSet, key: args[1], value: args[2], stamps: []string{args[2]}, plain: true}},
 	}
 }
 
@@ -132,6 +134,7 @@ func readSetEX(unit time.Duration) reader {
 		}
 		set := act{kind: history.EffectSet, key: args[1], value: args[3], stamps: []string{args[3]}}
 		set.ttl, set.sometime = readLife(args, 2, unit)
+		set.plain = set.ttl > 0
 		return outcome{keys: args[1:2], acts: []act{set}}
 	}
 }
@@ -176,6 +179,7 @@ func readExpire(unit time.Duration) reader {
 		if prolong.ttl <= 0 && !prolong.sometime {
 			prolong.kind = history.EffectDelete
 		}
+		prolong.plain = len(args) == 3 && prolong.ttl > 0
 		o.acts = []act{prolong}
 		o.sights = []sight{{key: args[1], present: true}}
 		return o

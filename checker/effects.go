@@ -33,6 +33,10 @@ type act struct {
 	sometime bool
 	// ifAbsent: the set does nothing to a key that is there.
 	ifAbsent bool
+	// ifPresent: the set does nothing where no key is.
+	ifPresent bool
+	// plain: that there is a key, or none, is all that it may depend on.
+	plain bool
 }
 
 // ownField marks the field of whoever ran the script.

@@ -119,7 +119,7 @@ func (w *wire) trespass(s strike) (findings []Finding, doubt string) {
 		if l.client == who || s.at.lo >= until {
 			continue
 		}
-		if s.at.hi > until || !s.sure || !l.sure || l.copied || s.blind {
+		if s.at.hi > until || !s.sure || !l.sure || l.copied || s.blind || l.mayBeOver(s.on) {
 			doubt = fmt.Sprintf("whether %s still carried c%d's grant of %s when c%d's %s ran at %s cannot be told",
 				l.key, l.client, seconds(l.at.lo), who, w.name(s.cmd), seconds(s.at.lo))
 			continue
@@ -127,6 +127,11 @@ func (w *wire) trespass(s strike) (findings []Finding, doubt string) {
 		findings = append(findings, w.robbery(s, l, until))
 	}
 	return findings, doubt
+}
+
+// mayBeOver says whether another of the key's claims may have taken this one's place.
+func (l *life) mayBeOver(all []*life) bool {
+	return l.field == "" && slices.ContainsFunc(all, func(by *life) bool { return !by.sure && by.field == "" && by.seq > l.seq })
 }
 
 // grantedUntil is when the owner stopped believing in what l put there; 0 if it

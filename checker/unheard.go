@@ -33,18 +33,31 @@ func (x doing) foundNothing() bool {
 	return x.a.ifAbsent && unheard(x.c) && x.inOrder() && x.empty()
 }
 
+// there says whether there certainly was a key: it carried a claim.
+func (x doing) there() bool {
+	k := x.k
+	return x.inOrder() && !k.opaque && len(k.maybe) == 0 && k.doubt == nil && k.older == nil && !(k.ttl && x.at.hi >= k.expiry.lo) &&
+		slices.ContainsFunc(k.carriers, func(l *life) bool { return l.sure && !l.own })
+}
+
+// hadToWork says whether a set, or a renewal, certainly took effect though nobody saw its
+// reply: it ran, in the order that is known, and depends on nothing but that there is a key.
+func (x doing) hadToWork() bool {
+	free := x.a.kind == history.EffectSet && !x.a.ifAbsent && !x.a.ifPresent
+	return x.a.plain && !x.a.ifAbsent && unheard(x.c) && x.inOrder() && (free || x.there())
+}
+
 // foundOwn says whether a deletion certainly took effect though nobody saw its reply:
 // what certainly was there is a string, and a DEL deletes any, a script that the node
 // certainly had the one whose own value it was handed, unless it may have counted down
 // the entries of its owner and left some.
 func (w *wire) foundOwn(x doing) bool {
 	k := x.k
-	if !unheard(x.c) || !x.inOrder() || x.a.field != "" || len(k.carriers) != 1 || len(k.maybe) > 0 ||
-		k.opaque || k.doubt != nil || k.older != nil || k.ttl && x.at.hi >= k.expiry.lo {
+	if !unheard(x.c) || !x.there() || x.a.field != "" || len(k.carriers) != 1 {
 		return false
 	}
 	l := k.carriers[0]
-	if !l.sure || l.field != "" || slices.ContainsFunc(l.terms, unsureTerm) {
+	if l.field != "" || slices.ContainsFunc(l.terms, unsureTerm) {
 		return false
 	}
 	own := l.client == x.c.Client && slices.ContainsFunc(l.stamps, func(s string) bool { return slices.Contains(x.a.stamps, s) })

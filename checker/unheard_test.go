@@ -246,3 +246,45 @@ func TestWhatNobodyHeardDoesNotHideACause(t *testing.T) {
 		{"another's delete that may have run", "set-nx-ex", deleted(false), []string{"exclusion: foreign-delete", "ownership: unknown"}},
 	})
 }
+
+// c1 sets what carries c0's claim, and nobody hears of it: c2 removes it then.
+func TestWhatMayBeOverwrittenUnheardIsNobodysForCertain(t *testing.T) {
+	overwritten := func(certain bool, args ...string) func(*story) {
+		return func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1")
+			tryUnheard(s, 20, 1, certain, args...)
+			s.give(60, 2, "1", "DEL", "lock")
+			s.give(300, 0, "0", "DEL", "lock")
+		}
+	}
+	plain, found := []string{"SET", "lock", "1"}, []string{"ownership: foreign-delete"}
+	tales(t, []tale{
+		{"by SET", "exists-set", overwritten(true, plain...), nil},
+		{"by SET with a life", "exists-set", overwritten(true, "SET", "lock", "1", "PX", "500"), nil},
+		{"by SETEX", "exists-set", overwritten(true, "SETEX", "lock", "1", "1"), nil},
+		{"by GETSET", "exists-set", overwritten(true, "GETSET", "lock", "1"), nil},
+		{"perhaps by SET", "exists-set", overwritten(false, plain...), []string{"ownership: unknown"}},
+		{"by SET if there is one", "exists-set", overwritten(true, "SET", "lock", "1", "XX"), nil},
+		{"perhaps by SET if there is one", "exists-set", overwritten(false, "SET", "lock", "1", "XX"), []string{"ownership: unknown"}},
+		{"not by SET if there is none", "exists-set", overwritten(true, "SET", "lock", "1", "NX"), found},
+		{"perhaps by SET for no time", "exists-set", overwritten(true, "SET", "lock", "1", "EX", "0"), []string{"ownership: unknown"}},
+	})
+}
+
+// c1 gives c0's key a life, and nobody hears of it.
+func TestALifeThatAKeyIsGivenUnheard(t *testing.T) {
+	prolonged := func(at float64, certain bool, args ...string) func(*story) {
+		return func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			tryUnheard(s, at, 1, certain, args...)
+			s.give(at+400, 0, "1", s.cad("t0")...)
+		}
+	}
+	expire := []string{"PEXPIRE", "lock", "2000"}
+	tales(t, []tale{
+		{"certainly", "set-nx-px", prolonged(500, true, expire...), []string{"ownership: foreign-renewal"}},
+		{"perhaps", "set-nx-px", prolonged(500, false, expire...), []string{"ownership: unknown"}},
+		{"on a condition", "set-nx-px", prolonged(500, true, append(expire, "GT")...), []string{"ownership: unknown"}},
+		{"as it is due to expire", "set-nx-px", prolonged(1010, true, expire...), []string{"ownership: unknown"}},
+	})
+}
