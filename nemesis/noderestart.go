@@ -190,6 +190,8 @@ func (s *strike) restart(ctx context.Context, before look, killed []*death) (res
 
 // restarted says what the restart put at stake and what it lost. What was only as
 // good as over anyway has lost nothing, and what was written since lost nothing either.
+// Where the operator keeps nodes away until their keys are over, whether that saves the
+// lock is what is tried: there the kill itself put at stake what was alive.
 func (s *strike) restarted(before, after look, up time.Duration) result {
 	var atStake int
 	var words []string
@@ -198,9 +200,11 @@ func (s *strike) restarted(before, after look, up time.Duration) result {
 			fate := "kept"
 			switch {
 			case holds(after.keys[node], k):
-			case before.expired(k, after):
+			case before.expired(k, after) && s.action.Away == 0:
 				words = append(words, fmt.Sprintf("%s %s expired meanwhile", node, k.Key))
 				continue
+			case before.expired(k, after):
+				fate = "away for longer than the life of"
 			default:
 				fate = "lost"
 			}
