@@ -223,6 +223,7 @@ func (w *wire) set(x doing) {
 	field := w.field(x)
 	x.sure = x.sure || x.foundNothing() || x.hadToWork()
 	if !x.sure && x.a.ifAbsent && len(x.k.carriers) > 0 {
+		w.vain[x.pos] = unheard(x.c) && x.there()
 		w.unseenSet(x)
 		return // it found the key there, for all that is known
 	}

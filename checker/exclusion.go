@@ -126,7 +126,11 @@ func conclude(f *caseFile, findings []Finding, overlaps bool) Verdict {
 		why = sentences(why, fmt.Sprintf("the first %d of %d findings are listed", maxFindings, len(kept)))
 		kept = kept[:maxFindings]
 	}
-	return Verdict{Result: Violated, Findings: classifyFindings(f, kept), Why: why, Doubtful: doubtful}
+	kept = classifyFindings(f, kept)
+	if w, err := f.wire(); err == nil {
+		why = sentences(why, w.wanting(kept))
+	}
+	return Verdict{Result: Violated, Findings: kept, Why: why, Doubtful: doubtful}
 }
 
 // conflictFinding tells one overlap.

@@ -37,6 +37,11 @@ func liveness(ctx context.Context, f *caseFile) Verdict {
 	if err != nil {
 		return impossible(err)
 	}
+	return w.unheardOf(w.blocked(ctx))
+}
+
+// blocked is liveness where no reply is wanting.
+func (w *wire) blocked(ctx context.Context) Verdict {
 	findings := w.orphans()
 	if ctx.Err() != nil {
 		return Verdict{Result: Unknown, Why: ctx.Err().Error()}

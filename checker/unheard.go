@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -200,33 +201,20 @@ func (w *wire) mayBeNobodys(l *life, m meet) bool {
 	return !w.cared(l, m.at) || len(l.terms) > 0 && w.openAt(l.op, l.terms[len(l.terms)-1].expiry.lo)
 }
 
-// unheardOf makes unknown a violation whose cause is not known, where that may be for
-// want of a reply that nobody saw.
-func unheardOf(f *caseFile, v Verdict) Verdict {
-	if v.Result != Violated || !slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Cause == Unclassified }) {
-		return v
-	}
-	w, err := f.wire()
-	if err != nil || w.unobserved() {
-		return v
-	}
+// unheardOf makes unknown that somebody was kept out for a cause that is not known, where
+// that may be for want of a reply that nobody saw.
+func (w *wire) unheardOf(v Verdict) Verdict {
 	var kept, doubtful []Finding
-	why := ""
 	for _, x := range v.Findings {
-		pos, muffled := w.muffled(x)
-		if x.Cause != Unclassified || !muffled {
+		if _, muffled := w.muffled(x, x.To); muffled {
+			doubtful = append(doubtful, x)
+		} else {
 			kept = append(kept, x)
-			continue
-		}
-		doubtful = append(doubtful, x)
-		if why == "" {
-			c := w.Commands[pos]
-			why = fmt.Sprintf("nobody saw what %s replied to c%d's %s of %s, so that this has no cause that can be told: %s",
-				c.Node, c.Client, w.name(pos), seconds(sane(c.Sent)), x.Summary)
 		}
 	}
+	why := w.wanting(v.Findings)
 	switch {
-	case len(doubtful) == 0:
+	case v.Result != Violated || len(doubtful) == 0:
 		return v
 	case len(kept) == 0:
 		v.Result, v.Why = Unknown, why
@@ -237,21 +225,47 @@ func unheardOf(f *caseFile, v Verdict) Verdict {
 	return v
 }
 
-// muffled finds a command on keys of the finding's lock that may have run between its
-// beginnings and its end, and whose reply nobody saw.
-func (w *wire) muffled(f Finding) (pos int, ok bool) {
+// wanting names the first finding whose cause cannot be told for want of a reply that
+// nobody saw, and that; "" if there is none. That two believed at once needs no cause to
+// be so: it stays a violation, without one.
+func (w *wire) wanting(findings []Finding) string {
+	for _, f := range findings {
+		if pos, muffled := w.muffled(f, f.begun()); muffled {
+			c := w.Commands[pos]
+			return fmt.Sprintf("nobody saw what %s replied to c%d's %s of %s, so that this has no cause that can be told: %s",
+				c.Node, c.Client, w.name(pos), seconds(sane(c.Sent)), f.Summary)
+		}
+	}
+	return ""
+}
+
+// begun is when all that can have caused the finding had happened: once two believe at
+// once, no more has to.
+func (f Finding) begun() time.Duration {
+	if f.lasted > 0 {
+		return f.From
+	}
+	return f.To
+}
+
+// muffled finds, for a finding without a cause, a command on keys of its lock that may
+// have run between its beginnings and that time, and whose reply nobody saw.
+func (w *wire) muffled(f Finding, until time.Duration) (pos int, ok bool) {
+	if f.Cause != Unclassified || w.unobserved() {
+		return 0, false
+	}
 	since := f.From
 	for _, i := range f.Ops {
 		if i >= 0 && i < len(w.Ops) {
 			since = min(since, w.Ops[i].Time)
 		}
 	}
-	return w.unheardBetween(f.Lock, when{since, f.To})
+	return w.unheardBetween(f.Lock, when{since, until})
 }
 
 func (w *wire) unheardBetween(lock string, during when) (pos int, ok bool) {
 	for pos, c := range w.Commands {
-		if !unheard(c) || c.Exec <= 0 {
+		if !unheard(c) || c.Exec <= 0 || w.vain[pos] {
 			continue
 		}
 		if at := w.ran(pos); at.hi < during.lo || at.lo > during.hi {

@@ -288,3 +288,53 @@ func TestALifeThatAKeyIsGivenUnheard(t *testing.T) {
 		{"as it is due to expire", "set-nx-px", prolonged(1010, true, expire...), []string{"ownership: unknown"}},
 	})
 }
+
+// That two believed at once, the history proves; the cause alone may want a reply.
+func TestAnOverlapStaysAViolationWhateverWasHeard(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		then   func(*story) // c1 is granted the lock at 80, beside c0
+		wanted bool         // a reply
+	}{
+		{"a lock that takes no answer for a grant", func(s *story) {
+			s.invoke(49, 1, history.FAcquire)
+			mute(s, 50, 1, false, setPX("t1")...)
+			s.done(80, 1, history.OK)
+		}, true},
+		{"whose command certainly did nothing", func(s *story) {
+			s.invoke(49, 1, history.FAcquire)
+			mute(s, 50, 1, true, setPX("t1")...)
+			s.done(80, 1, history.OK)
+		}, false},
+		{"whose command was answered", func(s *story) {
+			s.invoke(49, 1, history.FAcquire)
+			s.unanswered(50, 1, "nil", setPX("t1")...)
+			s.done(80, 1, history.OK)
+		}, false},
+		{"beside an earlier command of a third", func(s *story) {
+			tryUnheard(s, 30, 2, false, setPX("t2")...)
+			s.invoke(79, 1, history.FAcquire)
+			s.done(80, 1, history.OK)
+		}, true},
+		{"before a later command of a third", func(s *story) {
+			s.invoke(79, 1, history.FAcquire)
+			s.done(80, 1, history.OK)
+			tryUnheard(s, 100, 2, false, setPX("t2")...)
+		}, false},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			s := tell(t, "set-nx-px")
+			s.take(10, 0, "OK", setPX("t0")...)
+			c.then(s)
+			s.give(300, 0, "1", s.cad("t0")...)
+			s.give(400, 1, "0", s.cad("t1")...)
+			v := Oracles()[0].Judge(t.Context(), s.evidence())
+			if v.Result != Violated || len(v.Findings) != 1 || v.Findings[0].Cause != Unclassified || len(v.Doubtful) > 0 {
+				t.Errorf("got %s, %+v, in doubt %v; want one overlap without a cause", v.Result, v.Findings, doubts(v))
+			}
+			if got := strings.HasPrefix(v.Why, "nobody saw what n0 replied"); got != c.wanted {
+				t.Errorf("says %q; that it wants a reply: %t, want %t", v.Why, got, c.wanted)
+			}
+		})
+	}
+}

@@ -150,7 +150,7 @@ func (o oracle) ask(ctx context.Context, f *caseFile) (v Verdict, err error) {
 		return Verdict{Result: Unknown, Why: "the history is impossible: " + err.Error()}, nil
 	}
 	v, err = o.judge(ctx, f)
-	v = doubt(f.Evidence, unheardOf(f, v))
+	v = doubt(f.Evidence, v)
 	if cerr := ctx.Err(); cerr != nil && v.Result != Violated {
 		v = Verdict{Result: Unknown, Why: "not judged to the end: " + cerr.Error()}
 	}

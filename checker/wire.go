@@ -130,6 +130,8 @@ type wire struct {
 	meets   []meet
 	// hazes are commands that may have found there what nobody can see.
 	hazes []meet
+	// vain are the places of commands that nobody heard the reply of and that did nothing.
+	vain map[int]bool
 	// blind are the places of commands that made keys unreadable, by key.
 	blind map[string]int
 	// holders are the keys that ever carried a claim, by lock.
@@ -202,7 +204,7 @@ const expirySlack = 2 * time.Millisecond
 func readWire(l *ledger) *wire {
 	w := &wire{
 		ledger: l, scripts: map[string]history.Script{}, nodes: map[string]*node{}, byOp: map[int][]*life{},
-		blind: map[string]int{}, holders: map[string][]string{}, until: map[int]time.Duration{}, unanswered: map[int]bool{},
+		vain: map[int]bool{}, blind: map[string]int{}, holders: map[string][]string{}, until: map[int]time.Duration{}, unanswered: map[int]bool{},
 	}
 	for _, s := range l.Claims.Scripts {
 		w.scripts[s.SHA1] = s
