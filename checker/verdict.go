@@ -90,7 +90,8 @@ type Verdict struct {
 	Result   Result    `json:"result"`
 	Findings []Finding `json:"findings,omitempty"` // of a violation, in order of From
 	// Doubtful are findings that do not count, one of each cause: a stall of the
-	// harness itself may be behind them, and nothing but another run can tell.
+	// harness itself, or of liveness a reply that nobody saw, may be behind them, and
+	// nothing but another run can tell.
 	Doubtful []Finding `json:"doubtful,omitempty"`
 	// Why explains every result other than a plain holds or violated.
 	Why string `json:"why,omitempty"`
