@@ -30,6 +30,8 @@ type engine struct {
 	docker *testcontainers.DockerProvider
 	client client.APIClient
 	facts  facts
+
+	leaving sync.Mutex // held while a container leaves its network
 }
 
 // facts are what of an engine decides how its containers are made.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
-	"golang.org/x/sync/errgroup"
 )
 
 // reaper is the process that outlives this one if need be. The pipe to it tells
@@ -114,14 +113,14 @@ func (e *engine) removeIf(ctx context.Context, label string, so func(map[string]
 	if err != nil {
 		return fmt.Errorf("look for containers: %w", err)
 	}
-	var removing errgroup.Group
+	var errs error
 	for _, c := range containers.Items {
 		if so(c.Labels) {
-			removing.Go(func() error { return e.removeContainer(ctx, c.ID) })
+			errs = errors.Join(errs, e.removeContainer(ctx, c.ID))
 		}
 	}
-	if err := removing.Wait(); err != nil {
-		return err
+	if errs != nil {
+		return errs
 	}
 	networks, err := e.client.NetworkList(ctx, client.NetworkListOptions{Filters: labelled})
 	if err != nil {
@@ -139,8 +138,13 @@ func (e *engine) removeIf(ctx context.Context, label string, so func(map[string]
 }
 
 // removeContainer kills and removes a container, with what volumes its image gave
-// it.
+// it. One at a time: where several leave a network at the same instant, the network
+// library of Docker 20.10 may lock itself up, and the engine never answers again
+// (endpoint.sbLeave takes network and controller in one order, processEndpointDelete in
+// the other).
 func (e *engine) removeContainer(ctx context.Context, id string) error {
+	e.leaving.Lock()
+	defer e.leaving.Unlock()
 	_, err := e.client.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 	if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
 		return fmt.Errorf("remove container %.12s: %w", id, err)
