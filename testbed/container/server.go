@@ -288,7 +288,10 @@ func (s *server) Plug() error {
 		if err != nil || s.Err() != nil {
 			return err
 		}
-		return s.await(ctx)
+		if err := s.await(ctx); err != nil && s.Err() == nil { // else it was killed meanwhile
+			return err
+		}
+		return nil
 	})
 }
 
