@@ -27,7 +27,7 @@ type Doubt struct {
 }
 
 // Excuse is what may be behind a violation that is in doubt.
-const Excuse = "a stall of the machine, or an election that no fault provoked, may be behind it"
+const Excuse = "a stall of the machine, an election that no fault provoked, or a reply that nobody saw, may be behind it"
 
 // Hiding is what may be behind a declared flaw that does not show.
 const Hiding = "trials that were to show it are undecided, or spoilt by a stall or an election that no fault provoked"
@@ -35,9 +35,9 @@ const Hiding = "trials that were to show it are undecided, or spoilt by a stall 
 // Words say it in a sentence without an end.
 func (d Doubt) Words() string {
 	if d.Settled {
-		return d.names() + " showed in a run, not declared: " + Excuse + ", and the same trial, run again without either, did not show it"
+		return d.names() + " showed in a run, not declared: " + Excuse + ", and the same trial, run again without that, did not show it"
 	}
-	return d.names() + " in doubt, not declared: " + Excuse + ", and no run without either settled it"
+	return d.names() + " in doubt, not declared: " + Excuse + ", and no run without that settled it"
 }
 
 // names are its flaws.
@@ -75,13 +75,15 @@ func undeclared(flaws []Flaw) (some []Flaw) {
 
 // earlier is what runs of a trial before this one left in doubt, undeclared.
 type earlier struct {
-	flaws []Flaw
-	dir   string // of the first such run, relative to the campaign; empty if it was not kept
+	flaws   []Flaw
+	settled []Flaw // of what was left, what one of them settled
+	dir     string // of the first such run, relative to the campaign; empty if it was not kept
 }
 
 // inherit adds to what t leaves in doubt what earlier runs of the trial did, unless
 // t settles it; what it settles without showing it, it tells.
 func (t *Trial) inherit(before earlier) {
+	t.Settled = slices.Clone(before.settled)
 	for _, f := range before.flaws {
 		switch {
 		case !t.settles(f):

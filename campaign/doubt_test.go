@@ -172,6 +172,32 @@ func TestACellWithADoubtIsUndecided(t *testing.T) {
 	}
 }
 
+// A run tells of what an earlier one settled, and names the folder of one that shows
+// what is left.
+func TestWhatEarlierRunsLeftIsInherited(t *testing.T) {
+	race, lost := Flaw{Oracle: "exclusion", Cause: "race"}, Flaw{Oracle: "resource", Cause: "race"}
+	for name, c := range map[string]struct {
+		before  earlier
+		trial   Trial
+		doubted bool
+		want    earlier
+	}{
+		"the first":            {earlier{}, Trial{Dir: "a", Doubtful: []Flaw{race}}, true, earlier{[]Flaw{race}, nil, "a"}},
+		"the same again":       {earlier{[]Flaw{race}, nil, "a"}, Trial{Dir: "b", Doubtful: []Flaw{race}}, true, earlier{[]Flaw{race}, nil, "a"}},
+		"settled, and another": {earlier{[]Flaw{race}, nil, "a"}, Trial{Dir: "b", Doubtful: []Flaw{lost}, Settled: []Flaw{race}}, true, earlier{[]Flaw{lost}, []Flaw{race}, "b"}},
+		"a stall, no doubt":    {earlier{}, Trial{Dir: "a"}, false, earlier{}},
+	} {
+		got := spoilt{job{before: c.before}, c.trial}.leaves(c.doubted)
+		if !slices.Equal(got.flaws, c.want.flaws) || !slices.Equal(got.settled, c.want.settled) || got.dir != c.want.dir {
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
+		}
+		var next Trial
+		if next.inherit(got); len(next.Settled) != len(c.want.settled) {
+			t.Errorf("%s: the next run tells of %v as settled, want %v", name, next.Settled, c.want.settled)
+		}
+	}
+}
+
 // A violation that counts is recorded, with its evidence; what it leaves in doubt
 // besides is settled by another attempt, which has a folder of its own.
 func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {

@@ -1,7 +1,6 @@
 package campaign
 
 import (
-	"cmp"
 	"context"
 	"slices"
 )
@@ -17,9 +16,22 @@ type spoilt struct {
 	trial Trial
 }
 
+// leaves is what the trial's next run inherits. Only of a run with a doubt does the folder
+// stay: the first that left what is left still.
+func (s spoilt) leaves(doubted bool) earlier {
+	next := earlier{undeclared(s.trial.Doubtful), s.trial.Settled, s.job.before.dir}
+	same := func(f Flaw) bool { return slices.ContainsFunc(next.flaws, f.same) }
+	if doubted && !slices.ContainsFunc(s.job.before.flaws, same) {
+		next.dir = s.trial.Dir
+	}
+	return next
+}
+
 // spoils says whether the trial has to be run again, as far as it is about the
 // trial itself.
-func (r *run) spoils(d done, t Trial) bool { return d.Stalled || inDoubt(t, r.trials) }
+func (r *run) spoils(d done, t Trial) bool {
+	return d.Stalled || !r.info.Deterministic && inDoubt(t, r.trials) // where it does the same again, no run settles it
+}
 
 // rounds runs jobs, and then those again that the machine spoilt and that could
 // still change their cell or settle a doubt: fewer at a time, so that the machine has peace, and
@@ -68,7 +80,7 @@ func (r *run) again(ctx context.Context, n int) []job {
 			s.job.further = true
 			r.progress.Total++
 		}
-		s.job.before = earlier{undeclared(s.trial.Doubtful), cmp.Or(s.job.before.dir, s.trial.Dir)}
+		s.job.before = s.leaves(doubted(s))
 		if doubted(s) { // which has to stay to be seen
 			s.job.spec = r.planner.further(s.job.spec)
 		} else if err := removeFolder(r.folder(s.job.spec)); err != nil {

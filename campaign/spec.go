@@ -39,7 +39,7 @@ type Spec struct {
 	// Trial is the trial's number in its cell and workload, from 0; of a named
 	// schedule, its number among those.
 	Trial int `json:"trial"`
-	// Attempt counts how often the campaign ran the trial before and recorded it, though
+	// Attempt counts how often the campaign ran the trial before and kept that run, though
 	// what it was run for did not show, or something was left in doubt: on real time it
 	// may go another way.
 	Attempt int `json:"attempt,omitempty"`
