@@ -113,10 +113,13 @@ func execute(ctx context.Context, tb testbed.Testbed, t task, judging sync.Locke
 	d.Trial.Elapsed = time.Since(started)
 	if stopped := ctx.Err(); stopped != nil { // what it wrote so far stays, but is no result
 		var left *testbed.TeardownError
-		if errors.As(err, &left) {
-			return d, testbed.JoinErrors(stopped, left)
+		switch {
+		case !errors.As(err, &left):
+			err = stopped
+		case !errors.Is(err, stopped):
+			err = testbed.JoinErrors(stopped, err)
 		}
-		return d, stopped
+		return d, err
 	}
 	judging.Lock()
 	defer judging.Unlock()
