@@ -71,7 +71,8 @@ func TestARestartHasHitWhatOutlivedItOnly(t *testing.T) {
 		"one without an end":              {map[string]fakeKey{"k": {"t", 0}}, nil, nil, 1, "n0 lost k", 0},
 		"one that is kept":                {map[string]fakeKey{"k": {"t", long}}, map[string]fakeKey{"k": {"t", long}}, nil, 1, "n0 kept k", 0},
 		"one that was over anyway":        {map[string]fakeKey{"k": {"t", 3 * brief / 2}}, nil, nil, 0, "n0 k expired meanwhile", 0},
-		"one that it was kept away for":   {map[string]fakeKey{"k": {"t", 3 * brief / 2}}, nil, nil, 1, "n0 away for longer than the life of k", 2 * brief},
+		"one that it was kept away for":   {map[string]fakeKey{"k": {"t", 3 * brief}}, nil, nil, 1, "n0 away for longer than the life of k", 4 * brief},
+		"one too old for any restart":     {map[string]fakeKey{"k": {"t", 3 * brief / 2}}, nil, nil, 0, "n0 k expired meanwhile", 4 * brief},
 		"one that another has set since":  {nil, map[string]fakeKey{"k": {"anew", long}}, []string{"t"}, 0, "no key was there", 0},
 		"one that is back":                {nil, map[string]fakeKey{"k": {"t", long}}, []string{"t"}, 1, "n0 has k again", 0},
 		"one whose owner sets it always":  {nil, map[string]fakeKey{"k": {"t", long}}, []string{"t", "t"}, 0, "no key was there", 0},
@@ -84,7 +85,7 @@ func TestARestartHasHitWhatOutlivedItOnly(t *testing.T) {
 			if c.had == nil {
 				c.had = map[string]fakeKey{}
 			}
-			w := closes(t, Action{Fault: "node-restart", Nodes: []string{"n0"}, Away: c.away}, c.had, c.granted, func(e *fakeEnv) testbed.Env {
+			w := closes(t, Action{Fault: "node-restart", Nodes: []string{"n0"}, Away: c.away, For: brief}, c.had, c.granted, func(e *fakeEnv) testbed.Env {
 				return returning{e, c.has}
 			})
 			if w.Hits != c.hits || !strings.Contains(w.Evidence, c.evidence) {

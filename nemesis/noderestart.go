@@ -191,7 +191,7 @@ func (s *strike) restart(ctx context.Context, before look, killed []*death) (res
 // restarted says what the restart put at stake and what it lost. What was only as
 // good as over anyway has lost nothing, and what was written since lost nothing either.
 // Where the operator keeps nodes away until their keys are over, whether that saves the
-// lock is what is tried: there the kill itself put at stake what was alive.
+// lock is what is tried: there the kill itself put at stake what outlives a restart.
 func (s *strike) restarted(before, after look, up time.Duration) result {
 	var atStake int
 	var words []string
@@ -200,7 +200,7 @@ func (s *strike) restarted(before, after look, up time.Duration) result {
 			fate := "kept"
 			switch {
 			case holds(after.keys[node], k):
-			case before.expired(k, after) && s.action.Away == 0:
+			case before.expired(k, after) && (s.action.Away == 0 || k.TTL <= s.action.For):
 				words = append(words, fmt.Sprintf("%s %s expired meanwhile", node, k.Key))
 				continue
 			case before.expired(k, after):
