@@ -177,7 +177,7 @@ func readExpire(unit time.Duration) reader {
 		prolong := act{kind: history.EffectExpire, key: args[1]}
 		prolong.ttl, prolong.sometime = readLife(args, 2, unit)
 		if prolong.ttl <= 0 && !prolong.sometime {
-			prolong.kind = history.EffectDelete
+			prolong.kind, prolong.conditional = history.EffectDelete, len(args) > 3
 		}
 		prolong.plain = len(args) == 3 && prolong.ttl > 0
 		o.acts = []act{prolong}

@@ -37,6 +37,8 @@ type act struct {
 	ifPresent bool
 	// plain: that there is a key, or none, is all that it may depend on.
 	plain bool
+	// conditional: a deletion that depends on more than that: EXPIRE with NX, XX, GT or LT.
+	conditional bool
 }
 
 // ownField marks the field of whoever ran the script.

@@ -32,8 +32,11 @@ func (n *node) keepScript(c history.Command, at when) {
 	default:
 		return
 	}
-	if ran {
+	switch {
+	case ran:
 		n.scripts[digestOf(name, script)] = at.lo
+	case strings.HasPrefix(strings.TrimPrefix(reply, "-"), "NOSCRIPT"):
+		delete(n.scripts, digestOf(name, script))
 	}
 }
 

@@ -54,7 +54,7 @@ func (x doing) hadToWork() bool {
 // the entries of its owner and left some.
 func (w *wire) foundOwn(x doing) bool {
 	k := x.k
-	if !unheard(x.c) || !x.there() || x.a.field != "" || len(k.carriers) != 1 {
+	if !unheard(x.c) || !x.there() || x.a.field != "" || x.a.conditional || len(k.carriers) != 1 {
 		return false
 	}
 	l := k.carriers[0]
