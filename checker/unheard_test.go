@@ -127,6 +127,10 @@ func TestAScriptThatNobodyHeardRanOnlyWhereItWas(t *testing.T) {
 		{"nobody ran it before", func(*story) {}, false},
 		{"it was not there", func(s *story) { s.give(10, 0, "NOSCRIPT No matching script. Please use EVAL.", s.cad("t9")...) }, false},
 		{"it had run", had, true},
+		{"it had run, and was gone", func(s *story) {
+			had(s)
+			s.give(20, 0, "NOSCRIPT No matching script. Please use EVAL.", s.cad("t9")...)
+		}, false},
 		{"it may have run", func(s *story) { giveUnheard(s, 10, 0, true, s.cad("t9")...) }, false},
 		{"it had been brought", func(s *story) { s.give(10, 0, "0", eval(s)...) }, true},
 		{"it had been brought unheard", func(s *story) { giveUnheard(s, 10, 0, true, eval(s)...) }, true},
@@ -285,6 +289,13 @@ func TestALifeThatAKeyIsGivenUnheard(t *testing.T) {
 		{"certainly", "set-nx-px", prolonged(500, true, expire...), []string{"ownership: foreign-renewal"}},
 		{"perhaps", "set-nx-px", prolonged(500, false, expire...), []string{"ownership: unknown"}},
 		{"on a condition", "set-nx-px", prolonged(500, true, append(expire, "GT")...), []string{"ownership: unknown"}},
+		{"no life, on a condition", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			giveUnheard(s, 50, 0, true, "PEXPIRE", "lock", "0", "GT")
+			waiting(s, 100, 1, "nil", setPX("t1")...)
+			s.take(1100, 1, "OK", setPX("t1")...)
+			s.give(1150, 1, "1", s.cad("t1")...)
+		}, []string{"liveness: orphaned-key"}},
 		{"as it is due to expire", "set-nx-px", prolonged(1010, true, expire...), []string{"ownership: unknown"}},
 	})
 }

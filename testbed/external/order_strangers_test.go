@@ -30,6 +30,8 @@ func TestNoOrderIsClaimedIfSomebodyElseWrote(t *testing.T) {
 		"in a transaction":       {[]string{`o:9] "MULTI"`, `o:9] "DEL" "lock"`, `o:9] "EXEC"`}, "somebody else wrote: DEL lock from o:9"},
 		"in a script":            {[]string{`o:9] "EVALSHA" "ff" "1" "lock"`, `lua] "get" "lock"`, `lua] "del" "lock"`}, "somebody else wrote: del lock from a script of o:9"},
 		"a script, later":        {[]string{`c:1] "SET" "k" "1"`, `o:9] "EVAL" "…" "0"`, `lua] "del" "lock"`}, "somebody else wrote: del lock from a script of o:9"},
+		"scripts flushed":        {[]string{`o:9] "script" "flush"`}, "somebody else wrote: script flush from o:9"},
+		"a script loaded":        {[]string{`o:9] "SCRIPT" "LOAD" "…"`}, ""},
 		"much":                   {[]string{`o:9] "MSET" "a" "1" "b" "2" "c" "` + strings.Repeat("3", 41) + `"`}, "somebody else wrote: MSET a 1 b 2 c … from o:9"},
 		"something long":         {[]string{`o:9] "APPEND" "k" "` + strings.Repeat("3", 41) + `"`}, "somebody else wrote: APPEND k " + strings.Repeat("3", 40) + "… from o:9"},
 		"another trial's":        {[]string{`o:9] "ECHO" "other-1"`, `o:9] "SET" "k" "1"`}, "somebody else wrote: SET k 1 from o:9"},
