@@ -21,22 +21,9 @@ type asked struct {
 
 func newAsked(t *testing.T) *asked {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	s := &asked{stub: newStub(l.Addr().String())}
+	s := new(asked)
 	s.role.Store("")
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go s.serve(c)
-		}
-	}()
+	s.stub = newStub(listens(t, s.serve))
 	return s
 }
 

@@ -17,23 +17,30 @@ type obedient struct {
 	told []string
 }
 
-func newObedient(t *testing.T) *obedient {
+// listens serves each connection to the address that it returns.
+func listens(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	s := &obedient{stub: newStub(l.Addr().String())}
 	go func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			go s.serve(c)
+			go serve(c)
 		}
 	}()
+	return l.Addr().String()
+}
+
+func newObedient(t *testing.T) *obedient {
+	t.Helper()
+	s := new(obedient)
+	s.stub = newStub(listens(t, s.serve))
 	return s
 }
 
