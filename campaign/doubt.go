@@ -11,12 +11,12 @@ import (
 )
 
 // A violation that a stall of the harness, or an election that no fault provoked, may
-// have caused proves nothing, but it is not nothing: one that no recipe declares must
-// not vanish because the machine was busy. Its trial is run again, and a run without
-// either settles it.
+// have caused, or that hangs on a reply that nobody saw, proves nothing, but it is not
+// nothing: one that no recipe declares must not vanish because the machine was busy. Its
+// trial is run again, and a run without that settles it.
 
 // Doubt is what may be violated in a cell though its recipe does not declare it:
-// only trials that a stall or an election spoilt showed it, and no other run has told.
+// only trials with such an excuse (Excuse) showed it, and no other run has told.
 type Doubt struct {
 	Lock  string
 	Fault string
