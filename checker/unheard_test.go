@@ -289,13 +289,7 @@ func TestALifeThatAKeyIsGivenUnheard(t *testing.T) {
 		{"certainly", "set-nx-px", prolonged(500, true, expire...), []string{"ownership: foreign-renewal"}},
 		{"perhaps", "set-nx-px", prolonged(500, false, expire...), []string{"ownership: unknown"}},
 		{"on a condition", "set-nx-px", prolonged(500, true, append(expire, "GT")...), []string{"ownership: unknown"}},
-		{"no life, on a condition", "set-nx-px", func(s *story) {
-			s.take(10, 0, "OK", setPX("t0")...)
-			giveUnheard(s, 50, 0, true, "PEXPIRE", "lock", "0", "GT")
-			waiting(s, 100, 1, "nil", setPX("t1")...)
-			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1150, 1, "1", s.cad("t1")...)
-		}, []string{"liveness: orphaned-key"}},
+		{"none, on a condition", "set-nx-px", prolonged(500, true, "PEXPIRE", "lock", "0", "GT"), []string{"ownership: unknown"}},
 		{"as it is due to expire", "set-nx-px", prolonged(1010, true, expire...), []string{"ownership: unknown"}},
 	})
 }
