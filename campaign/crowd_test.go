@@ -87,7 +87,7 @@ func TestACrowdLosesNothing(t *testing.T) {
 	ran := time.Since(started)
 	peak := peakMemory(t)
 	stored, err := LoadRecord(dir)
-	if err != nil || len(stored.Truncated) > 0 || history.Hash(stored.Evidence.Ops, stored.Evidence.Commands) != history.Hash(e.Ops, e.Commands) {
+	if err != nil || len(stored.Truncated) > 0 || history.Hash(stored.Evidence) != history.Hash(e) {
 		t.Errorf("what is stored is not what was seen: %v, %v", err, stored.Truncated)
 	}
 	c.compare(t, e.Commands)

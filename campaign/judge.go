@@ -36,7 +36,7 @@ func Judge(ctx context.Context, r Record, more ...func(context.Context, history.
 func judge(ctx context.Context, t Trial, declared []locks.Flaw, e history.Evidence) (Trial, error) {
 	t.Hits, t.Ops, t.Commands = struck(t.Spec, e.Ops), len(e.Ops), len(e.Commands)
 	if t.Hash == "" {
-		t.Hash = history.Hash(e.Ops, e.Commands)
+		t.Hash = history.Hash(e)
 	}
 	if p := checker.Measure(e); p != (checker.Progress{}) {
 		t.Progress = &p

@@ -98,7 +98,7 @@ func checkStore(t *testing.T, s Stored) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h := history.Hash(r.Evidence.Ops, r.Evidence.Commands); h != trial.Hash {
+		if h := history.Hash(r.Evidence); h != trial.Hash {
 			t.Errorf("%s: stored history has hash %s, want %s", folder, h, trial.Hash)
 		}
 		again, err := Judge(t.Context(), r)

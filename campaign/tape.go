@@ -115,7 +115,7 @@ func (p *tape) close(e history.Evidence) (hash string, err error) {
 	if p.history != nil {
 		p.failed(p.history.Close())
 		p.failed(p.commands.Close())
-		return history.Hash(e.Ops, e.Commands), p.err
+		return history.Hash(e), p.err
 	}
 	for i := range e.Commands {
 		p.cmds.Write(append(e.Commands[i].AppendJSON(p.cmds.AvailableBuffer()), '\n'))

@@ -136,7 +136,7 @@ func differs(dir string, e history.Evidence) error {
 			return nil
 		}
 	}
-	if was.Hash == history.Hash(e.Ops, e.Commands) {
+	if was.Hash == history.Hash(e) {
 		return nil
 	}
 	if was.Ops != len(e.Ops) || was.Commands != len(e.Commands) {

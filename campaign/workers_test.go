@@ -260,7 +260,7 @@ func TestAReplayDoesWhatTheCampaignDid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Hash != was.Hash || got.Outcome != was.Outcome || history.Hash(e.Ops, e.Commands) != was.Hash || logged != was.Commands {
+		if got.Hash != was.Hash || got.Outcome != was.Outcome || history.Hash(e) != was.Hash || logged != was.Commands {
 			t.Errorf("trial %d under %s: %s, %s, %d commands logged; want %s, %s and %d", was.Spec.Trial, was.Spec.Fault,
 				got.Hash, got.Outcome, logged, was.Hash, was.Outcome, was.Commands)
 		}

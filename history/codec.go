@@ -134,19 +134,23 @@ func ReadLines[T any](r io.Reader, name string, add func(T) error) (truncated er
 	}
 }
 
-// Hash identifies a trial's outcome: SHA-256, in hex, of its history and
-// commands as they are stored, in order of their indices.
-func Hash(ops []Op, cmds []Command) string {
+// Hash identifies a trial's outcome: SHA-256, in hex, of its history, commands
+// and key changes as they are stored, each in order of their indices.
+func Hash(e Evidence) string {
 	h := sha256.New()
 	var line []byte
-	for _, op := range ops {
+	for _, op := range e.Ops {
 		line = append(op.AppendJSON(line[:0]), '\n')
 		h.Write(line)
 	}
-	sorted := slices.Clone(cmds)
+	sorted := slices.Clone(e.Commands)
 	SortCommands(sorted)
 	for _, c := range sorted {
 		line = append(c.AppendJSON(line[:0]), '\n')
+		h.Write(line)
+	}
+	for _, k := range e.Keys {
+		line = append(k.AppendJSON(line[:0]), '\n')
 		h.Write(line)
 	}
 	return hex.EncodeToString(h.Sum(nil))

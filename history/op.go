@@ -78,6 +78,7 @@ const (
 	FMigrate   = "migrate"    // nemesis event: Op.Keys are on Op.Node from now on, and not on Op.From any more: their slots move
 	FHealed    = "healed"     // nemesis event: the last fault is healed; the liveness phase starts
 	FKeys      = "keys"       // nemesis event: post-mortem of Op.Node in Op.Keys
+	FUnseen    = "unseen"     // nemesis event: what Op.Node's keys are cannot be seen from now on; Op.Error says why
 	FStall     = "stall"      // nemesis event: the harness itself was not scheduled for Op.Offset
 
 	// FElection is a nemesis event: another is elected in the place of Op.Node,

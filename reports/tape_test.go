@@ -190,7 +190,7 @@ func (t *tape) trial(lock, fault string, kind locks.Kind, e history.Evidence, ve
 			Options: workloads.Options{Clients: 3, Keys: 1, TTL: time.Second, Hold: 100 * time.Millisecond, Duration: 3 * time.Second, Seed: 7},
 		},
 		Outcome: campaign.Violated, Kind: kind, Verdicts: verdicts,
-		Hits: 1, Ops: len(e.Ops), Commands: len(e.Commands), Hash: history.Hash(e.Ops, e.Commands),
+		Hits: 1, Ops: len(e.Ops), Commands: len(e.Commands), Hash: history.Hash(e),
 		Dir: "trials/" + lock + "/" + fault + "/mutex-0", Elapsed: 3 * time.Second, Virtual: 20 * time.Minute,
 	}
 	if p := checker.Measure(e); p != (checker.Progress{}) {

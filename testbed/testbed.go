@@ -131,6 +131,10 @@ type Setup struct {
 	// Commands receives every command when it is known how it ended, at the
 	// latest at teardown. Never nil.
 	Commands func(history.Command)
+	// Keys receives every change of a key as the node had it, in the order of its
+	// Index; nil = not wanted. Calls come one at a time, the last before Run
+	// returns. Where a node's keys cannot be seen, Run records FUnseen.
+	Keys func(history.KeyChange)
 	// Logs is a directory for the nodes' logs; "" = not kept.
 	Logs string
 	// Monitor is a directory for logs of all that nodes execute, with what scripts

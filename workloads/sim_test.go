@@ -119,12 +119,12 @@ func TestAScriptOfATrialsChoicesGivesTheSameHistory(t *testing.T) {
 // journey through JSON.
 func same(t *testing.T, w workloads.Workload, s campaign.Spec, original history.Evidence) {
 	t.Helper()
-	want := history.Hash(original.Ops, original.Commands)
+	want := history.Hash(original)
 	for range 2 {
 		s.Options = w.Scripted(s.Options, original.Ops)
 		s.Options = travelled(t, s.Options)
 		e := run(t, s)
-		if got := history.Hash(e.Ops, e.Commands); got != want {
+		if got := history.Hash(e); got != want {
 			t.Fatalf("%s, %s under %s, seed %d: the script's history has %d entries, the original %d; %s", s.Lock, s.Workload, s.Fault, s.Seed,
 				len(e.Ops), len(original.Ops), firstDifference(e.Ops, original.Ops))
 		}

@@ -271,7 +271,7 @@ func TestSameSeedSameHistory(t *testing.T) {
 	for _, name := range []string{"mutex", "reentrant", "read-write"} {
 		a, _ := play(t, name, &world{}, opts, nil)
 		b, _ := play(t, name, &world{}, opts, nil)
-		if history.Hash(a, nil) != history.Hash(b, nil) {
+		if history.Hash(history.Evidence{Ops: a}) != history.Hash(history.Evidence{Ops: b}) {
 			t.Errorf("%s: two runs differ", name)
 		}
 	}

@@ -1,0 +1,182 @@
+package history
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// KeyChange is one change of one key on one node, as the node had it: observed
+// there, and never worked out from what a command is expected to do.
+//
+// The changes of one key on one node are a chain: what one found is what the one
+// before it left, and before the first the key was absent. A replica's keys are
+// not on record as long as it serves no clients: what it has when it begins to
+// serve is a change by ByPromotion.
+type KeyChange struct {
+	// Index is the change's place in the log, from 0. On one node it is the order
+	// in which changes happened; Exec is the order with respect to commands.
+	Index int    `json:"index"`
+	Node  string `json:"node"`
+	Key   Bytes  `json:"key"`
+	// By is what changed the key.
+	By ChangedBy `json:"by"`
+	// Exec is the Command.Exec of the command that changed it, if By is ByCommand:
+	// of a transaction that is its EXEC. Otherwise it is that of the last command
+	// that the node had executed before; 0 for none.
+	Exec int `json:"exec,omitempty"`
+	// From and To bound the instant on the history's clock. They are equal where
+	// it is known exactly.
+	From time.Duration `json:"from"`
+	To   time.Duration `json:"to"`
+	// Before and After are what the node had under the key; nil = nothing.
+	Before *KeyContent `json:"before,omitempty"`
+	After  *KeyContent `json:"after,omitempty"`
+}
+
+// ChangedBy says what changed a key.
+type ChangedBy string
+
+// What can change a key.
+const (
+	ByCommand     ChangedBy = "command"     // a client's command, a script or transaction as a whole
+	ByExpiry      ChangedBy = "expiry"      // the end of its life, when the node took the key away
+	ByEviction    ChangedBy = "eviction"    // the node, short of memory
+	ByRestart     ChangedBy = "restart"     // the node came back with what it had kept
+	ByPromotion   ChangedBy = "promotion"   // the node began to serve clients with what it had as a replica
+	ByReplication ChangedBy = "replication" // the node became a replica and took its primary's data
+	ByMigration   ChangedBy = "migration"   // the key's slot moved to the node, or away
+	ByClock       ChangedBy = "clock"       // the node's wall clock was set: only the end of the life moved
+	ByStranger    ChangedBy = "stranger"    // somebody who is no client of the trial
+	// ByUnknown: a change was seen, and not what made it. A command among those from
+	// Exec on may have, or the end of the key's life.
+	ByUnknown ChangedBy = "unknown"
+)
+
+// causesOfChange are all of them.
+var causesOfChange = []ChangedBy{
+	ByCommand, ByExpiry, ByEviction, ByRestart, ByPromotion, ByReplication, ByMigration, ByClock, ByStranger, ByUnknown,
+}
+
+// KeyContent is what a node has under one key.
+type KeyContent struct {
+	Type string `json:"type"` // as Redis TYPE says
+	// Value is a string's value. Of a value of more than MaxValue bytes it is the
+	// beginning with a digest of the whole.
+	Value Bytes `json:"value,omitempty"`
+	// Fields are a hash's, sorted by name; of a sorted set its members with their
+	// scores as values.
+	Fields []Field `json:"fields,omitempty"`
+	// Members are those of a set, sorted, or the elements of a list in their order.
+	Members []Bytes `json:"members,omitempty"`
+	// Expires is when the key's life ends, on the history's clock, if the node's
+	// wall clock runs on as it does now; never 0 or less for a key that has an end,
+	// 0 for one that has none.
+	Expires time.Duration `json:"expires,omitempty"`
+}
+
+// Field is one field of a hash, or one member of a sorted set.
+type Field struct {
+	Name  Bytes `json:"name"`
+	Value Bytes `json:"value"`
+}
+
+// MaxValue is how many bytes of a value, field or member are kept.
+const MaxValue = 4096
+
+// Same says whether both contents are the same, the life included; nil is absence.
+func (k *KeyContent) Same(other *KeyContent) bool {
+	if k == nil || other == nil {
+		return k == other
+	}
+	return k.Expires == other.Expires && k.SameValue(other)
+}
+
+// SameValue is Same but for the life.
+func (k *KeyContent) SameValue(other *KeyContent) bool {
+	if k == nil || other == nil {
+		return k == other
+	}
+	return k.Type == other.Type && k.Value == other.Value &&
+		slices.Equal(k.Fields, other.Fields) && slices.Equal(k.Members, other.Members)
+}
+
+// AppendJSON appends what json.Marshal makes of the change, as Op.AppendJSON.
+func (c *KeyChange) AppendJSON(b []byte) []byte {
+	b = appendInt(append(b, `{"index":`...), c.Index)
+	b = appendString(append(b, `,"node":`...), c.Node)
+	b = c.Key.appendJSON(append(b, `,"key":`...))
+	b = appendString(append(b, `,"by":`...), c.By)
+	b = appendNumber(b, `,"exec":`, c.Exec)
+	b = appendInt(append(b, `,"from":`...), c.From)
+	b = appendInt(append(b, `,"to":`...), c.To)
+	if c.Before != nil {
+		b = c.Before.appendJSON(append(b, `,"before":`...))
+	}
+	if c.After != nil {
+		b = c.After.appendJSON(append(b, `,"after":`...))
+	}
+	return append(b, '}')
+}
+
+func (k *KeyContent) appendJSON(b []byte) []byte {
+	b = appendString(append(b, `{"type":`...), k.Type)
+	if k.Value != "" {
+		b = k.Value.appendJSON(append(b, `,"value":`...))
+	}
+	for i, f := range k.Fields {
+		if i == 0 {
+			b = append(b, `,"fields":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = f.Name.appendJSON(append(b, `{"name":`...))
+		b = append(f.Value.appendJSON(append(b, `,"value":`...)), '}')
+	}
+	if len(k.Fields) > 0 {
+		b = append(b, ']')
+	}
+	for i, m := range k.Members {
+		if i == 0 {
+			b = append(b, `,"members":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = m.appendJSON(b)
+	}
+	if len(k.Members) > 0 {
+		b = append(b, ']')
+	}
+	b = appendNumber(b, `,"expires":`, k.Expires)
+	return append(b, '}')
+}
+
+// ReadKeyChanges reads a log of key changes from JSON Lines, as ReadOps does, in
+// order of Index.
+func ReadKeyChanges(r io.Reader, name string) (changes []KeyChange, truncated error, err error) {
+	truncated, err = ReadLines(r, name, func(c KeyChange) error {
+		switch {
+		case c.Node == "":
+			return errors.New("node is missing")
+		case !slices.Contains(causesOfChange, c.By):
+			return fmt.Errorf("by is %q, expected one of %v", c.By, causesOfChange)
+		case c.From > c.To:
+			return fmt.Errorf("from %d is after to %d", c.From, c.To)
+		}
+		changes = append(changes, c)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	SortKeyChanges(changes)
+	return changes, truncated, nil
+}
+
+// SortKeyChanges orders a log of key changes by Index.
+func SortKeyChanges(changes []KeyChange) {
+	slices.SortStableFunc(changes, func(a, b KeyChange) int { return cmp.Compare(a.Index, b.Index) })
+}
