@@ -36,6 +36,6 @@ func BenchmarkHash(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		Hash(nil, cmds)
+		Hash(Evidence{Commands: cmds})
 	}
 }

@@ -154,7 +154,7 @@ func TestEntriesAreStreamedInOrderUnderConcurrency(t *testing.T) {
 			t.Fatalf("entry %d has index %d", i, op.Index)
 		}
 	}
-	if Hash(ops, nil) != Hash(r.Ops(), nil) {
+	if Hash(Evidence{Ops: ops}) != Hash(Evidence{Ops: r.Ops()}) {
 		t.Error("what was read back differs from what was recorded")
 	}
 }
@@ -274,7 +274,7 @@ func FuzzReadOps(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		ops, _, err := ReadOps(bytes.NewReader(data), "fuzz")
 		if err == nil {
-			_ = Hash(ops, nil)
+			_ = Hash(Evidence{Ops: ops})
 		}
 	})
 }
