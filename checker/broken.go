@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // This file names the assumption of leases that a trial broke. A lease promises
@@ -19,7 +20,7 @@ type suspicion struct {
 	Finding
 	// first is what the robbed party's grant had put there, or what kept others
 	// out; nil if that is not known.
-	first *life
+	first *keyspace.Grant
 	cmds  []int // places of the telling commands
 }
 
@@ -81,14 +82,14 @@ func (w *wire) overstayed(s suspicion) string {
 	ended := w.lapsed(l)
 	since := w.asked(l)
 	earliest := ended
-	if l.end != nil && l.end.how == expired {
-		earliest = min(ended, l.end.at.lo)
+	if l.End != nil && l.End.How == keyspace.Expired {
+		earliest = min(ended, l.End.At.Lo)
 	}
 	// Only who stood still when the lease ended could not see it end.
-	if but := w.standstill(l.client, earliest, ended+1, ended); but != "" {
+	if but := w.standstill(l.Client, earliest, ended+1, ended); but != "" {
 		return assume(stops, but)
 	}
-	if pos, ok := w.slowest(l.client, since, s.To); ok {
+	if pos, ok := w.slowest(l.Client, since, s.To); ok {
 		return assume(arrives, w.delay(pos))
 	}
 	until := max(s.To, s.From)
@@ -96,19 +97,19 @@ func (w *wire) overstayed(s suspicion) string {
 		until = max(until, within(w.Evidence, h.To))
 	}
 	return assume(stops, fmt.Sprintf("c%d worked on until %s under a lease that it had got at %s and that ended at %s",
-		l.client, seconds(until), seconds(l.at.mid()), seconds(ended)))
+		l.Client, seconds(until), seconds(l.At.Mid()), seconds(ended)))
 }
 
 // lapsed is when the claim's life ended: by the key's end, or else by the lease.
-func (w *wire) lapsed(l *life) time.Duration {
-	lease := l.at.lo + w.Claims.TTL
+func (w *wire) lapsed(l *keyspace.Grant) time.Duration {
+	lease := l.At.Lo + w.Claims.TTL
 	switch {
-	case l.end != nil && l.end.how == expired:
-		return l.end.at.mid()
-	case l.over != nil:
-		return min(lease, l.over.at.lo)
-	case l.end != nil:
-		return min(lease, l.end.at.lo)
+	case l.End != nil && l.End.How == keyspace.Expired:
+		return l.End.At.Mid()
+	case l.Over != nil:
+		return min(lease, l.Over.At.Lo)
+	case l.End != nil:
+		return min(lease, l.End.At.Lo)
 	}
 	return lease
 }
@@ -119,10 +120,10 @@ func (w *wire) cutFromRenewing(s suspicion) string {
 	if l == nil {
 		return ""
 	}
-	until := max(w.lapsed(l), l.at.hi)
+	until := max(w.lapsed(l), l.At.Hi)
 	for _, pos := range w.renewals() {
 		c := w.Commands[pos]
-		if c.Client != l.client || c.Sent < l.at.lo || c.Sent > until || !w.renews(c, l) {
+		if c.Client != l.Client || c.Sent < l.At.Lo || c.Sent > until || !w.renews(c, l) {
 			continue
 		}
 		if told := w.unanswering(pos); told != "" {
@@ -132,7 +133,7 @@ func (w *wire) cutFromRenewing(s suspicion) string {
 			return assume(arrives, w.delay(pos))
 		}
 	}
-	if but := w.standstill(l.client, l.at.lo, until, until); but != "" {
+	if but := w.standstill(l.Client, l.At.Lo, until, until); but != "" {
 		return assume("a client is there to renew its lease", but)
 	}
 	if told := w.upheaval(l, until); told != "" {
@@ -147,17 +148,17 @@ func (w *wire) leftBehind(s suspicion) string {
 	if l == nil {
 		return ""
 	}
-	if at, crashed := w.crashes[l.client]; crashed && at <= s.To {
-		return assume(lives, fmt.Sprintf("c%d crashed at %s", l.client, seconds(at)))
+	if at, crashed := w.crashes[l.Client]; crashed && at <= s.To {
+		return assume(lives, fmt.Sprintf("c%d crashed at %s", l.Client, seconds(at)))
 	}
 	since := w.asked(w.oldest(l))
 	if pos, ok := w.firstLoss(l, since, s.To); ok {
 		return w.unanswering(pos)
 	}
-	if but := w.standstill(l.client, since, s.To, s.From); but != "" {
+	if but := w.standstill(l.Client, since, s.To, s.From); but != "" {
 		return assume("a client gives back what it holds before its lease ends", but)
 	}
-	if pos, ok := w.slowest(l.client, since, s.To); ok {
+	if pos, ok := w.slowest(l.Client, since, s.To); ok {
 		return assume(arrives, w.delay(pos))
 	}
 	if told := w.upheaval(l, s.To); told != "" {
@@ -167,47 +168,47 @@ func (w *wire) leftBehind(s suspicion) string {
 }
 
 // asked is when the operation began that made the claim.
-func (w *wire) asked(l *life) time.Duration {
-	if p := w.operation(l.op); w.has(l.op) {
-		return min(l.at.lo, p.Invoke.Time)
+func (w *wire) asked(l *keyspace.Grant) time.Duration {
+	if p := w.operation(l.Op); w.has(l.Op) {
+		return min(l.At.Lo, p.Invoke.Time)
 	}
-	return l.at.lo
+	return l.At.Lo
 }
 
 // oldest is the first of the owner's claims that the key has carried without a
 // break: a lock that counts its owner's entries is not free before each has left.
-func (w *wire) oldest(l *life) *life {
-	before := map[*life]*life{}
-	for _, x := range w.lives {
-		if o := x.over; o != nil && o.client == x.client && o.node == x.node && o.field == x.field && x.overSeq < x.endSeq() {
+func (w *wire) oldest(l *keyspace.Grant) *keyspace.Grant {
+	before := map[*keyspace.Grant]*keyspace.Grant{}
+	for _, x := range w.Grants {
+		if o := x.Over; o != nil && o.Client == x.Client && o.Node == x.Node && o.Place == x.Place && x.OverSeq < endSeq(x) {
 			before[o] = x
 		}
 	}
-	for n := len(w.lives); before[l] != nil && n > 0; n-- {
+	for n := len(w.Grants); before[l] != nil && n > 0; n-- {
 		l = before[l]
 	}
 	return l
 }
 
 // endSeq is when in the walk the claim's key was gone.
-func (l *life) endSeq() int {
-	if l.end == nil {
+func endSeq(l *keyspace.Grant) int {
+	if l.End == nil {
 		return math.MaxInt
 	}
-	return l.end.seq
+	return l.End.Seq
 }
 
 // firstLoss is the first command about the claim, sent by its owner between the
 // two times, that was not answered: if there is one, one to the claim's node, and
 // of those one that did not arrive.
-func (w *wire) firstLoss(l *life, since, until time.Duration) (first int, ok bool) {
+func (w *wire) firstLoss(l *keyspace.Grant, since, until time.Duration) (first int, ok bool) {
 	best := 0
 	for pos, c := range w.Commands {
-		if c.Client != l.client || c.Sent < since || c.Sent > until || !w.concerns(c, l) || w.unanswering(pos) == "" {
+		if c.Client != l.Client || c.Sent < since || c.Sent > until || !w.concerns(c, l) || w.unanswering(pos) == "" {
 			continue
 		}
 		weight := 1
-		if c.Node == l.node {
+		if c.Node == l.Node {
 			weight += 2
 		}
 		if c.Arrived == 0 {
@@ -221,9 +222,9 @@ func (w *wire) firstLoss(l *life, since, until time.Duration) (first int, ok boo
 }
 
 // concerns says whether a command names the claim's key.
-func (w *wire) concerns(c history.Command, l *life) bool {
+func (w *wire) concerns(c history.Command, l *keyspace.Grant) bool {
 	for _, a := range c.Args {
-		if string(a) == l.key {
+		if string(a) == l.Key {
 			return true
 		}
 	}
@@ -234,7 +235,7 @@ func (w *wire) concerns(c history.Command, l *life) bool {
 func (w *wire) late(s suspicion) string {
 	latest := -1
 	for _, pos := range s.cmds {
-		if latest < 0 || w.ran(pos).lo-w.Commands[pos].Sent > w.ran(latest).lo-w.Commands[latest].Sent {
+		if latest < 0 || w.Ran(pos).Lo-w.Commands[pos].Sent > w.Ran(latest).Lo-w.Commands[latest].Sent {
 			latest = pos
 		}
 	}
@@ -251,27 +252,27 @@ func (w *wire) deletedAfter(s suspicion) string {
 	}
 	pos := s.cmds[len(s.cmds)-1]
 	c := w.Commands[pos]
-	if w.ran(pos).lo-c.Sent > w.notable() {
+	if w.Ran(pos).Lo-c.Sent > w.notable() {
 		return assume(arrives, w.arrival(pos))
 	}
-	var own *life
-	for _, l := range w.lives {
-		if l.client == c.Client && l.key == s.first.key && l.seq < s.first.seq && l.sure && (own == nil || own.seq < l.seq) {
+	var own *keyspace.Grant
+	for _, l := range w.Grants {
+		if l.Client == c.Client && l.Key == s.first.Key && l.Seq < s.first.Seq && (own == nil || own.Seq < l.Seq) {
 			own = l
 		}
 	}
-	if own == nil || own.end == nil || own.end.seq > s.first.seq {
+	if own == nil || own.End == nil || own.End.Seq > s.first.Seq {
 		return ""
 	}
 	s.first = own
-	s.From, s.To = w.ran(pos).lo, w.ran(pos).lo
-	switch own.end.how {
-	case expired:
-		if last := own.terms[len(own.terms)-1]; last.moved < 0 {
+	s.From, s.To = w.Ran(pos).Lo, w.Ran(pos).Lo
+	switch own.End.How {
+	case keyspace.Expired:
+		if last := own.Terms[len(own.Terms)-1]; last.Moved < 0 {
 			return w.nodeClockWrong(s)
 		}
 		return w.overstayed(s)
-	case lost:
+	case keyspace.Lost:
 		return w.forgotten(s)
 	}
 	return ""
@@ -331,18 +332,18 @@ func (w *wire) stirs(client int, s spell) bool {
 }
 
 // struck tells of a fault that was over the client or the claim's node.
-func (w *wire) struck(l *life, until time.Duration) string {
+func (w *wire) struck(l *keyspace.Grant, until time.Duration) string {
 	for _, win := range w.windows {
 		over := win.Invoke.Window
 		to := w.end
 		if win.Complete != nil {
 			to = win.Complete.Time
 		}
-		if over == nil || over.Target == "" || win.Invoke.Time >= until || to <= l.at.lo {
+		if over == nil || over.Target == "" || win.Invoke.Time >= until || to <= l.At.Lo {
 			continue
 		}
 		for _, link := range strings.Fields(over.Target) {
-			if l.on(link) {
+			if isOn(l, link) {
 				return fmt.Sprintf("%s was struck from %s to %s (%s)", link, seconds(win.Invoke.Time), seconds(to), over.Fault)
 			}
 		}
@@ -350,15 +351,15 @@ func (w *wire) struck(l *life, until time.Duration) string {
 	return ""
 }
 
-// on says whether a window's target is the claim's node itself, or its client, or a
+// isOn says whether a window's target is the claim's node itself, or its client, or a
 // link of that.
-func (l *life) on(target string) bool {
+func isOn(l *keyspace.Grant, target string) bool {
 	names := strings.FieldsFunc(target, func(r rune) bool { return strings.ContainsRune("→←↔", r) })
 	switch {
 	case len(names) == 0:
 		return false
-	case len(names) == 1 && names[0] == l.node:
+	case len(names) == 1 && names[0] == l.Node:
 		return true
 	}
-	return names[0] == fmt.Sprintf("c%d", l.client)
+	return names[0] == fmt.Sprintf("c%d", l.Client)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // This file tells what messages, nodes and clocks did that leases rely on them not
@@ -48,7 +49,7 @@ func (w *wire) delay(pos int) string {
 
 func (w *wire) arrival(pos int) string {
 	c := w.Commands[pos]
-	return fmt.Sprintf("c%d's %s, sent at %s, ran at %s", c.Client, w.name(pos), seconds(c.Sent), seconds(w.ran(pos).lo))
+	return fmt.Sprintf("c%d's %s, sent at %s, ran at %s", c.Client, w.name(pos), seconds(c.Sent), seconds(w.Ran(pos).Lo))
 }
 
 // unanswering tells of a command that did not arrive, or too late, or whose reply
@@ -58,7 +59,7 @@ func (w *wire) unanswering(pos int) string {
 	switch {
 	case c.Replied > 0 || w.crashOf(c.Client) < Never:
 		return ""
-	case c.Arrived == 0 && c.Exec == 0 && !w.unobserved():
+	case c.Arrived == 0 && c.Exec == 0:
 		return assume(answered, fmt.Sprintf("c%d's %s, sent at %s, never reached %s", c.Client, w.name(pos), seconds(c.Sent), c.Node))
 	case w.lateness(c) > w.notable():
 		return assume(arrives, w.arrival(pos))
@@ -71,16 +72,16 @@ func (w *wire) forgotten(s suspicion) string {
 	if s.first == nil {
 		return ""
 	}
-	if e := s.first.end; e != nil && e.how == lost {
+	if e := s.first.End; e != nil && e.How == keyspace.Lost {
 		for _, op := range w.Ops {
-			if op.Index == e.event {
-				return w.loses(op, s.first.key)
+			if op.Index == e.Event {
+				return w.loses(op, s.first.Key)
 			}
 		}
 	}
-	for _, p := range w.partings {
-		if (s.first.node == p.old || s.first.node == p.heir) && p.from < s.first.seq && (p.until == 0 || s.first.seq < p.until) {
-			return assume(single, fmt.Sprintf("%s and %s both served clients from %s on", p.old, p.heir, seconds(p.since)))
+	for _, p := range w.Partings {
+		if (s.first.Node == p.Old || s.first.Node == p.Heir) && p.From < s.first.Seq && (p.Until == 0 || s.first.Seq < p.Until) {
+			return assume(single, fmt.Sprintf("%s and %s both served clients from %s on", p.Old, p.Heir, seconds(p.Since)))
 		}
 	}
 	return w.upheaval(s.first, s.To)
@@ -88,14 +89,14 @@ func (w *wire) forgotten(s suspicion) string {
 
 // upheaval tells of the last event, not long before the claim and until that time,
 // in which its node lost something or another took its place.
-func (w *wire) upheaval(l *life, until time.Duration) string {
-	since := l.at.lo - w.Claims.TTL
+func (w *wire) upheaval(l *keyspace.Grant, until time.Duration) string {
+	since := l.At.Lo - w.Claims.TTL
 	if w.Claims.Reentrant {
 		since = 0 // a count that went wrong once stays wrong as long as its key is used
 	}
 	for _, op := range slices.Backward(w.Ops) {
-		if since <= op.Time && op.Time <= until && w.mayLoseKey(op, l.node, l.key) {
-			return w.loses(op, l.key)
+		if since <= op.Time && op.Time <= until && w.mayLoseKey(op, l.Node, l.Key) {
+			return w.loses(op, l.Key)
 		}
 	}
 	return ""
@@ -144,9 +145,9 @@ func (w *wire) backUp(down history.Op) history.Op {
 
 // oldPrimary is which node was primary when the clients parted in that event.
 func (w *wire) oldPrimary(op history.Op) string {
-	for _, p := range w.partings {
-		if p.since == op.Time && p.heir == op.Node {
-			return p.old
+	for _, p := range w.Partings {
+		if p.Since == op.Time && p.Heir == op.Node {
+			return p.Old
 		}
 	}
 	return "the old primary"
@@ -166,17 +167,17 @@ func (w *wire) nodeClockWrong(s suspicion) string {
 		by := op.Offset - ahead[op.Node]
 		ahead[op.Node] = op.Offset
 		// That it is set right again ends no lease early, a jump ahead does.
-		if by != 0 && (by > 0 || told == "") && op.Node == s.first.node && op.Time >= s.first.at.lo {
+		if by != 0 && (by > 0 || told == "") && op.Node == s.first.Node && op.Time >= s.first.At.Lo {
 			told = fmt.Sprintf("%s's clock %s at %s", op.Node, jumped(by), seconds(op.Time))
 		}
 	}
-	if told == "" && ahead[s.first.node] != 0 {
-		told = fmt.Sprintf("%s's clock was %s", s.first.node, off(ahead[s.first.node]))
+	if told == "" && ahead[s.first.Node] != 0 {
+		told = fmt.Sprintf("%s's clock was %s", s.first.Node, off(ahead[s.first.Node]))
 	}
 	if told == "" { // it came from a node with another clock
-		for _, l := range w.byOp[s.first.op] {
-			if by := ahead[s.first.node] - ahead[l.node]; by != 0 {
-				told = fmt.Sprintf("%s's clock was %s of %s's", s.first.node, off(by), l.node)
+		for _, l := range w.Of(s.first.Op) {
+			if by := ahead[s.first.Node] - ahead[l.Node]; by != 0 {
+				told = fmt.Sprintf("%s's clock was %s of %s's", s.first.Node, off(by), l.Node)
 			}
 		}
 	}
@@ -218,8 +219,8 @@ func (w *wire) clientClockWrong(s suspicion) string {
 		return assume(agree, told)
 	}
 	since := w.asked(s.first)
-	for _, c := range append([]int{s.first.client}, s.Clients...) {
-		if but := w.standstill(c, since, s.To, s.first.at.lo); but != "" {
+	for _, c := range append([]int{s.first.Client}, s.Clients...) {
+		if but := w.standstill(c, since, s.To, s.first.At.Lo); but != "" {
 			return assume(fresh, but)
 		}
 		if pos, ok := w.slowest(c, since, s.To); ok {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // classifyFindings tells why each unclassified finding came about, by what the
@@ -43,13 +44,13 @@ func classifyFindings(file *caseFile, fs []Finding) []Finding {
 // reason is what let the second party in on one node.
 type reason struct {
 	cause Cause
-	why   string // in plain words
-	cmds  []int  // places of the telling commands
-	first *life  // what of the first party's grant came to an end
+	why   string          // in plain words
+	cmds  []int           // places of the telling commands
+	first *keyspace.Grant // what of the first party's grant came to an end
 }
 
 // of says what the reason is about, unless that is known better.
-func (r reason) of(first *life) reason {
+func (r reason) of(first *keyspace.Grant) reason {
 	if r.first == nil {
 		r.first = first
 	}
@@ -68,7 +69,7 @@ func (w *wire) explain(f Finding) []reason {
 	switch len(f.Clients) {
 	case 1:
 		if a := w.party(f, f.Clients[0]); len(a) > 0 {
-			return known([]reason{w.vouched(w.letIn(a[len(a)-1], nil)).of(a[len(a)-1])})
+			return known([]reason{w.letIn(a[len(a)-1], nil).of(a[len(a)-1])})
 		}
 		return nil
 	case 2:
@@ -84,57 +85,54 @@ func (w *wire) explain(f Finding) []reason {
 	}
 	var reasons []reason
 	for _, y := range b {
-		if i := slices.IndexFunc(a, func(x *life) bool { return x.node == y.node }); i >= 0 {
+		if i := slices.IndexFunc(a, func(x *keyspace.Grant) bool { return x.Node == y.Node }); i >= 0 {
 			x, y := a[i], y
-			if x.seq > y.seq {
+			if x.Seq > y.Seq {
 				x, y = y, x
 			}
-			reasons = append(reasons, w.vouched(w.letIn(x, y)).of(x))
+			reasons = append(reasons, w.letIn(x, y).of(x))
 		}
 	}
 	if len(reasons) == 0 {
-		return known([]reason{w.vouched(w.onDifferentNodes(a, b)).of(a[0])})
+		return known([]reason{w.onDifferentNodes(a, b).of(a[0])})
 	}
 	// Nodes on which the first party had nothing were free anyway.
 	needed := max(1, w.Claims.Quorum-(len(b)-len(reasons)))
 	return known(sufficient(reasons, needed))
 }
 
-func earliest(lives []*life) int {
-	return slices.MinFunc(lives, func(a, b *life) int { return cmp.Compare(a.seq, b.seq) }).seq
+func earliest(lives []*keyspace.Grant) int {
+	return slices.MinFunc(lives, func(a, b *keyspace.Grant) int { return cmp.Compare(a.Seq, b.Seq) }).Seq
 }
 
 // party is what the client's grant that the finding is about put on the nodes,
 // one life per node, in order of node. A re-entry that sent nothing rests on an
 // earlier acquire.
-func (w *wire) party(f Finding, client int) []*life {
+func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 	last := -1
 	for _, i := range f.Ops {
 		op, ok := w.invocation(i)
-		if p, isAcquire := w.acquired(op); ok && isAcquire && p.Invoke.Client == client && len(w.byOp[op]) > 0 {
+		if p, isAcquire := w.acquired(op); ok && isAcquire && p.Invoke.Client == client && len(w.Of(op)) > 0 {
 			last = max(last, op)
 		}
-	}
-	if last < 0 && w.obscured(f, client) {
-		return nil
 	}
 	if last < 0 {
 		last = w.latestBefore(f, client)
 	}
-	byNode := map[string]*life{}
-	for _, l := range w.byOp[last] {
-		if l.came > f.To {
+	byNode := map[string]*keyspace.Grant{}
+	for _, l := range w.Of(last) {
+		if l.Came > f.To {
 			continue // what came back to a node later has no part in this
 		}
-		if old := byNode[l.node]; old == nil || old.seq <= l.seq { // of copies the latest
-			byNode[l.node] = l
+		if old := byNode[l.Node]; old == nil || old.Seq <= l.Seq { // of copies the latest
+			byNode[l.Node] = l
 		}
 	}
-	var lives []*life
+	var lives []*keyspace.Grant
 	for _, l := range byNode {
 		lives = append(lives, l)
 	}
-	slices.SortFunc(lives, func(a, b *life) int { return cmp.Compare(a.node, b.node) })
+	slices.SortFunc(lives, func(a, b *keyspace.Grant) int { return cmp.Compare(a.Node, b.Node) })
 	return lives
 }
 
@@ -148,7 +146,7 @@ func (w *wire) latestBefore(f Finding, client int) int {
 			continue
 		}
 		for _, ok := range append([]int{h.Acquire}, h.Again...) {
-			if op, _ := w.invocation(ok); len(w.byOp[op]) > 0 && w.operation(op).Complete.Time <= f.From {
+			if op, _ := w.invocation(ok); len(w.Of(op)) > 0 && w.operation(op).Complete.Time <= f.From {
 				last = max(last, op)
 			}
 		}
@@ -189,67 +187,53 @@ func known(reasons []reason) []reason {
 }
 
 // onDifferentNodes: the two grants have no node in common.
-func (w *wire) onDifferentNodes(a, b []*life) reason {
+func (w *wire) onDifferentNodes(a, b []*keyspace.Grant) reason {
 	first, second := a[0], b[0]
 	switch {
-	case w.Claims.Quorum <= 1 && first.endedBefore(second):
+	case w.Claims.Quorum <= 1 && first.EndedBefore(second):
 		return w.letIn(first, second) // and another node was promoted since
-	case !first.sure || !second.sure:
-		return untold
 	case w.Claims.Quorum <= 1:
 		return w.byTwoPrimaries(first, second)
 	}
-	return because(Race, []int{first.cmd, second.cmd},
-		"c%d was granted it by %d nodes and c%d by %d others", first.client, len(a), second.client, len(b))
-}
-
-// endedBefore says whether the claim was over when the other came about, on
-// whichever node.
-func (l *life) endedBefore(other *life) bool {
-	return l.end != nil && (l.end.seq < other.seq || l.end.how == expired && l.end.at.hi < other.at.lo)
+	return because(Race, []int{first.Cmd, second.Cmd},
+		"c%d was granted it by %d nodes and c%d by %d others", first.Client, len(a), second.Client, len(b))
 }
 
 // byTwoPrimaries: each was granted by a primary of its own.
-func (w *wire) byTwoPrimaries(first, second *life) reason {
-	p := w.parted(first.node, second.node, second.seq)
+func (w *wire) byTwoPrimaries(first, second *keyspace.Grant) reason {
+	p := w.Parted(first.Node, second.Node, second.Seq)
 	if p == nil {
 		return untold
 	}
-	return because(ServerLostKey, []int{first.cmd, second.cmd},
+	return because(ServerLostKey, []int{first.Cmd, second.Cmd},
 		"%s and %s both served as primaries since %s, and %s did not have %s, which c%d had set on %s at %s",
-		p.old, p.heir, seconds(p.since), second.node, first.key, first.client, first.node, seconds(first.at.lo))
+		p.Old, p.Heir, seconds(p.Since), second.Node, first.Key, first.Client, first.Node, seconds(first.At.Lo))
 }
 
 // letIn tells why second was granted on a node on which first had been. Without
 // a second it tells what ended first.
-func (w *wire) letIn(first, second *life) reason {
-	before := w.seq + 1
+func (w *wire) letIn(first, second *keyspace.Grant) reason {
+	before := w.Last + 1
 	if second != nil {
-		before = second.seq
+		before = second.Seq
 	}
-	if !first.sure || second != nil && !second.sure {
-		return untold
-	}
-	end := first.end
-	if end != nil && end.seq > before && !(second != nil && first.endedBefore(second)) {
+	end := first.End
+	if end != nil && end.Seq > before && !(second != nil && first.EndedBefore(second)) {
 		end = nil
 	}
-	if o := first.over; o != nil && first.overSeq <= before && (end == nil || first.overSeq < end.seq) &&
-		o.client != first.client && w.hold(o) != nil {
+	if o := first.Over; o != nil && first.OverSeq <= before && (end == nil || first.OverSeq < end.Seq) &&
+		o.Client != first.Client && w.hold(o) != nil {
 		return w.overwritten(first, o)
 	}
-	switch {
-	case end == nil:
+	if end == nil {
 		return w.beside(first, second)
-	case !end.sure:
-		return untold
 	}
-	switch end.how {
-	case deleted:
+	switch end.How {
+	case keyspace.Deleted:
 		return w.deletedBy(first, end)
-	case expired:
+	case keyspace.Expired:
 		return w.expiredUnder(first, second)
-	case lost:
+	case keyspace.Lost:
 		return w.lostBy(first, end)
 	}
 	return untold
@@ -261,32 +245,38 @@ func (w *wire) letIn(first, second *life) reason {
 // protocol itself that forgets the first reader when it grants the second: no
 // command removes what is not its sender's, so that is a race and no foreign
 // delete.
-func (w *wire) overwritten(first, over *life) reason {
-	cmds := []int{first.cmd, over.cmd}
+func (w *wire) overwritten(first, over *keyspace.Grant) reason {
+	cmds := []int{first.Cmd, over.Cmd}
 	switch {
-	case compatible(first.mode, over.mode):
+	case compatible(first.Mode, over.Mode):
 		return because(Race, cmds, "c%d's own grant for reading at %s overwrote the only record of c%d's",
-			over.client, seconds(over.at.lo), first.client)
+			over.Client, seconds(over.At.Lo), first.Client)
 	case w.Claims.ClientClock:
-		return w.takenOver(first, over.cmd)
-	case first.copied:
-		return w.lostBy(first, &ending{event: -1}) // nobody saw it there since
+		return w.takenOver(first, over.Cmd)
+	}
+	if r, stale := w.tookOver(first, over.Cmd); stale {
+		return r
+	}
+	if first.Copied {
+		if r := w.lostBy(first, &keyspace.End{Event: -1}); r.cause != Unclassified {
+			return r
+		}
 	}
 	return because(Race, cmds, "c%d's %s at %s overwrote %s, which c%d had set at %s",
-		over.client, w.name(over.cmd), seconds(over.at.lo), first.key, first.client, seconds(first.at.lo))
+		over.Client, w.name(over.Cmd), seconds(over.At.Lo), first.Key, first.Client, seconds(first.At.Lo))
 }
 
 // beside: the second was granted while everything of the first still stood.
-func (w *wire) beside(first, second *life) reason {
+func (w *wire) beside(first, second *keyspace.Grant) reason {
 	switch {
 	case second == nil:
 		return untold
 	case w.Claims.ClientClock:
-		return w.takenOver(first, second.cmd)
+		return w.takenOver(first, second.Cmd)
 	}
-	return because(Race, []int{first.cmd, second.cmd},
+	return because(Race, []int{first.Cmd, second.Cmd},
 		"c%d's %s at %s was granted although %s, which c%d had set at %s, was still there",
-		second.client, w.name(second.cmd), seconds(second.at.lo), first.key, first.client, seconds(first.at.lo))
+		second.Client, w.name(second.Cmd), seconds(second.At.Lo), first.Key, first.Client, seconds(first.At.Lo))
 }
 
 // deletedBy: a command removed what the first's grant had put there.
@@ -295,54 +285,59 @@ func (w *wire) beside(first, second *life) reason {
 // ghost: late-command. So is a command of somebody's acquire that ran when
 // that attempt was over. An acquire that removes what it found is a takeover.
 // Whatever else came from another client, late or not, is a foreign delete.
-func (w *wire) deletedBy(first *life, end *ending) reason {
-	c := w.Commands[end.cmd]
-	cmds := []int{first.cmd, end.cmd}
-	name, at := w.name(end.cmd), seconds(end.at.lo)
+func (w *wire) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
+	c := w.Commands[end.Cmd]
+	cmds := []int{first.Cmd, end.Cmd}
+	name, at := w.name(end.Cmd), seconds(end.At.Lo)
 	_, isAcquire := w.acquired(c.Op)
 	hasOp := w.has(c.Op)
-	granted := &w.operation(first.op).Invoke
+	granted := &w.operation(first.Op).Invoke
 	switch {
-	case c.Client == first.client && (hasOp && c.Op < granted.Index || !hasOp && c.Sent < granted.Time):
+	case c.Client == first.Client && (hasOp && c.Op < granted.Index || !hasOp && c.Sent < granted.Time):
 		return because(LateCommand, cmds, "c%d's own %s, sent at %s for an earlier lease, arrived at %s and removed %s of the new one",
-			c.Client, name, seconds(c.Sent), at, first.key)
-	case c.Client == first.client:
+			c.Client, name, seconds(c.Sent), at, first.Key)
+	case c.Client == first.Client:
 		if r, ok := w.entryGone(first, end); ok {
 			return r
 		}
-		return because(Race, cmds, "c%d's own %s at %s removed %s while it still counted on it", c.Client, name, at, first.key)
-	case isAcquire && !w.openAt(c.Op, end.at.lo):
+		return because(Race, cmds, "c%d's own %s at %s removed %s while it still counted on it", c.Client, name, at, first.Key)
+	case isAcquire && !w.openAt(c.Op, end.At.Lo):
 		return because(LateCommand, cmds, "c%d's %s, sent at %s in an attempt that was over, arrived at %s and removed %s of c%d",
-			c.Client, name, seconds(c.Sent), at, first.key, first.client)
+			c.Client, name, seconds(c.Sent), at, first.Key, first.Client)
 	case isAcquire && w.Claims.ClientClock:
-		return w.takenOver(first, end.cmd)
-	case hasOp && !w.openAt(c.Op, end.at.lo):
+		return w.takenOver(first, end.Cmd)
+	}
+	if r, stale := w.tookOver(first, end.Cmd); stale && isAcquire {
+		return r
+	}
+	switch {
+	case hasOp && !w.openAt(c.Op, end.At.Lo):
 		return because(ForeignDelete, cmds, "c%d's %s, sent at %s, arrived late at %s and removed %s, which was c%d's",
-			c.Client, name, seconds(c.Sent), at, first.key, first.client)
+			c.Client, name, seconds(c.Sent), at, first.Key, first.Client)
 	}
 	return because(ForeignDelete, cmds, "c%d's %s at %s removed %s, which was c%d's since %s",
-		c.Client, name, at, first.key, first.client, seconds(first.at.lo))
+		c.Client, name, at, first.Key, first.Client, seconds(first.At.Lo))
 }
 
 // entryGone tells of a lock that counts its owner's entries, and was given back
 // before the last was left because an earlier entry had gone.
-func (w *wire) entryGone(first *life, end *ending) (reason, bool) {
+func (w *wire) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, bool) {
 	h := w.hold(first)
 	if h == nil || len(h.Again) == 0 {
 		return reason{}, false
 	}
 	for _, ok := range append([]int{h.Acquire}, h.Again...) {
 		op, _ := w.invocation(ok)
-		for _, l := range w.byOp[op] {
+		for _, l := range w.Of(op) {
 			switch {
-			case l.key != first.key || l.node != first.node:
-			case l.copied:
-				return because(ServerLostKey, []int{l.cmd, end.cmd}, "%s had lost c%d's entry of %s, so that c%d's %s at %s left it for the last time",
-					l.node, l.client, seconds(l.at.lo), l.client, w.name(end.cmd), seconds(end.at.lo)), true
-			case l.op == first.op || l.end == nil || l.end.seq >= end.seq || !l.end.sure:
-			case l.end.how == lost:
-				return w.lostBy(l, l.end).of(l), true
-			case l.end.how == expired:
+			case l.Key != first.Key || l.Node != first.Node:
+			case l.Copied:
+				return because(ServerLostKey, []int{l.Cmd, end.Cmd}, "%s had lost c%d's entry of %s, so that c%d's %s at %s left it for the last time",
+					l.Node, l.Client, seconds(l.At.Lo), l.Client, w.name(end.Cmd), seconds(end.At.Lo)), true
+			case l.Op == first.Op || l.End == nil || l.End.Seq >= end.Seq:
+			case l.End.How == keyspace.Lost:
+				return w.lostBy(l, l.End).of(l), true
+			case l.End.How == keyspace.Expired:
 				return w.expiredUnder(l, nil).of(l), true
 			}
 		}
@@ -358,10 +353,10 @@ var lostWords = map[string]string{
 }
 
 // lostBy: the node lost it.
-func (w *wire) lostBy(first *life, end *ending) reason {
-	cmds := []int{first.cmd}
+func (w *wire) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
+	cmds := []int{first.Cmd}
 	for _, op := range w.Ops {
-		if op.Index != end.event {
+		if op.Index != end.Event {
 			continue
 		}
 		said := lostWords[op.F]
@@ -369,7 +364,7 @@ func (w *wire) lostBy(first *life, end *ending) reason {
 			said = "%[1]s, restarted at %[3]s, had lost %[2]s"
 		}
 		return because(ServerLostKey, cmds, said+", which c%[4]d had set at %[5]s",
-			op.Node, first.key, seconds(op.Time), first.client, seconds(first.at.lo))
+			op.Node, first.Key, seconds(op.Time), first.Client, seconds(first.At.Lo))
 	}
 	if !slices.ContainsFunc(w.Ops, func(op history.Op) bool {
 		return op.F == history.FNodeDown || op.F == history.FNodeUp || op.F == history.FPromote
@@ -377,5 +372,5 @@ func (w *wire) lostBy(first *life, end *ending) reason {
 		return untold // no server lost anything in this trial: the reason is one that we do not see
 	}
 	return because(ServerLostKey, cmds, "%s had lost %s, which c%d had set at %s, though nothing deleted it and it was not due to expire",
-		first.node, first.key, first.client, seconds(first.at.lo))
+		first.Node, first.Key, first.Client, seconds(first.At.Lo))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // excess is why a claim that nobody believes in still keeps others out when by
@@ -16,23 +17,23 @@ type excess struct {
 }
 
 // excess judges a claim that was met by a client.
-func (w *wire) excess(l *life, m meet, client int) excess {
+func (w *wire) excess(l *keyspace.Grant, m keyspace.Contact, client int) excess {
 	if w.Claims.ClientClock {
-		return w.staleTime(l, m.at.lo, client)
+		return w.staleTime(l, m.At.Lo, client)
 	}
-	t, now := l.termAt(m.at.lo), m.at.lo
+	t, now := l.TermAt(m.At.Lo), m.At.Lo
 	if w.prolonged(l, m) != nil {
 		return excess{} // it is told by whose renewal
 	}
 	claimed, over := w.outlived(t, now)
 	switch {
-	case t.most > 0 && now > t.fair.hi:
+	case t.Most > 0 && now > t.Fair.Hi:
 		return w.prolongedByClock(l, t)
 	case !over:
-	case !t.ttl:
-		return excess{NoExpiry, fmt.Sprintf("it had no TTL since %s", seconds(t.at.lo))}
-	case l.copied && slices.ContainsFunc(l.terms, func(t term) bool { return !t.ttl }):
-		return excess{NoExpiry, fmt.Sprintf("it lived on beyond %s: %s may not have heard of its TTL", seconds(t.expiry.mid()), l.node)}
+	case !t.Mortal:
+		return excess{NoExpiry, fmt.Sprintf("it had no TTL since %s", seconds(t.At.Lo))}
+	case l.Copied && slices.ContainsFunc(l.Terms, func(t keyspace.Term) bool { return !t.Mortal }):
+		return excess{NoExpiry, fmt.Sprintf("it lived on beyond %s: %s may not have heard of its TTL", seconds(t.Expiry.Mid()), l.Node)}
 	default:
 		return excess{Unclassified, fmt.Sprintf("that is longer than the %v which the recipe claims", claimed)}
 	}
@@ -41,14 +42,14 @@ func (w *wire) excess(l *life, m meet, client int) excess {
 
 // standingExcess judges a key that a post-mortem found, and the claim that it
 // carries; nil if that is not known.
-func (w *wire) standingExcess(l *life, op history.Op, k history.KeyState) excess {
+func (w *wire) standingExcess(l *keyspace.Grant, op history.Op, k history.KeyState) excess {
 	claimed := w.claimedLife()
 	over := k.TTL > claimed+claimed/10
 	if l != nil {
-		t := l.termAt(op.Time)
+		t := l.TermAt(op.Time)
 		_, outlived := w.outlived(t, op.Time)
 		over = over || outlived
-		if t.most > 0 && (over || op.Time > t.fair.hi) {
+		if t.Most > 0 && (over || op.Time > t.Fair.Hi) {
 			return w.prolongedByClock(l, t)
 		}
 	}
@@ -58,9 +59,9 @@ func (w *wire) standingExcess(l *life, op history.Op, k history.KeyState) excess
 	return excess{}
 }
 
-func (w *wire) prolongedByClock(l *life, t *term) excess {
+func (w *wire) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) excess {
 	return excess{ServerClock, fmt.Sprintf("%s's wall clock had been set back, or was set right, so that %s lived beyond %s",
-		l.node, l.key, seconds(t.fair.mid()))}
+		l.Node, l.Key, seconds(t.Fair.Mid()))}
 }
 
 // claimedLife is how long by the recipe's own word a claim can last after its
@@ -69,46 +70,35 @@ func (w *wire) claimedLife() time.Duration { return max(w.Claims.KeyTTL, w.Claim
 
 // outlived says whether a claim has lasted longer than claimed, by more than
 // what a server's slowness can explain.
-func (w *wire) outlived(t *term, now time.Duration) (claimed time.Duration, over bool) {
+func (w *wire) outlived(t *keyspace.Term, now time.Duration) (claimed time.Duration, over bool) {
 	claimed = w.claimedLife()
-	return claimed, claimed > 0 && now > t.at.hi+claimed+claimed/10
-}
-
-// termAt is the claim's term at that time.
-func (l *life) termAt(at time.Duration) *term {
-	t := &l.terms[0]
-	for i := range l.terms {
-		if l.terms[i].at.lo <= at {
-			t = &l.terms[i]
-		}
-	}
-	return t
+	return claimed, claimed > 0 && now > t.At.Hi+claimed+claimed/10
 }
 
 // staleTime judges a claim in a lock that clients' clocks decide: what keeps
 // others out is the time in the key, by the owner's clock, compared with theirs.
 // Where no clock was wrong, whoever met it late may have lost a race for it.
-func (w *wire) staleTime(l *life, now time.Duration, client int) excess {
+func (w *wire) staleTime(l *keyspace.Grant, now time.Duration, client int) excess {
 	claimed := max(w.claimedLife(), w.Claims.TTL)
-	late := now - l.at.hi - claimed - claimed/10
+	late := now - l.At.Hi - claimed - claimed/10
 	if ahead, _, ok := w.clockAhead(l, []int{client}, now); ok && 0 < late && late <= ahead {
-		return excess{ClientClock, fmt.Sprintf("the time in it was of c%d's wall clock, which was %v ahead of c%d's", l.client, ahead, client)}
+		return excess{ClientClock, fmt.Sprintf("the time in it was of c%d's wall clock, which was %v ahead of c%d's", l.Client, ahead, client)}
 	}
 	return excess{}
 }
 
 // clockAhead says by how much at most the wall clock of the claim's owner, when
 // it read the time, was ahead of that of a client that waits now, and of whose.
-func (w *wire) clockAhead(l *life, waiting []int, now time.Duration) (ahead time.Duration, client int, ok bool) {
+func (w *wire) clockAhead(l *keyspace.Grant, waiting []int, now time.Duration) (ahead time.Duration, client int, ok bool) {
 	if l == nil {
 		return 0, 0, false
 	}
-	asked := l.at.lo
-	if p := w.operation(l.op); w.has(l.op) {
+	asked := l.At.Lo
+	if p := w.operation(l.Op); w.has(l.Op) {
 		asked = p.Invoke.Time
 	}
 	for _, c := range waiting {
-		if by := w.aheadAt(l.client, asked) - w.aheadAt(c, now); by > ahead {
+		if by := w.aheadAt(l.Client, asked) - w.aheadAt(c, now); by > ahead {
 			ahead, client, ok = by, c, true
 		}
 	}

@@ -127,9 +127,6 @@ func conclude(f *caseFile, findings []Finding, overlaps bool) Verdict {
 		kept = kept[:maxFindings]
 	}
 	kept = classifyFindings(f, kept)
-	if w, err := f.wire(); err == nil {
-		why = sentences(why, w.wanting(kept))
-	}
 	return Verdict{Result: Violated, Findings: kept, Why: why, Doubtful: doubtful}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // This file tells the causes that are about time: leases that clients' clocks
@@ -17,38 +18,38 @@ import (
 // It is a race if the sender had not looked at this claim but at an older one.
 // If it had, somebody's clock was wrong, or the first's reading of it was old
 // when it arrived, unless the lease had really been overrun.
-func (w *wire) takenOver(first *life, pos int) reason {
+func (w *wire) takenOver(first *keyspace.Grant, pos int) reason {
 	c := w.Commands[pos]
-	at := w.ran(pos)
-	cmds := []int{first.cmd, pos}
-	if seen, cmd, ok := w.lookedAt(pos, first.key); ok && !first.wrote(seen) {
+	at := w.Ran(pos)
+	cmds := []int{first.Cmd, pos}
+	if seen, cmd, ok := w.lookedAt(pos, first.Key); ok && !wrote(first, seen) {
 		return because(Race, append(cmds, cmd), "c%d judged by what it had read at %s, before c%d's grant at %s, and its %s at %s ended that grant instead",
-			c.Client, seconds(w.ran(cmd).lo), first.client, seconds(first.at.lo), w.name(pos), seconds(at.lo))
+			c.Client, seconds(w.Ran(cmd).Lo), first.Client, seconds(first.At.Lo), w.name(pos), seconds(at.Lo))
 	}
 	lease := w.Claims.TTL
 	limit := max(w.Claims.Recovery, lease)
 	slack := lease / 10
-	lasted := at.lo - first.at.hi
-	asked := first.at.lo
-	if p := w.operation(first.op); w.has(first.op) {
+	lasted := at.Lo - first.At.Hi
+	asked := first.At.Lo
+	if p := w.operation(first.Op); w.has(first.Op) {
 		asked = p.Invoke.Time
 	}
-	stale := first.at.lo - asked
-	skew := w.aheadAt(c.Client, at.lo) - w.aheadAt(first.client, asked)
+	stale := first.At.Lo - asked
+	skew := w.aheadAt(c.Client, at.Lo) - w.aheadAt(first.Client, asked)
 	switch {
 	case lasted >= limit-slack:
 	case skew != 0:
 		return because(ClientClock, cmds, "c%d's wall clock was %v ahead of c%d's, so that its %s at %s took over a lease that was only %v old",
-			c.Client, skew, first.client, w.name(pos), seconds(at.lo), lasted.Round(time.Millisecond))
+			c.Client, skew, first.Client, w.name(pos), seconds(at.Lo), lasted.Round(time.Millisecond))
 	case lasted < lease-slack && lasted+stale >= lease, lasted >= lease-slack && lasted+stale >= limit && stale > slack:
 		return because(ClientClock, cmds, "c%d's time was up to %v old when it was written at %s, so that c%d's %s at %s took over a lease that was only %v old",
-			first.client, stale.Round(time.Millisecond), seconds(first.at.lo), c.Client, w.name(pos), seconds(at.lo), lasted.Round(time.Millisecond))
+			first.Client, stale.Round(time.Millisecond), seconds(first.At.Lo), c.Client, w.name(pos), seconds(at.Lo), lasted.Round(time.Millisecond))
 	case lasted < lease-slack:
 		return because(Race, cmds, "c%d's %s at %s was granted although c%d's claim of %s stood there and was young enough",
-			c.Client, w.name(pos), seconds(at.lo), first.client, seconds(first.at.lo))
+			c.Client, w.name(pos), seconds(at.Lo), first.Client, seconds(first.At.Lo))
 	}
 	return because(LeaseOutlived, cmds, "c%d took over at %s what c%d had held since %s, longer than its lease",
-		c.Client, seconds(at.lo), first.client, seconds(first.at.lo))
+		c.Client, seconds(at.Lo), first.Client, seconds(first.At.Lo))
 }
 
 // lookedAt is the value of the key that the sender of the command at that place
@@ -63,95 +64,143 @@ func (w *wire) lookedAt(pos int, key string) (value string, cmd int, ok bool) {
 		if c.Op != op {
 			break
 		}
-		for _, s := range readCommand(c, w.scripts).sights {
-			if s.key == key && s.value != nil && (i < pos || value == "") {
-				return *s.value, i, true
-			}
+		if len(c.Args) < 2 || string(c.Args[1]) != key {
+			continue
+		}
+		if v, shown := text(string(c.Reply)); shown {
+			return v, i, true
 		}
 	}
 	return "", -1, false
 }
 
-// wrote says whether the value is the claim's own, or that of one that
-// overwrote it without being granted the lock.
-func (l *life) wrote(value string) bool {
-	for n := 0; l != nil && n < 1000; l, n = l.over, n+1 {
-		if l.value == value || slices.Contains(l.stamps, value) {
+// wrote says whether the value is the grant's own, or that of one that overwrote it
+// without being granted the lock.
+func wrote(g *keyspace.Grant, value string) bool {
+	for n := 0; g != nil && n < 1000; g, n = g.Over, n+1 {
+		if g.Wrote(value) {
 			return true
 		}
 	}
 	return false
 }
 
+// termSlack is by how much a lease may end earlier than it was asked for, by rounding.
+const termSlack = 2 * time.Millisecond
+
+// aged is how long the grant had stood since its owner last saw to it, at that time: in
+// truth, and by its node's wall clock.
+func (w *wire) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Duration) {
+	since := g.At.Lo
+	for _, t := range g.Terms {
+		if t.Client == g.Client && t.At.Lo <= at {
+			since = max(since, t.At.Lo)
+		}
+	}
+	really = at - since
+	return really, really + w.nodeAhead(g.Node, at) - w.nodeAhead(g.Node, since)
+}
+
+// nodeAhead is by how much the node's wall clock was ahead at that time.
+func (w *wire) nodeAhead(node string, at time.Duration) (ahead time.Duration) {
+	for _, op := range w.Ops {
+		if op.F == history.FNodeClock && op.Process == history.Nemesis && op.Window == nil && op.Node == node && op.Time <= at {
+			ahead = op.Offset
+		}
+	}
+	return ahead
+}
+
+// lapsedByNode says whether the grant had stood for as long as its lease, by its node's
+// clock.
+func (w *wire) lapsedByNode(g *keyspace.Grant, at time.Duration) bool {
+	_, byNode := w.aged(g, at)
+	return byNode >= w.Claims.TTL-termSlack
+}
+
+// tookOver tells of an acquire, at that place, that put an end to a grant whose lease
+// was over by its node's clock: a lock that keeps its times in values lets them lapse so.
+func (w *wire) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
+	at := w.Ran(pos)
+	really, byNode := w.aged(first, at.Lo)
+	c, cmds := w.Commands[pos], []int{first.Cmd, pos}
+	switch {
+	case byNode < w.Claims.TTL-termSlack:
+		return reason{}, false
+	case really < w.Claims.TTL-termSlack:
+		return because(ServerClock, cmds, "%s's wall clock had jumped, so that c%d's %s at %s took over what c%d had held for %v only",
+			first.Node, c.Client, w.name(pos), seconds(at.Lo), first.Client, really.Round(time.Millisecond)), true
+	}
+	return because(LeaseOutlived, cmds, "c%d took over at %s what c%d had held since %s, longer than its lease",
+		c.Client, seconds(at.Lo), first.Client, seconds(first.At.Lo)), true
+}
+
 // expiredUnder: the key's life ended while its owner believed.
-func (w *wire) expiredUnder(first, second *life) reason {
-	last := first.terms[len(first.terms)-1]
-	cmds := []int{first.cmd, last.cmd}
-	granted := first.end.at.hi
+func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
+	last := first.Terms[len(first.Terms)-1]
+	cmds := []int{first.Cmd, last.Cmd}
+	granted := first.End.At.Hi
 	if second != nil {
-		granted = second.at.hi
+		granted = second.At.Hi
 	}
-	owner := w.operation(first.op)
-	if !last.sure {
-		return untold
-	}
+	owner := w.operation(first.Op)
 	// A clock that was a little ahead is seen by where the key ended: that the grant
 	// came before its fair end may be within the doubt about that.
-	if cut := last.moved != 0 && first.end.at.hi < last.fair.lo; last.fair.lo > granted || cut && last.fair.hi > granted {
+	if cut := last.Moved != 0 && first.End.At.Hi < last.Fair.Lo; last.Fair.Lo > granted || cut && last.Fair.Hi > granted {
 		return because(ServerClock, cmds, "%s's wall clock had jumped, so that %s expired at %s instead of %s",
-			first.node, first.key, seconds(first.end.at.mid()), seconds(last.fair.mid()))
+			first.Node, first.Key, seconds(first.End.At.Mid()), seconds(last.Fair.Mid()))
 	}
 	if r, ok := w.elsewhere(first, granted); ok {
 		return r
 	}
-	if last.client != first.client && slices.ContainsFunc(first.terms, func(t term) bool {
-		return t.client == first.client && (!t.ttl || t.fair.lo > granted)
+	if last.Client != first.Client && slices.ContainsFunc(first.Terms, func(t keyspace.Term) bool {
+		return t.Client == first.Client && (!t.Mortal || t.Fair.Lo > granted)
 	}) {
 		return because(ForeignRenewal, cmds, "c%d's %s at %s had cut the life of %s short, which was c%d's",
-			last.client, w.name(last.cmd), seconds(last.at.lo), first.key, first.client)
+			last.Client, w.name(last.Cmd), seconds(last.At.Lo), first.Key, first.Client)
 	}
-	if leaseOf(owner).Deadline != 0 && w.steppedIn(first.client, owner.Invoke.Time, granted) {
+	if leaseOf(owner).Deadline != 0 && w.steppedIn(first.Client, owner.Invoke.Time, granted) {
 		return because(ClientClock, cmds, "c%d's wall clock changed while it held the lock, so that its deadline came after %s had expired at %s",
-			first.client, first.key, seconds(first.end.at.mid()))
+			first.Client, first.Key, seconds(first.End.At.Mid()))
 	}
 	if w.Claims.Renews {
 		if pos, ok := w.foreclosed(first, last); ok {
 			return because(ServerClock, append(cmds, pos), "%s's wall clock had jumped, so that %s expired at %s, before c%d's %s of %s could prolong it",
-				first.node, first.key, seconds(first.end.at.mid()), first.client, w.name(pos), seconds(w.Commands[pos].Sent))
+				first.Node, first.Key, seconds(first.End.At.Mid()), first.Client, w.name(pos), seconds(w.Commands[pos].Sent))
 		}
 		if r, failed := w.unrenewed(first, last); failed {
 			return r
 		}
 	}
 	return because(LeaseOutlived, cmds, "c%d's %s had expired at %s, %v after it was given its life",
-		first.client, first.key, seconds(first.end.at.mid()), (first.end.at.mid() - last.at.lo).Round(time.Millisecond))
+		first.Client, first.Key, seconds(first.End.At.Mid()), (first.End.At.Mid() - last.At.Lo).Round(time.Millisecond))
 }
 
 // elsewhere tells of a key that expired on one of two primaries while it lived
 // on, renewed or released there, on the other.
-func (w *wire) elsewhere(first *life, granted time.Duration) (reason, bool) {
-	for _, l := range w.byOp[first.op] {
-		p := w.parted(first.node, l.node, first.end.seq)
-		if p == nil || l.key != first.key || l.field != first.field || l.end != nil && l.end.at.lo <= granted {
+func (w *wire) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, bool) {
+	for _, l := range w.Of(first.Op) {
+		p := w.Parted(first.Node, l.Node, first.End.Seq)
+		if p == nil || l.Key != first.Key || l.Place != first.Place || l.End != nil && l.End.At.Lo <= granted {
 			continue
 		}
-		last := l.terms[len(l.terms)-1]
-		return because(ServerLostKey, []int{first.cmd, last.cmd},
+		last := l.Terms[len(l.Terms)-1]
+		return because(ServerLostKey, []int{first.Cmd, last.Cmd},
 			"%s and %s both served as primaries since %s, and %s, which c%d prolonged on %s, expired on %s at %s",
-			p.old, p.heir, seconds(p.since), first.key, last.client, l.node, first.node, seconds(first.end.at.mid())), true
+			p.Old, p.Heir, seconds(p.Since), first.Key, last.Client, l.Node, first.Node, seconds(first.End.At.Mid())), true
 	}
 	return reason{}, false
 }
 
 // foreclosed finds the owner's renewal that came too late only because the
 // node's clock had jumped: the key would have been there.
-func (w *wire) foreclosed(first *life, last term) (int, bool) {
-	if last.moved >= 0 {
+func (w *wire) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bool) {
+	if last.Moved >= 0 {
 		return 0, false
 	}
 	for _, pos := range w.renewals() {
-		c, at := w.Commands[pos], w.ran(pos)
-		if c.Client == first.client && first.wasOn(c.Node) && c.Ran() && at.lo >= first.end.at.lo && at.hi < last.fair.lo && w.renews(c, first) {
+		c, at := w.Commands[pos], w.Ran(pos)
+		if c.Client == first.Client && first.WasOn(c.Node) && c.Ran() && at.Lo >= first.End.At.Lo && at.Hi < last.Fair.Lo && w.renews(c, first) {
 			return pos, true
 		}
 	}
@@ -160,88 +209,107 @@ func (w *wire) foreclosed(first *life, last term) (int, bool) {
 
 // unrenewed tells how the watchdog failed the owner. It did not if the owner
 // heard of its grant too late, or was itself frozen when a renewal was due.
-func (w *wire) unrenewed(first *life, last term) (reason, bool) {
-	due := first.end.at
-	if h := w.hold(first); h == nil || h.From >= due.lo {
+func (w *wire) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, bool) {
+	due := first.End.At
+	if h := w.hold(first); h == nil || h.From >= due.Lo {
 		return reason{}, false
 	}
-	cmds := []int{first.cmd, last.cmd}
+	cmds := []int{first.Cmd, last.Cmd}
 	var tardy []int
 	for _, pos := range w.renewals() {
 		c := w.Commands[pos]
-		if c.Client != first.client || !first.wasOn(c.Node) || c.Op == first.op ||
-			c.Sent < w.Commands[last.cmd].Sent || c.Sent > due.hi || !w.renews(c, first) {
+		if c.Client != first.Client || !first.WasOn(c.Node) || c.Op == first.Op ||
+			c.Sent < w.Commands[last.Cmd].Sent || c.Sent > due.Hi || !w.renews(c, first) {
 			continue
 		}
 		switch {
-		case c.Arrived == 0 && c.Exec == 0 && c.Replied == 0 && !w.unobserved():
+		case c.Arrived == 0 && c.Exec == 0 && c.Replied == 0:
 			return because(RenewalFailed, append(cmds, pos), "c%d's %s, sent at %s, never reached %s, and %s expired at %s",
-				first.client, w.name(pos), seconds(c.Sent), first.node, first.key, seconds(due.mid())), true
-		case c.Arrived > due.lo || c.Replied > due.lo:
+				first.Client, w.name(pos), seconds(c.Sent), first.Node, first.Key, seconds(due.Mid())), true
+		case c.Arrived > due.Lo || c.Replied > due.Lo:
 			tardy = append(tardy, pos)
 		case c.Replied == 0:
 			return because(RenewalFailed, append(cmds, pos), "c%d never got the reply to its %s of %s, no other renewal came in time, and %s expired at %s",
-				first.client, w.name(pos), seconds(c.Sent), first.key, seconds(due.mid())), true
-		case len(readCommand(c, w.scripts).acts) == 0:
+				first.Client, w.name(pos), seconds(c.Sent), first.Key, seconds(due.Mid())), true
+		case len(w.Effects[pos]) == 0:
 			return because(RenewalFailed, append(cmds, pos), "c%d's %s of %s was answered %q at %s, and %s expired at %s",
-				first.client, w.name(pos), seconds(c.Sent), string(c.Reply), seconds(c.Replied), first.key, seconds(due.mid())), true
+				first.Client, w.name(pos), seconds(c.Sent), string(c.Reply), seconds(c.Replied), first.Key, seconds(due.Mid())), true
 		}
 	}
 	switch {
-	case w.frozen(first.client, last.at.hi, due.lo):
+	case w.frozen(first.Client, last.At.Hi, due.Lo):
 		return reason{}, false
 	case len(tardy) > 0:
 		return because(RenewalFailed, append(cmds, tardy...), "c%d's %s of %s was answered too late: %s had expired at %s",
-			first.client, w.name(tardy[0]), seconds(w.Commands[tardy[0]].Sent), first.key, seconds(due.mid())), true
+			first.Client, w.name(tardy[0]), seconds(w.Commands[tardy[0]].Sent), first.Key, seconds(due.Mid())), true
 	}
 	return because(RenewalFailed, cmds, "c%d sent no renewal after %s in time, and %s expired at %s",
-		first.client, seconds(last.at.lo), first.key, seconds(due.mid())), true
+		first.Client, seconds(last.At.Lo), first.Key, seconds(due.Mid())), true
 }
 
-// renewals are the places of the commands that do nothing but prolong a key's
-// life, whether or not they arrived.
+// renewals are the places of the commands that do nothing but prolong a key's life,
+// whether or not they arrived: EXPIRE and its like, and what a client sent outside of
+// acquires and releases that was only ever seen to change lives.
 func (w *wire) renewals() []int {
 	if w.renewing != nil {
 		return w.renewing
 	}
 	w.renewing = []int{}
+	does := w.scriptDeeds()
 	for pos, c := range w.Commands {
 		if len(c.Args) < 2 {
 			continue
 		}
-		switch strings.ToUpper(string(c.Args[0])) {
-		case "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT":
-		case "EVAL", "EVALSHA":
-			if !prolongsOnly(w.scripts[digestOf(string(c.Args[0]), string(c.Args[1]))]) {
-				continue
-			}
-		default:
-			continue
+		d := deeds{prolongs: expires[strings.ToUpper(string(c.Args[0]))]}
+		if sha, ok := c.Script(); ok {
+			d = does[sha]
+			kept := c.Op < 0 || w.operation(c.Op).Invoke.F == history.FExtend
+			d.prolongs = d.prolongs || kept
+		} else if !d.prolongs {
+			d = w.deedsOf(pos)
 		}
-		w.renewing = append(w.renewing, pos)
+		if d.prolongs && !d.more {
+			w.renewing = append(w.renewing, pos)
+		}
 	}
 	return w.renewing
 }
 
-// renews says whether a renewal is one of this claim: of its key, and if it
-// names an owner or a token, of that.
-func (w *wire) renews(c history.Command, l *life) bool {
-	names := func(s string) bool { return slices.Contains(c.Args, history.Bytes(s)) }
-	name := strings.ToUpper(string(c.Args[0]))
-	return names(l.key) && (!strings.HasPrefix(name, "EVAL") || len(l.stamps) == 0 || slices.ContainsFunc(l.stamps, names))
+// expires are the commands that set lives.
+var expires = map[string]bool{"EXPIRE": true, "PEXPIRE": true, "EXPIREAT": true, "PEXPIREAT": true}
+
+// deeds are what a command was seen to do to keys.
+type deeds struct {
+	prolongs bool // it set the life of what stayed as it was
+	more     bool
 }
 
-func prolongsOnly(s history.Script) bool {
-	any := false
-	for _, effects := range s.Effects {
-		for _, e := range effects {
-			if e.Kind != history.EffectExpire {
-				return false
-			}
-			any = true
+// deedsOf is what the command at that place was seen to do.
+func (w *wire) deedsOf(pos int) (d deeds) {
+	for _, i := range w.Effects[pos] {
+		c := w.Evidence.Keys[i]
+		same := c.Before.SameValue(c.After)
+		d.prolongs, d.more = d.prolongs || same, d.more || !same
+	}
+	return d
+}
+
+// scriptDeeds are what scripts were ever seen to do in the trial, by SHA-1.
+func (w *wire) scriptDeeds() map[string]deeds {
+	all := map[string]deeds{}
+	for pos, c := range w.Commands {
+		if sha, ok := c.Script(); ok {
+			d, was := w.deedsOf(pos), all[sha]
+			all[sha] = deeds{d.prolongs || was.prolongs, d.more || was.more}
 		}
 	}
-	return any
+	return all
+}
+
+// renews says whether a renewal is one of this grant: of its key, and if it names its
+// sender's place or value anywhere, of that.
+func (w *wire) renews(c history.Command, g *keyspace.Grant) bool {
+	return slices.Contains(c.Args, history.Bytes(g.Key)) && c.Client == g.Client
 }
 
 // frozen says whether the client stood still under a fault of its own from

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // leftover is what a post-mortem found of a lock.
@@ -16,7 +17,7 @@ type leftover struct {
 	cause   Cause
 	why     string
 	cmds    []int
-	first   *life // whose claim it carries; nil if that is not known
+	first   *keyspace.Grant // whose claim it carries; nil if that is not known
 	// young: it is no older than the recipe's locks may be, so that its owner may
 	// just be giving it back.
 	young bool
@@ -66,13 +67,13 @@ func sortedByNode(byNode map[string]history.Op) []history.Op {
 // leftOn reads the post-mortem of one node, for clients that wait.
 func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting []int) leftover {
 	for _, k := range op.Keys {
-		if k.Key != lock && !slices.Contains(w.holders[lock], k.Key) {
+		if k.Key != lock && !slices.Contains(w.Holding(lock), k.Key) {
 			continue
 		}
 		l, owner := w.standing(op.Node, k.Key), ""
 		found := leftover{blocks: true, at: op.Time, first: l}
 		if l != nil {
-			owner, found.cmds = ": "+w.abandoned(l), []int{l.cmd}
+			owner, found.cmds = ": "+w.abandoned(l), []int{l.Cmd}
 		}
 		switch renewal := w.lastUnowned(l, start, op.Time); {
 		case w.Claims.ClientClock: // it is not the key that keeps others out but the time in it
@@ -81,16 +82,16 @@ func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting [
 				continue
 			}
 			found.cause = ClientClock
-			found.why = fmt.Sprintf("%s on %s holds a time of c%d's wall clock, which was %v ahead of c%d's%s", k.Key, op.Node, l.client, ahead, waits, owner)
+			found.why = fmt.Sprintf("%s on %s holds a time of c%d's wall clock, which was %v ahead of c%d's%s", k.Key, op.Node, l.Client, ahead, waits, owner)
 		case k.TTL < 0:
 			found.forever, found.cause, found.atAnyPace = true, NoExpiry, w.leftAtAnyPace(l)
 			found.why = fmt.Sprintf("%s on %s has no TTL and no living owner%s", k.Key, op.Node, owner)
 		case renewal != nil:
 			found.forever, found.cause = true, ForeignRenewal
-			found.atAnyPace = w.leftAtAnyPace(l) && !w.gaveUp(renewal.client, lock)
-			found.cmds = append(found.cmds, renewal.cmd)
+			found.atAnyPace = w.leftAtAnyPace(l) && !w.gaveUp(renewal.Client, lock)
+			found.cmds = append(found.cmds, renewal.Cmd)
 			found.why = fmt.Sprintf("c%d, which does not hold it, keeps %s on %s alive with %s, last at %s%s",
-				renewal.client, k.Key, op.Node, w.name(renewal.cmd), seconds(renewal.at.lo), owner)
+				renewal.Client, k.Key, op.Node, w.name(renewal.Cmd), seconds(renewal.At.Lo), owner)
 		default:
 			x := w.standingExcess(l, op, k)
 			found.cause, found.young = x.cause, x.cause == ""
@@ -105,9 +106,9 @@ func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting [
 }
 
 // standing is the claim that the key carried when the history ended.
-func (w *wire) standing(node, key string) *life {
-	for _, l := range slices.Backward(w.lives) {
-		if l.node == node && l.key == key && l.end == nil && l.over == nil {
+func (w *wire) standing(node, key string) *keyspace.Grant {
+	for _, l := range slices.Backward(w.Grants) {
+		if l.Node == node && l.Key == key && l.End == nil && l.Over == nil {
 			return l
 		}
 	}
@@ -116,22 +117,22 @@ func (w *wire) standing(node, key string) *life {
 
 // leftAtAnyPace says whether the claim was left where it is by no want of time: its owner
 // crashed over it, or was granted it and always got an answer.
-func (w *wire) leftAtAnyPace(l *life) bool {
+func (w *wire) leftAtAnyPace(l *keyspace.Grant) bool {
 	if l == nil {
 		return false
 	}
-	p, isAcquire := w.acquired(l.op)
+	p, isAcquire := w.acquired(l.Op)
 	switch {
 	case !isAcquire:
 		return false
 	case p.Complete == nil:
-		_, crashed := w.crashes[l.client]
+		_, crashed := w.crashes[l.Client]
 		return crashed
-	case p.Complete.Type != history.OK || w.unanswered[l.op]:
+	case p.Complete.Type != history.OK || w.unanswered[l.Op]:
 		return false
 	}
 	h := w.hold(l)
-	return h != nil && h.ToWhy == ByCrash || !w.gaveUp(l.client, l.lock)
+	return h != nil && h.ToWhy == ByCrash || !w.gaveUp(l.Client, l.Lock)
 }
 
 // gaveUp says whether an operation of the client on that lock ended unknown.
@@ -145,20 +146,20 @@ func (w *wire) gaveUp(client int, lock string) bool {
 // lastUnowned is the last renewal by a client that did not hold the lock,
 // since start and so recent that it keeps the key alive; nil if there is none,
 // or only one: that may be the last.
-func (w *wire) lastUnowned(l *life, start, now time.Duration) *term {
+func (w *wire) lastUnowned(l *keyspace.Grant, start, now time.Duration) *keyspace.Term {
 	if l == nil {
 		return nil
 	}
 	n := 0
-	var last *term
-	for i, t := range l.terms {
-		if i == 0 || t.at.lo < start || w.Commands[t.cmd].Op == l.op || !w.unowned(&t, l) {
+	var last *keyspace.Term
+	for i, t := range l.Terms {
+		if i == 0 || t.At.Lo < start || w.Commands[t.Cmd].Op == l.Op || !w.unowned(&t, l) {
 			continue
 		}
 		n++
-		last = &l.terms[i]
+		last = &l.Terms[i]
 	}
-	if n < 2 || last.ttl && last.expiry.hi < now {
+	if n < 2 || last.Mortal && last.Expiry.Hi < now {
 		return nil
 	}
 	return last

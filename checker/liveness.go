@@ -37,7 +37,7 @@ func liveness(ctx context.Context, f *caseFile) Verdict {
 	if err != nil {
 		return impossible(err)
 	}
-	return w.unheardOf(w.blocked(ctx))
+	return w.blocked(ctx)
 }
 
 // blocked is liveness where no reply is wanting.
@@ -65,7 +65,7 @@ func (w *wire) blocked(ctx context.Context) Verdict {
 	case doubt != "":
 		return Verdict{Result: Unknown, Why: doubt}
 	}
-	if why := w.clouded(); why != "" {
+	if why := w.Blind(); why != "" && len(w.Commands) > 0 {
 		return Verdict{Result: Unknown, Why: why}
 	}
 	return Verdict{Result: Held}

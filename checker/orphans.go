@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // orphan collects what the keys of one abandoned operation did to others, as
@@ -15,15 +16,15 @@ import (
 type orphan struct {
 	op int
 	excess
-	lives []*life
-	first meet // of those that were kept out
-	last  meet
+	lives []*keyspace.Grant
+	first keyspace.Contact // of those that were kept out
+	last  keyspace.Contact
 	kept  []int // clients
 	ops   []int
 	cmds  []int
 	// renewed: somebody without a hold prolonged it, and it kept others out in
 	// the time that was so gained.
-	renewed *term
+	renewed *keyspace.Term
 	// before: it went on to keep others out for another cause.
 	before bool
 }
@@ -31,15 +32,16 @@ type orphan struct {
 // orphans finds the keys that nobody living believed in and that kept others
 // out until they expired or were taken over: "blocked up to TTL".
 //
-// An attempt counts if it found such a key on so many nodes that without them
-// it would have had its quorum, while no living client believed that it held
-// the lock; one of unknown outcome, only if all its commands were answered. What
-// its own client deleted in the end does not count, nor what somebody else's DEL or a node's loss took away before it could expire.
+// An attempt counts if it was not granted, found such a key on so many nodes that
+// these alone kept it out, and without them would have had its quorum, while no living
+// client believed that it held the lock; one of unknown outcome, only if all its
+// commands were answered. What its own client deleted in the end does not count, nor
+// what somebody else's release or a node's loss took away before it could expire.
 func (w *wire) orphans() []Finding {
-	byOp := map[int][]meet{}
+	byOp := map[int][]keyspace.Contact{}
 	var ops []int
-	for _, m := range w.meets {
-		op := w.Commands[m.cmd].Op
+	for _, m := range w.Contacts {
+		op := w.Commands[m.Cmd].Op
 		if _, isAcquire := w.acquired(op); !isAcquire {
 			continue
 		}
@@ -82,96 +84,107 @@ func (w *wire) orphans() []Finding {
 // blocker is one orphan that an attempt met.
 type blocker struct {
 	of   int // the operation that left it
-	life *life
-	meet meet
+	life *keyspace.Grant
+	meet keyspace.Contact
 }
 
-// keptOutBy lists the orphans without which the attempt would have succeeded
-// there and then; none if it was not kept out, or not by orphans alone.
-func (w *wire) keptOutBy(op int, meets []meet) []blocker {
+// keptOutBy lists the orphans that kept the attempt out; none if it was let in, or was
+// not kept out by orphans alone.
+func (w *wire) keptOutBy(op int, met []keyspace.Contact) []blocker {
 	p := w.operation(op)
-	if p.Done() == history.Info && w.unanswered[op] {
+	if p.Done() == history.OK || p.Done() == history.Info && w.unanswered[op] {
 		return nil // it may have failed for want of an answer
 	}
 	var blockers []blocker
 	nodes, own := map[string]bool{}, map[string]int{}
-	for _, l := range w.byOp[op] {
-		own[l.node] = l.seq
+	for _, g := range w.Of(op) {
+		own[g.Node] = g.Seq
 	}
-	for _, m := range meets {
+	for _, m := range met {
 		// Of what it met on one node, the first tells; it may have been let in later.
-		node := w.Commands[m.cmd].Node
-		if in, ok := own[node]; nodes[node] || ok && in < m.seq || w.believes(p.Invoke.Lock, p.Invoke.Mode, m.at.lo, p.Invoke.Client) {
+		node := w.Commands[m.Cmd].Node
+		if in, ok := own[node]; nodes[node] || ok && in < m.Seq || w.believes(p.Invoke.Lock, p.Invoke.Mode, m.At.Lo, p.Invoke.Client) {
 			continue
 		}
-		var here []blocker
-		for _, l := range m.on {
-			if compatible(l.mode, p.Invoke.Mode) || l.op == op {
-				continue
-			}
-			if !w.orphanAt(l, m) || !w.outlasted(l, op) {
-				here = nil
-				break
-			}
-			here = append(here, blocker{of: l.op, life: l, meet: m})
-		}
-		if len(here) > 0 {
+		if here := w.orphansIn(m, p); len(here) > 0 {
 			nodes[node] = true
 			blockers = append(blockers, here...)
 			delete(own, node)
 		}
 	}
-	if len(blockers) == 0 || len(nodes)+len(own) < max(1, w.Claims.Quorum) {
+	if quorum := max(1, w.Claims.Quorum); len(nodes)+len(own) < quorum || len(nodes) < w.nodeCount()-quorum+1 && quorum > 1 {
 		return nil
 	}
 	return blockers
 }
 
+// orphansIn lists the orphans that an acquire met in one key, if nothing else in it can
+// have kept it out.
+func (w *wire) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker) {
+	for _, g := range m.On {
+		if compatible(g.Mode, p.Invoke.Mode) || g.Op == p.Invoke.Index || w.isShared(g) {
+			continue
+		}
+		if !w.orphanAt(g, m) || !w.outlasted(g, p.Invoke.Index) {
+			return nil
+		}
+		here = append(here, blocker{of: g.Op, life: g, meet: m})
+	}
+	return here
+}
+
+// nodeCount is how many nodes clients sent commands to.
+func (w *wire) nodeCount() int {
+	nodes := map[string]bool{}
+	for _, c := range w.Commands {
+		nodes[c.Node] = true
+	}
+	return len(nodes)
+}
+
 // orphanAt says whether nobody attended to the claim when it was met, or its
 // owner went on waiting for the outcome of its attempt until the key expired.
-func (w *wire) orphanAt(l *life, m meet) bool {
-	if !l.sure || len(l.terms) == 0 {
+func (w *wire) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
+	if l.Lock == "" {
 		return false
 	}
-	if l.end != nil && l.end.how == expired && w.openAt(l.op, l.end.at.hi) && l.terms[len(l.terms)-1].moved >= 0 {
+	if l.End != nil && l.End.How == keyspace.Expired && w.openAt(l.Op, l.End.At.Hi) && l.Terms[len(l.Terms)-1].Moved >= 0 {
 		return true // the life was used up by waiting, not cut short by the node's clock
 	}
-	if t := l.termAt(m.at.lo); t.ttl && m.at.lo >= t.expiry.lo {
+	if t := l.TermAt(m.At.Lo); t.Mortal && m.At.Lo >= t.Expiry.Lo {
 		return false // Redis takes its time to let it go
 	}
-	return !w.cared(l, m.at)
+	return !w.cared(l, m.At)
 }
 
 // cared says whether the owner of a claim had to do with it at that time: it
 // was alive, and making it, counting on it or giving it back.
-func (w *wire) cared(l *life, at when) bool {
-	for _, t := range []time.Duration{at.lo, at.hi} {
-		if w.attends(l.client, l.lock, t) || w.openAt(l.op, t) && t < w.crashOf(l.client) {
+func (w *wire) cared(l *keyspace.Grant, at keyspace.When) bool {
+	for _, t := range []time.Duration{at.Lo, at.Hi} {
+		if w.attends(l.Client, l.Lock, t) || w.openAt(l.Op, t) && t < w.crashOf(l.Client) {
 			return true
 		}
 	}
 	return false
 }
 
-// outlasted says whether the claim ended by its own life, or by a takeover of
-// what had become stale, or not at all; and whether the attempt was over, or
-// still without success, by then.
-func (w *wire) outlasted(l *life, op int) bool {
-	granted := w.operation(op).Done() == history.OK
-	stale := w.Claims.ClientClock && !granted // then it took over itself
-	last := l.terms[len(l.terms)-1]
+// outlasted says whether the grant ended by its own life, or by the takeover of an
+// acquire, or not at all; and whether the attempt was over, or still without success,
+// by then.
+func (w *wire) outlasted(g *keyspace.Grant, op int) bool {
 	switch {
-	case l.over != nil && l.over.client != l.client && stale:
-		return l.over.op != op
-	case l.end == nil:
+	case g.Over != nil && g.Over.Client != g.Client:
+		_, takeover := w.acquired(g.Over.Op)
+		return takeover && g.Over.Op != op
+	case g.End == nil:
 		// In a trial that was broken off its owner may still have removed it.
-		return (last.ttl || stale) && !granted && !w.broke
-	case l.end.how == expired:
+		return (g.Last().Mortal || w.Claims.ClientClock) && !w.broke
+	case g.End.How == keyspace.Expired:
 		return true
-	case l.end.how == deleted:
-		c := w.Commands[l.end.cmd]
+	case g.End.How == keyspace.Deleted && g.End.Cmd >= 0:
+		c := w.Commands[g.End.Cmd]
 		_, takeover := w.acquired(c.Op)
-		return stale && takeover && c.Client != l.client && c.Op != op
+		return takeover && c.Client != g.Client && c.Op != op
 	}
 	return false
 }
@@ -182,7 +195,7 @@ func (o *orphan) add(w *wire, op int, b blocker) {
 	if !slices.Contains(o.kept, client) {
 		o.kept = append(o.kept, client)
 		o.ops = append(o.ops, op)
-		o.cmds = append(o.cmds, b.meet.cmd)
+		o.cmds = append(o.cmds, b.meet.Cmd)
 	}
 	if !slices.Contains(o.lives, b.life) {
 		o.lives = append(o.lives, b.life)
@@ -195,12 +208,12 @@ func (o *orphan) add(w *wire, op int, b blocker) {
 // prolonged is the last renewal before the meeting by somebody who had no
 // business with the claim, if without such renewals the key would have been
 // gone by then; else nil.
-func (w *wire) prolonged(l *life, m meet) *term {
-	var last *term
-	for i := len(l.terms) - 1; i > 0; i-- {
-		t, before := &l.terms[i], &l.terms[i-1]
-		gone := before.ttl && before.expiry.hi < m.at.lo
-		if t.at.lo > m.at.lo || last != nil && !gone || !w.unowned(t, l) {
+func (w *wire) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Term {
+	var last *keyspace.Term
+	for i := len(l.Terms) - 1; i > 0; i-- {
+		t, before := &l.Terms[i], &l.Terms[i-1]
+		gone := before.Mortal && before.Expiry.Hi < m.At.Lo
+		if t.At.Lo > m.At.Lo || last != nil && !gone || !w.unowned(t, l) {
 			continue
 		}
 		if last == nil {
@@ -216,9 +229,9 @@ func (w *wire) prolonged(l *life, m meet) *term {
 // unowned says whether whoever prolonged the claim had no business with it: it
 // was not its own, or nobody attended to it any more when the renewal was sent.
 // What was sent in time and arrived late is the owner's last word.
-func (w *wire) unowned(t *term, l *life) bool {
-	sent := w.Commands[t.cmd].Sent
-	return t.client != l.client || !w.cared(l, when{sent, sent})
+func (w *wire) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
+	sent := w.Commands[t.Cmd].Sent
+	return t.Client != l.Client || !w.cared(l, keyspace.When{sent, sent})
 }
 
 // orphaned tells of one orphan.
@@ -231,61 +244,61 @@ func (w *wire) orphaned(o *orphan) Finding {
 		names[i] = fmt.Sprintf("c%d", c)
 	}
 	f := Finding{
-		Cause: cmp.Or(o.cause, OrphanedKey), Lock: l.lock, Clients: append([]int{l.client}, o.kept...), From: o.first.at.lo, To: max(o.first.at.lo, within(w.Evidence, until)),
-		Ops: indices(append(w.entries(o.op), w.entries(o.ops...)...)...), Commands: w.indexOf(append([]int{l.cmd}, o.cmds...)...),
+		Cause: cmp.Or(o.cause, OrphanedKey), Lock: l.Lock, Clients: append([]int{l.Client}, o.kept...), From: o.first.At.Lo, To: max(o.first.At.Lo, within(w.Evidence, until)),
+		Ops: indices(append(w.entries(o.op), w.entries(o.ops...)...)...), Commands: w.indexOf(append([]int{l.Cmd}, o.cmds...)...),
 		Summary: fmt.Sprintf("%s kept %s out from %s on until %s at %s, though nobody believed in it: %s",
-			l.key, strings.Join(names, ", "), seconds(o.first.at.lo), ended, seconds(until), w.abandoned(l)),
+			l.Key, strings.Join(names, ", "), seconds(o.first.At.Lo), ended, seconds(until), w.abandoned(l)),
 	}
 	if o.why != "" {
 		f.Summary += "; " + o.why
 	}
 	if o.renewed != nil {
 		f.Cause = ForeignRenewal
-		f.Commands = w.indexOf(append([]int{l.cmd, o.renewed.cmd}, o.cmds...)...)
+		f.Commands = w.indexOf(append([]int{l.Cmd, o.renewed.Cmd}, o.cmds...)...)
 		f.Summary += fmt.Sprintf("; c%d, which did not hold it, went on prolonging it with %s, last at %s",
-			o.renewed.client, w.name(o.renewed.cmd), seconds(o.renewed.at.lo))
+			o.renewed.Client, w.name(o.renewed.Cmd), seconds(o.renewed.At.Lo))
 	}
-	f.Broken = w.broken(suspicion{f, l, []int{l.cmd}})
+	f.Broken = w.broken(suspicion{f, l, []int{l.Cmd}})
 	return f
 }
 
 // end is when it kept others out no more, and how that came.
 func (o *orphan) end() (until time.Duration, ended string) {
-	until, ended = o.last.at.hi, "it was still there when the run ended"
+	until, ended = o.last.At.Hi, "it was still there when the run ended"
 	if o.before {
 		return until, "its time was over"
 	}
 	for _, x := range o.lives {
 		switch {
-		case x.end != nil && x.end.how == expired:
-			until, ended = max(until, x.end.at.mid()), "it expired"
-		case x.over != nil:
-			until, ended = max(until, x.over.at.lo), "it was taken over"
-		case x.end != nil:
-			until, ended = max(until, x.end.at.lo), "it was taken over"
+		case x.End != nil && x.End.How == keyspace.Expired:
+			until, ended = max(until, x.End.At.Mid()), "it expired"
+		case x.Over != nil:
+			until, ended = max(until, x.Over.At.Lo), "it was taken over"
+		case x.End != nil:
+			until, ended = max(until, x.End.At.Lo), "it was taken over"
 		}
 	}
 	return until, ended
 }
 
 // abandoned tells how a claim came to be nobody's.
-func (w *wire) abandoned(l *life) string {
-	op := l.op
+func (w *wire) abandoned(l *keyspace.Grant) string {
+	op := l.Op
 	p, isAcquire := w.acquired(op)
-	set := fmt.Sprintf("c%d's %s had set it at %s", l.client, w.name(l.cmd), seconds(l.at.lo))
-	crash, crashed := w.crashes[l.client]
+	set := fmt.Sprintf("c%d's %s had set it at %s", l.Client, w.name(l.Cmd), seconds(l.At.Lo))
+	crash, crashed := w.crashes[l.Client]
 	switch {
 	case !isAcquire:
 		return set
 	case crashed && (p.Complete == nil || p.Complete.Type == history.OK):
-		return fmt.Sprintf("%s, and c%d crashed at %s", set, l.client, seconds(crash))
+		return fmt.Sprintf("%s, and c%d crashed at %s", set, l.Client, seconds(crash))
 	case p.Complete == nil:
 		return fmt.Sprintf("%s in an attempt that never ended", set)
-	case l.end != nil && p.Complete.Time > l.end.at.hi:
+	case l.End != nil && p.Complete.Time > l.End.At.Hi:
 		return fmt.Sprintf("%s in an attempt that went on until %s", set, seconds(p.Complete.Time))
 	case p.Complete.Type == history.OK:
 		return fmt.Sprintf("%s, and its release did not remove it", set)
-	case l.at.lo > p.Complete.Time:
+	case l.At.Lo > p.Complete.Time:
 		return fmt.Sprintf("%s, after that attempt had ended at %s", set, seconds(p.Complete.Time))
 	}
 	return fmt.Sprintf("%s, in an attempt that ended %s at %s", set, outcomeWords[p.Complete.Type], seconds(p.Complete.Time))

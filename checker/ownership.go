@@ -1,23 +1,25 @@
 package checker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// ownership decides whether no DEL or EXPIRE took effect on a key that, at that
-// node, certainly carried another owner's grant.
+// ownership decides whether no command ended a grant of another owner that certainly
+// still stood at that node, or changed its life: whichever command it was, and whether
+// it deleted the key, the field or the member that carries the grant, or put another
+// value in its place. Raising a count, or joining a queue, ends nobody's grant.
 //
-// A grant is what a set of an acquire that ended with ok put there, from that
-// set on until the owner stops believing: its release, its claimed deadline,
-// the loss that it was told of, or its crash. So neither the leftover of a
-// failed RedLock attempt is anybody's, nor the key of a dead owner. Where it
-// cannot be told whether the grant still stood, the answer is unknown.
+// A grant counts from the command that made it, in an acquire that ended with ok, until
+// the owner stops believing: its release, its claimed deadline, the loss that it was
+// told of, or its crash. So neither the leftover of a failed RedLock attempt is
+// anybody's, nor the key of a dead owner. Where it was not seen what the keys were, or
+// a grant rests on no key, the answer is unknown.
 func ownership(ctx context.Context, f *caseFile) Verdict {
 	if _, err := f.ledger(); err != nil {
 		return impossible(err)
@@ -30,113 +32,107 @@ func ownership(ctx context.Context, f *caseFile) Verdict {
 		return impossible(err)
 	}
 	var findings []Finding
-	var doubts []string
-	for _, s := range w.strikes {
+	doubt := cmp.Or(w.Blind(), w.unseenGrant())
+	for _, s := range w.Strikes {
 		if ctx.Err() != nil {
 			return Verdict{Result: Unknown, Why: ctx.Err().Error()}
 		}
-		found, doubt := w.trespass(s)
+		found, why := w.trespass(s)
 		findings = append(findings, found...)
-		if doubt != "" {
-			doubts = append(doubts, doubt)
-		}
+		doubt = cmp.Or(doubt, why)
 	}
-	slices.SortStableFunc(findings, func(a, b Finding) int { return int(min(1, max(-1, a.From-b.From))) })
-	if key, cmd, ok := w.firstBlind(); ok {
-		doubt := "what c%d's %s did to %s at %s cannot be read: no declaration says it"
-		if !readCommand(w.Commands[cmd], w.scripts).opaque {
-			doubt = "whether c%d's %s of %s ran at %s cannot be told"
-		}
-		doubts = append(doubts, fmt.Sprintf(doubt, w.Commands[cmd].Client, w.name(cmd), key, seconds(w.ran(cmd).lo)))
-	}
+	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
 	switch {
 	case len(findings) > maxFindings:
 		return Verdict{Result: Violated, Findings: findings[:maxFindings],
 			Why: fmt.Sprintf("the first %d of %d findings are listed", maxFindings, len(findings))}
 	case len(findings) > 0:
 		return Verdict{Result: Violated, Findings: findings}
-	case len(doubts) > 0:
-		return Verdict{Result: Unknown, Why: doubts[0]}
+	case doubt != "":
+		return Verdict{Result: Unknown, Why: doubt}
 	}
 	return Verdict{Result: Held}
 }
 
-// firstBlind is the first command that made a key unreadable on which claims
-// are made, or that only such commands touched.
-func (w *wire) firstBlind() (key string, cmd int, ok bool) {
-	for k, pos := range w.blind {
-		if ok && (pos > cmd || pos == cmd && k > key) {
+// unseenGrant tells of a hold that rests on nothing that any key carries, or on a key
+// of which nobody saw how its grant ended; "" if there is none.
+func (w *wire) unseenGrant() string {
+	for _, h := range w.holds {
+		op, ok := w.invocation(h.Acquire)
+		if !ok {
 			continue
 		}
-		if w.isScript(pos) && !w.declared(pos) || w.carries(k) {
-			key, cmd, ok = k, pos, true
+		if len(w.Of(op)) == 0 && !w.entersAgain(h) {
+			return fmt.Sprintf("what c%d was granted at %s rests on no key that it set or found", h.Client, seconds(h.From))
+		}
+		for _, g := range w.Of(op) {
+			if g.End != nil && g.End.How == keyspace.Unclear && g.End.At.Lo < h.To {
+				return fmt.Sprintf("nobody saw what became of %s on %s, which c%d had set at %s", g.Key, g.Node, g.Client, seconds(g.At.Lo))
+			}
 		}
 	}
-	return key, cmd, ok
+	return ""
 }
 
-func (w *wire) isScript(pos int) bool {
-	args := w.Commands[pos].Args
-	return len(args) > 0 && strings.HasPrefix(strings.ToUpper(string(args[0])), "EVAL")
+// entersAgain says whether the hold began while something of an earlier acquire of the
+// same client still stood.
+func (w *wire) entersAgain(h Hold) bool {
+	return slices.ContainsFunc(w.Grants, func(g *keyspace.Grant) bool {
+		return g.Client == h.Client && g.Lock == h.Lock && g.At.Lo <= h.From && (g.End == nil || g.End.At.Hi >= h.From)
+	})
 }
 
-// declared says whether the command runs a script that the recipe declares.
-func (w *wire) declared(pos int) bool {
-	args := w.Commands[pos].Args
-	if !w.isScript(pos) || len(args) < 2 {
-		return false
-	}
-	_, ok := w.scripts[digestOf(string(args[0]), string(args[1]))]
-	return ok
-}
-
-// carries says whether the key ever carried a claim.
+// carries says whether the key ever carried a grant of a lock.
 func (w *wire) carries(key string) bool {
-	for _, keys := range w.holders {
-		if slices.Contains(keys, key) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.Grants, func(g *keyspace.Grant) bool { return g.Key == key && g.Lock != "" })
 }
 
-// trespass judges one strike: a finding for each owner that it robbed, or what
-// could not be told.
-func (w *wire) trespass(s strike) (findings []Finding, doubt string) {
-	if s.owned {
-		return nil, ""
+// trespass judges one strike: a finding for each owner that it robbed, or what could
+// not be told.
+func (w *wire) trespass(s keyspace.Strike) (findings []Finding, doubt string) {
+	who := w.Commands[s.Cmd].Client
+	mine := func(g *keyspace.Grant) bool { return g.Client == who }
+	if s.Kind == keyspace.Prolonging && (slices.ContainsFunc(s.On, mine) || w.puts(s)) {
+		return nil, "" // its own grant is on the key too
 	}
-	who := w.Commands[s.cmd].Client
-	if s.blind && len(s.on) == 0 {
-		return nil, fmt.Sprintf("whose %s was when c%d's %s ran at %s cannot be told", s.key, who, w.name(s.cmd), seconds(s.at.lo))
-	}
-	mine := func(l *life) bool { return l.client == who }
-	if s.kind == history.EffectExpire && slices.ContainsFunc(s.on, mine) {
-		return nil, "" // its own claim is on the key too
-	}
-	for _, l := range s.on {
-		until := w.grantedUntil(l)
-		if l.client == who || s.at.lo >= until {
+	for _, g := range s.On {
+		until := w.grantedUntil(g)
+		if g.Client == who || s.At.Lo >= until || w.tookStale(s, g) || w.sharesReading(s, g) {
 			continue
 		}
-		if s.at.hi > until || !s.sure || !l.sure || l.copied || s.blind || l.mayBeOver(s.on) {
-			doubt = fmt.Sprintf("whether %s still carried c%d's grant of %s when c%d's %s ran at %s cannot be told",
-				l.key, l.client, seconds(l.at.lo), who, w.name(s.cmd), seconds(s.at.lo))
+		if s.At.Hi > until {
+			doubt = fmt.Sprintf("whether c%d still held %s of %s when c%d's %s ran at %s cannot be told",
+				g.Client, g.Key, seconds(g.At.Lo), who, w.name(s.Cmd), seconds(s.At.Lo))
 			continue
 		}
-		findings = append(findings, w.robbery(s, l, until))
+		findings = append(findings, w.robbery(s, g, until))
 	}
 	return findings, doubt
 }
 
-// mayBeOver says whether another of the key's claims may have taken this one's place.
-func (l *life) mayBeOver(all []*life) bool {
-	return l.field == "" && slices.ContainsFunc(all, func(by *life) bool { return !by.sure && by.field == "" && by.seq > l.seq })
+// puts says whether the command of the strike put a grant of its own on the key.
+func (w *wire) puts(s keyspace.Strike) bool {
+	return slices.ContainsFunc(w.Of(w.Commands[s.Cmd].Op), func(g *keyspace.Grant) bool {
+		return g.Cmd == s.Cmd && g.Key == s.Key
+	})
+}
+
+// tookStale says whether the strike is an acquire that took over what had lasted as
+// long as the lease by its node's clock.
+func (w *wire) tookStale(s keyspace.Strike, g *keyspace.Grant) bool {
+	_, isAcquire := w.acquired(w.Commands[s.Cmd].Op)
+	return isAcquire && s.Kind != keyspace.Prolonging && w.lapsedByNode(g, s.At.Lo)
+}
+
+// sharesReading says whether a reader's grant took the place of another reader's: that
+// the lock forgets the first one is a race of its protocol, which exclusion tells.
+func (w *wire) sharesReading(s keyspace.Strike, g *keyspace.Grant) bool {
+	return s.Kind == keyspace.Replacement && g.Over != nil && compatible(g.Mode, g.Over.Mode)
 }
 
 // grantedUntil is when the owner stopped believing in what l put there; 0 if it
 // never believed.
-func (w *wire) grantedUntil(l *life) time.Duration {
+func (w *wire) grantedUntil(l *keyspace.Grant) time.Duration {
 	if h := w.hold(l); h != nil {
 		return h.To
 	}
@@ -145,8 +141,8 @@ func (w *wire) grantedUntil(l *life) time.Duration {
 
 // hold is the hold that the claim belongs to; nil if its acquire did not end
 // with ok.
-func (w *wire) hold(l *life) *Hold {
-	p, isAcquire := w.acquired(l.op)
+func (w *wire) hold(l *keyspace.Grant) *Hold {
+	p, isAcquire := w.acquired(l.Op)
 	if !isAcquire || p.Complete == nil {
 		return nil
 	}
@@ -156,23 +152,29 @@ func (w *wire) hold(l *life) *Hold {
 	return nil
 }
 
-func (w *wire) robbery(s strike, l *life, until time.Duration) Finding {
-	c := w.Commands[s.cmd]
+func (w *wire) robbery(s keyspace.Strike, l *keyspace.Grant, until time.Duration) Finding {
+	c := w.Commands[s.Cmd]
 	f := Finding{
-		Cause: ForeignDelete, Lock: l.lock, Clients: []int{c.Client, l.client}, From: s.at.lo, To: max(s.at.lo, within(w.Evidence, until)),
-		Commands: w.indexOf(l.cmd, s.cmd), Ops: w.entries(l.op, c.Op),
+		Cause: ForeignDelete, Lock: l.Lock, Clients: []int{c.Client, l.Client}, From: s.At.Lo, To: max(s.At.Lo, within(w.Evidence, until)),
+		Commands: w.indexOf(l.Cmd, s.Cmd), Ops: w.entries(l.Op, c.Op),
 	}
-	did := "removed"
-	if s.kind == history.EffectExpire {
-		f.Cause, did = ForeignRenewal, "set the life of"
+	did := map[keyspace.Kind]string{keyspace.Removal: "removed", keyspace.Replacement: "put its own in the place of", keyspace.Prolonging: "set the life of"}[s.Kind]
+	if s.Kind == keyspace.Prolonging {
+		f.Cause = ForeignRenewal
+	}
+	if _, isAcquire := w.acquired(c.Op); isAcquire && s.Kind == keyspace.Replacement {
+		f.Cause = Race
+		if w.Claims.ClientClock {
+			f.Cause = cmp.Or(w.takenOver(l, s.Cmd).cause, Race)
+		}
 	}
 	late := ""
-	if p := w.operation(c.Op); w.has(c.Op) && !w.openAt(c.Op, s.at.lo) {
+	if p := w.operation(c.Op); w.has(c.Op) && !w.openAt(c.Op, s.At.Lo) {
 		late = fmt.Sprintf(", which belonged to an operation of %s and arrived late,", seconds(p.Invoke.Time))
 	}
 	f.Summary = fmt.Sprintf("c%d's %s at %s%s %s %s on %s, which carried c%d's grant of %s",
-		c.Client, w.name(s.cmd), seconds(s.at.lo), late, did, l.key, l.node, l.client, seconds(l.at.lo))
-	f.Broken = w.broken(suspicion{f, l, []int{l.cmd, s.cmd}})
+		c.Client, w.name(s.Cmd), seconds(s.At.Lo), late, did, l.Key, l.Node, l.Client, seconds(l.At.Lo))
+	f.Broken = w.broken(suspicion{f, l, []int{l.Cmd, s.Cmd}})
 	return f
 }
 
@@ -188,16 +190,4 @@ func (w *wire) entries(ops ...int) []int {
 		}
 	}
 	return indices(all...)
-}
-
-// name is what a command is called in texts: "DEL", or its script's name.
-func (w *wire) name(pos int) string {
-	args := w.Commands[pos].Args
-	if w.declared(pos) {
-		return "script " + w.scripts[digestOf(string(args[0]), string(args[1]))].Name
-	}
-	if len(args) == 0 {
-		return "command"
-	}
-	return strings.ToUpper(string(args[0]))
 }

@@ -191,15 +191,15 @@ func (m *measure) losses() {
 // no longer had its quorum.
 func (w *wire) goneAt(acquire int) (at time.Duration, ok bool) {
 	left := map[string]time.Duration{} // by node: the last that stood there
-	for _, l := range w.byOp[acquire] {
+	for _, l := range w.Of(acquire) {
 		until := Never
-		if l.over != nil {
-			until = l.over.at.lo
+		if l.Over != nil {
+			until = l.Over.At.Lo
 		}
-		if l.end != nil {
-			until = min(until, l.end.at.lo)
+		if l.End != nil {
+			until = min(until, l.End.At.Lo)
 		}
-		left[l.node] = max(left[l.node], until)
+		left[l.Node] = max(left[l.Node], until)
 	}
 	if len(left) == 0 {
 		return 0, false

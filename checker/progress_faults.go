@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // This file measures what keys that nobody cares for cost, and how soon after a
@@ -16,9 +17,9 @@ import (
 // attended to what it carried.
 func (m *measure) orphaned() {
 	type spot struct{ node, key string }
-	byKey := map[spot][]*life{}
-	for _, l := range m.wire.lives {
-		if at := (spot{l.node, l.key}); l.sure {
+	byKey := map[spot][]*keyspace.Grant{}
+	for _, l := range m.wire.Grants {
+		if at := (spot{l.Node, l.Key}); l.Lock != "" {
 			byKey[at] = append(byKey[at], l)
 		}
 	}
@@ -26,7 +27,7 @@ func (m *measure) orphaned() {
 		stood, cared := m.wire.stood(lives), m.wire.caredFor(lives)
 		for _, s := range subtract(stood, cared) {
 			lasted := s.to - s.from
-			if lasted <= expirySlack {
+			if lasted <= orphanSlack {
 				continue
 			}
 			m.Orphans++
@@ -36,16 +37,19 @@ func (m *measure) orphaned() {
 	}
 }
 
+// orphanSlack is how long a key may stand unattended that counts as given back at once.
+const orphanSlack = 2 * time.Millisecond
+
 // stood is when the claims stood there.
-func (w *wire) stood(lives []*life) []spell {
+func (w *wire) stood(lives []*keyspace.Grant) []spell {
 	var all []spell
 	for _, l := range lives {
-		s := spell{max(l.at.lo, l.came), w.end}
-		if l.over != nil {
-			s.to = min(s.to, l.over.at.lo)
+		s := spell{max(l.At.Lo, l.Came), w.end}
+		if l.Over != nil {
+			s.to = min(s.to, l.Over.At.Lo)
 		}
-		if l.end != nil {
-			s.to = min(s.to, l.end.at.lo)
+		if l.End != nil {
+			s.to = min(s.to, l.End.At.Lo)
 		}
 		all = append(all, s)
 	}
@@ -53,15 +57,15 @@ func (w *wire) stood(lives []*life) []spell {
 }
 
 // caredFor is when their owners, alive, had to do with the lock.
-func (w *wire) caredFor(lives []*life) []spell {
+func (w *wire) caredFor(lives []*keyspace.Grant) []spell {
 	var all []spell
 	seen := map[errand]bool{}
 	for _, l := range lives {
-		alive := w.crashOf(l.client)
-		if p := w.operation(l.op); w.has(l.op) {
+		alive := w.crashOf(l.Client)
+		if p := w.operation(l.Op); w.has(l.Op) {
 			all = append(all, spell{p.Invoke.Time, min(w.doneAt(p), alive)})
 		}
-		at := errand{l.client, l.lock}
+		at := errand{l.Client, l.Lock}
 		if seen[at] {
 			continue
 		}

@@ -2,8 +2,8 @@ package history
 
 import "time"
 
-// Claims is what a recipe promises and how its commands are to be read, as
-// plain data that oracles judge by. It is stored with every trial.
+// Claims is what a recipe promises, as plain data that oracles judge by, and
+// nothing about how. It is stored with every trial.
 type Claims struct {
 	Lock      string `json:"lock"`                // the recipe's id, for texts only: no oracle branches on it
 	Reentrant bool   `json:"reentrant,omitempty"` // n acquires of an owner need n releases
@@ -32,59 +32,9 @@ type Claims struct {
 	// Away is how long a node must stay away after a restart that may have lost data
 	// (redis.io, "Distributed Locks with Redis": delayed restarts); 0 = not at all.
 	Away time.Duration `json:"away,omitempty"`
-	// Scripts says what the recipe's Lua scripts do to their keys.
-	Scripts []Script `json:"scripts,omitempty"`
+	// ScriptNames are what texts call the recipe's Lua scripts, by the SHA-1 of their
+	// source in lower-case hex. No verdict rests on them.
+	ScriptNames map[string]string `json:"scriptNames,omitempty"`
 	// Trusting: clients ignored deadlines and Lost (--clients-trust).
 	Trusting bool `json:"trusting,omitempty"`
-}
-
-// Script declares the effect of one Lua script, so that oracles can read the
-// wire log without interpreting Lua. Every declaration is verified against a
-// real redis-server by the recipe's test.
-type Script struct {
-	Name string `json:"name"`
-	SHA1 string `json:"sha1"` // lower-case hex of the source, as in EVALSHA
-	// Effects maps a reply, in Command.Reply's compact form, to what the
-	// script then did; "*" stands for every other reply. A reply that is not
-	// listed (and no "*") had no effect on any key.
-	Effects map[string][]Effect `json:"effects"`
-}
-
-// EffectKind is what a command or script did to a key.
-type EffectKind string
-
-// Kinds of effects.
-const (
-	// EffectSet: the key (or hash field) now carries the sender's claim.
-	EffectSet EffectKind = "set"
-	// EffectDelete: the key, or the sender's field of it, is gone.
-	EffectDelete EffectKind = "delete"
-	// EffectExpire: the key's remaining life was set.
-	EffectExpire EffectKind = "expire"
-	// EffectPersist: the key lives on without a TTL.
-	EffectPersist EffectKind = "persist"
-	// EffectSeen: nothing happened, but the reply says that the key was there.
-	EffectSeen EffectKind = "seen"
-	// EffectCount: the number in the key went up. It is nobody's claim, and keeps
-	// nobody out.
-	EffectCount EffectKind = "count"
-)
-
-// Effect is one thing a script did.
-type Effect struct {
-	Kind EffectKind `json:"kind"`
-	// Key is the index into the script's KEYS, from 0.
-	Key int `json:"key"`
-	// Field is set if only one field of a hash was concerned: other owners'
-	// fields stay.
-	Field bool `json:"field,omitempty"`
-	// FieldArg is which of ARGV, from 1, tells the field from all others; 0 = the
-	// sender's own, or in a read-write lock the one of its mode.
-	FieldArg int `json:"fieldArg,omitempty"`
-	// TTLArg is which of ARGV, from 1, holds the life of an EffectExpire, or of
-	// an EffectSet with one; 0 = none. An EffectSet of a field gives this life to
-	// the field alone, and the key's stays as it was.
-	TTLArg int `json:"ttlArg,omitempty"`
-	// TTLUnit is the unit of that argument.
-	TTLUnit time.Duration `json:"ttlUnit,omitempty"`
 }

@@ -1,7 +1,9 @@
 package history
 
 import (
+	"crypto/sha1"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"strings"
 	"time"
@@ -51,6 +53,22 @@ func (c Command) Ran() bool { return c.Served > 0 }
 func (c Command) Failed() bool {
 	kind, rest, found := strings.Cut(strings.TrimPrefix(string(c.Reply), "-"), " ")
 	return found && rest != "" && kind != "" && strings.Trim(kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
+}
+
+// Script returns the SHA-1 of the source of the script that the command runs, in
+// lower-case hex: EVALSHA names it, EVAL carries the source.
+func (c Command) Script() (sha string, ok bool) {
+	if len(c.Args) < 2 {
+		return "", false
+	}
+	switch strings.ToUpper(string(c.Args[0])) {
+	case "EVALSHA", "EVALSHA_RO":
+		return strings.ToLower(string(c.Args[1])), true
+	case "EVAL", "EVAL_RO":
+		sum := sha1.Sum([]byte(c.Args[1]))
+		return hex.EncodeToString(sum[:]), true
+	}
+	return "", false
 }
 
 // Bytes is a string that may hold any bytes. In JSON it is a string if it is

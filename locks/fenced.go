@@ -66,10 +66,7 @@ var setAndCount = newScript("set-and-count", `
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   return redis.call("INCR", KEYS[2])
 end
-return nil`, map[string][]history.Effect{
-	"nil": nil,
-	"*":   {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Millisecond}, {Kind: history.EffectCount, Key: 1}},
-})
+return nil`)
 
 // TryLock implements Lock. A grant that came when its lease was over is given
 // back and is ErrBusy: it is this client that decides how long it may count on it.

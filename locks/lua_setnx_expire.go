@@ -19,10 +19,7 @@ if redis.call("SETNX", KEYS[1], ARGV[1]) == 1 then
   redis.call("EXPIRE", KEYS[1], ARGV[2])
   return true
 end
-return false`, map[string][]history.Effect{
-	"1":   {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Second}},
-	"nil": {{Kind: history.EffectSeen}},
-})
+return false`)
 
 // acquireBySetnxThenExpire runs setnxThenExpire: nil if the key was free, else
 // ErrBusy or unknown.

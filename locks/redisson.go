@@ -72,9 +72,7 @@ if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1])
   redis.call("PEXPIRE", KEYS[1], ARGV[2])
   return nil
 end
-return redis.call("PTTL", KEYS[1])`, map[string][]history.Effect{
-	"nil": {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Millisecond}},
-})
+return redis.call("PTTL", KEYS[1])`)
 
 // redissonLeave leaves once: nil if the owner has not entered, 0 if it stays
 // in, 1 if that was its last entry and waiters were told.
@@ -89,10 +87,7 @@ if redis.call("HINCRBY", KEYS[1], ARGV[1], -1) > 0 then
 end
 redis.call("DEL", KEYS[1])
 redis.call("PUBLISH", KEYS[2], 0)
-return 1`, map[string][]history.Effect{
-	"0": {{Kind: history.EffectExpire, TTLArg: 2, TTLUnit: time.Millisecond}},
-	"1": {{Kind: history.EffectDelete}},
-})
+return 1`)
 
 // redissonRenew prolongs the owner's hold: 1, or 0 if it has none.
 // KEYS[1] the lock, ARGV[1] the owner, ARGV[2] milliseconds.
@@ -100,9 +95,7 @@ var redissonRenew = newScript("redisson-renew", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
   return redis.call("PEXPIRE", KEYS[1], ARGV[2])
 end
-return 0`, map[string][]history.Effect{
-	"1": {{Kind: history.EffectExpire, TTLArg: 2, TTLUnit: time.Millisecond}},
-})
+return 0`)
 
 // TryLock implements Lock. The lease's token is the owner's id. LostC is nil:
 // the library tells its log, not the holder.

@@ -90,9 +90,7 @@ if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1])
   redis.call("EXPIRE", KEYS[1], ARGV[2])
   return 1
 end
-return 0`, map[string][]history.Effect{
-	"1": {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Second}},
-})
+return 0`)
 
 // hashLeave leaves once: nil if the owner has not entered, 0 if it stays in, 1
 // if that was its last entry and the lock is gone.
@@ -105,9 +103,7 @@ if redis.call("HINCRBY", KEYS[1], ARGV[1], -1) == 0 then
   redis.call("DEL", KEYS[1])
   return 1
 end
-return 0`, map[string][]history.Effect{
-	"1": {{Kind: history.EffectDelete}},
-})
+return 0`)
 
 // TryLock implements Lock. The lease's token is the owner's id. LostC is nil:
 // the owner is never told.

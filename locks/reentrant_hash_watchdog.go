@@ -78,9 +78,7 @@ var hashRenew = newScript("hash-renew", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
   return redis.call("EXPIRE", KEYS[1], ARGV[2])
 end
-return 0`, map[string][]history.Effect{
-	"1": {{Kind: history.EffectExpire, TTLArg: 2, TTLUnit: time.Second}},
-})
+return 0`)
 
 // TryLock implements Lock. LostC is nil: the timer ends without a word.
 func (l *reentrantHashWatchdog) TryLock(ctx context.Context) (Lease, error) {

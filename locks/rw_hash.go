@@ -86,9 +86,7 @@ if write and ARGV[1] - write <= tonumber(ARGV[2]) then
 end
 redis.call("HSET", KEYS[1], "read", ARGV[1])
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
-return 1`, map[string][]history.Effect{
-	"1": {{Kind: history.EffectSet, Field: true}, {Kind: history.EffectExpire, TTLArg: 3, TTLUnit: time.Millisecond}},
-})
+return 1`)
 
 // hashWrite lets a writer in unless a reader's or a writer's time is younger
 // than its life: 1, else 0.
@@ -105,9 +103,7 @@ if read and ARGV[1] - read <= tonumber(ARGV[4]) then
 end
 redis.call("HSET", KEYS[1], "write", ARGV[1])
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
-return 1`, map[string][]history.Effect{
-	"1": {{Kind: history.EffectSet, Field: true}, {Kind: history.EffectExpire, TTLArg: 3, TTLUnit: time.Millisecond}},
-})
+return 1`)
 
 // hashForget removes the caller's time, if it is still the one that stands. It
 // returns nothing, so nobody learns whether it was.
@@ -115,10 +111,7 @@ return 1`, map[string][]history.Effect{
 var hashForget = newScript("hash-forget", `
 if redis.call("HGET", KEYS[1], ARGV[1]) == ARGV[2] then
   redis.call("HDEL", KEYS[1], ARGV[1])
-end`, map[string][]history.Effect{
-	// Either way the caller's own time stands there no more.
-	"nil": {{Kind: history.EffectDelete, Field: true}},
-})
+end`)
 
 // Read implements RWLocker.
 func (l *rwHash) Read() Lock { return rwHashReader{l} }

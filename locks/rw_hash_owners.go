@@ -78,12 +78,7 @@ end
 local field = ARGV[1] == "write" and "write" or ARGV[2]
 redis.call("HSET", KEYS[1], field, string.format("%.0f", now + ARGV[3]) .. ":" .. ARGV[2])
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
-return 1`, map[string][]history.Effect{
-	"1": {
-		{Kind: history.EffectSet, Field: true, FieldArg: 2, TTLArg: 3, TTLUnit: time.Millisecond},
-		{Kind: history.EffectExpire, TTLArg: 3, TTLUnit: time.Millisecond},
-	},
-})
+return 1`)
 
 // ownersLeave removes the caller's field: 1, or 0 if it was not there.
 // KEYS[1] the lock, ARGV[1] read or write, ARGV[2] the token.
@@ -93,9 +88,7 @@ local mine = redis.call("HGET", KEYS[1], field)
 if mine and string.match(mine, ":(.*)$") == ARGV[2] then
   return redis.call("HDEL", KEYS[1], field)
 end
-return 0`, map[string][]history.Effect{
-	"1": {{Kind: history.EffectDelete, Field: true, FieldArg: 2}},
-})
+return 0`)
 
 // Read implements RWLocker.
 func (l *rwHashOwners) Read() Lock { return rwHashOwnersReader{l} }

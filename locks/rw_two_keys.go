@@ -69,10 +69,7 @@ if redis.call("EXISTS", KEYS[2]) == 1 then
   return 0
 end
 redis.call("SET", KEYS[1], 1, "EX", ARGV[1])
-return 1`, map[string][]history.Effect{
-	"0": {{Kind: history.EffectSeen, Key: 1}},
-	"1": {{Kind: history.EffectSet, Key: 0, TTLArg: 1, TTLUnit: time.Second}},
-})
+return 1`)
 
 // twoKeysWrite lets a writer in unless there are readers or a writer: 1, else 0.
 // KEYS[1] the readers, KEYS[2] the writer, ARGV[1] seconds.
@@ -83,9 +80,7 @@ end
 if redis.call("SET", KEYS[2], 1, "EX", ARGV[1], "NX") then
   return 1
 end
-return 0`, map[string][]history.Effect{
-	"1": {{Kind: history.EffectSet, Key: 1, TTLArg: 1, TTLUnit: time.Second}},
-})
+return 0`)
 
 // Read implements RWLocker.
 func (l *rwTwoKeys) Read() Lock { return rwTwoKeysReader{l} }

@@ -3,27 +3,19 @@ package locks
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/lockstorm/lockstorm/history"
 )
 
-// script is a Lua script that a recipe runs, together with what it does to its
-// keys, so that oracles can read the wire log without interpreting Lua.
+// script is a Lua script that a recipe runs, with a name for texts.
 type script struct {
-	name    string
-	source  string
-	effects map[string][]history.Effect
-	run     *redis.Script
+	name   string
+	source string
+	run    *redis.Script
 }
 
-// newScript names a script and declares its effects: a map from the reply, in
-// history.Command.Reply's compact form, to what the script then did. A reply
-// that is missing had no effect; "*" stands for every other reply.
-func newScript(name, source string, effects map[string][]history.Effect) *script {
-	return &script{name: name, source: source, effects: effects, run: redis.NewScript(source)}
+func newScript(name, source string) *script {
+	return &script{name: name, source: source, run: redis.NewScript(source)}
 }
 
 // Run sends EVALSHA and, only if the node says NOSCRIPT (then nothing ran),
@@ -33,11 +25,6 @@ func (s *script) Run(ctx context.Context, c redis.Scripter, keys []string, args 
 	return s.run.Run(ctx, c, keys, args...)
 }
 
-// claim is the script's declaration for history.Claims.
-func (s *script) claim() history.Script {
-	return history.Script{Name: s.name, SHA1: s.run.Hash(), Effects: maps.Clone(s.effects)}
-}
-
 // compareAndDelete is the owner-checked release of D0, D1, D2 and D3: 1 if the
 // key held the token and is gone now, 0 if it did not.
 // KEYS[1] the lock, ARGV[1] the token.
@@ -45,9 +32,7 @@ var compareAndDelete = newScript("compare-and-delete", `
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("DEL", KEYS[1])
 end
-return 0`, map[string][]history.Effect{
-	"1": {{Kind: history.EffectDelete}},
-})
+return 0`)
 
 // releaseOwned releases by compareAndDelete: ErrNotHeld if the key was gone or
 // carried another token, any other error: unknown.

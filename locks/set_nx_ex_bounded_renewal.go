@@ -79,9 +79,7 @@ var compareAndExpire = newScript("compare-and-expire", `
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("EXPIRE", KEYS[1], ARGV[2])
 end
-return 0`, map[string][]history.Effect{
-	"1": {{Kind: history.EffectExpire, TTLArg: 2, TTLUnit: time.Second}},
-})
+return 0`)
 
 const (
 	// boundedRenewals is D3's default: renewed that many times, then no more.

@@ -50,7 +50,10 @@ func withState[S any](
 func oneNodeClaims(id string, ttl, keyTTL time.Duration, scripts ...*script) history.Claims {
 	claims := history.Claims{Lock: id, Quorum: 1, TTL: ttl, KeyTTL: keyTTL, Recovery: keyTTL}
 	for _, s := range scripts {
-		claims.Scripts = append(claims.Scripts, s.claim())
+		if claims.ScriptNames == nil {
+			claims.ScriptNames = map[string]string{}
+		}
+		claims.ScriptNames[s.run.Hash()] = s.name
 	}
 	return claims
 }

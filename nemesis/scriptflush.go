@@ -22,7 +22,7 @@ var scriptFlush = Fault{
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: sameTopology,
 	Impossible: func(w World) string {
-		if len(w.Claims.Scripts) == 0 {
+		if len(w.Claims.ScriptNames) == 0 {
 			return "the recipe runs no scripts"
 		}
 		return ""

@@ -161,7 +161,7 @@ func relevant(e history.Evidence, f focus) (entries []entry, more int) {
 		if at-c.Sent > lateness {
 			late = "sent at " + instant(c.Sent)
 		}
-		entries = append(entries, entry{at, fmt.Sprintf("c%d → %s", c.Client, c.Node), commandWords(c, e.Claims.Scripts, late)})
+		entries = append(entries, entry{at, fmt.Sprintf("c%d → %s", c.Client, c.Node), commandWords(c, e.Claims.ScriptNames, late)})
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.At, b.At) })
 	if len(entries) > longestList {
@@ -295,7 +295,7 @@ const lateness = 20 * time.Millisecond
 
 // commandWords writes a command with its reply. late is empty, or says of a
 // command that was late when it ran or when it was sent.
-func commandWords(c history.Command, scripts []history.Script, late string) string {
+func commandWords(c history.Command, scripts map[string]string, late string) string {
 	words := make([]string, 0, len(c.Args))
 	name := scriptName(c, scripts)
 	for i, a := range c.Args {

@@ -134,7 +134,7 @@ func (t *teller) clue(x keyEvent) *clue {
 		return nil
 	}
 	return &clue{
-		client: x.Client, name: t.commandName(c), script: scriptName(c, t.Claims.Scripts) != "", looked: t.looked(c),
+		client: x.Client, name: t.commandName(c), script: scripted(c), looked: t.looked(c),
 		acquiring: opOf(t.Ops, c.Op).F == history.FAcquire,
 	}
 }
@@ -151,7 +151,7 @@ func (t *teller) looked(c history.Command) bool {
 // blindly says of a removal that it did not ask whose key it removed.
 func (t *teller) blindly(c history.Command) string {
 	switch {
-	case scriptName(c, t.Claims.Scripts) != "" || len(c.Args) == 0:
+	case scripted(c) || len(c.Args) == 0:
 		return ""
 	case t.looked(c):
 		return "; it had asked before whose it was, by a command of its own"

@@ -179,8 +179,11 @@ func (t *teller) toldByEvents(w faultWindow) bool {
 
 // commandName is how a reader calls a command: its name, or its script's.
 func (t *teller) commandName(c history.Command) string {
-	if name := scriptName(c, t.Claims.Scripts); name != "" {
+	if name := scriptName(c, t.Claims.ScriptNames); name != "" {
 		return "script " + name
+	}
+	if scripted(c) {
+		return "script"
 	}
 	if len(c.Args) == 0 {
 		return "a command"

@@ -39,9 +39,12 @@ func (t *teller) grant(h checker.Hold) grant {
 			continue
 		}
 		g.Commands = append(g.Commands, c)
-		for _, x := range effects(c, t.Claims.Scripts) {
+		for _, x := range t.events {
+			if x.Command != c.Index {
+				continue
+			}
 			g.At = max(g.At, c.Served)
-			if x.kind != history.EffectSet {
+			if x.Kind != keySet {
 				continue
 			}
 			if g.Value = claimOf(c); !slices.Contains(g.Nodes, c.Node) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // keyEvent is one thing that happened to a key on a node.
@@ -48,59 +49,148 @@ type keySpan struct {
 	Forever   bool         // it had no TTL when it ended
 }
 
-// keyLife reads what happened to every key of every node from the commands
-// that ran there, in the order in which the nodes answered, and from the nemesis's
-// events. Expiries are computed from the lives that commands set: nobody sends
-// them. A command ran at some time between its arrival and its answer, so that a
-// key may have gone a little before the computed time: a grant on a free key
-// proves it.
+// keyLife tells what happened to every key of every node, and whose grants the keys
+// carried when.
 func keyLife(e history.Evidence) ([]keyEvent, []keySpan) {
-	l := keyLog{open: map[keyName]*keyState{}, early: map[int]bool{}, offsets: map[string]time.Duration{}, end: endOf(e)}
-	l.down, l.gone = nodeDowns(e.Ops)
-	type entry struct {
-		at  time.Duration
-		cmd *history.Command
-		op  *history.Op
-	}
-	var entries []entry
-	for i := range e.Commands {
-		if e.Commands[i].Ran() {
-			entries = append(entries, entry{at: e.Commands[i].Served, cmd: &e.Commands[i]})
+	keys := keyspace.Read(e)
+	var events []keyEvent
+	for _, s := range keys.Steps {
+		if x, ok := eventOf(e, s); ok {
+			events = append(events, x)
 		}
 	}
-	for i := range e.Ops {
-		if op := &e.Ops[i]; op.Process == history.Nemesis && op.Window == nil {
-			entries = append(entries, entry{at: op.Time, op: op})
+	slices.SortStableFunc(events, func(a, b keyEvent) int { return cmp.Compare(a.At, b.At) })
+	return events, spansOf(keys, endOf(e))
+}
+
+// eventOf tells of one change; not ok if there is nothing to tell.
+func eventOf(e history.Evidence, s keyspace.Step) (keyEvent, bool) {
+	c := e.Keys[s.Change]
+	x := keyEvent{At: s.At.Hi, Node: c.Node, Key: string(c.Key), Client: history.NoClient, Owner: ownerOf(s.Owner), Command: -1}
+	if s.Cmd >= 0 {
+		x.Client, x.Command = e.Commands[s.Cmd].Client, e.Commands[s.Cmd].Index
+	}
+	if c.After != nil && c.After.Expires > 0 {
+		x.TTL = c.After.Expires - s.At.Hi
+	}
+	x.Kind = kindOf(c, s)
+	if x.Kind == keySet && c.Before != nil && c.Before.Type == "hash" {
+		x.Owner = history.NoClient // others' fields stay
+	}
+	return x, x.Kind != ""
+}
+
+func ownerOf(g *keyspace.Grant) int {
+	if g == nil {
+		return history.NoClient
+	}
+	return g.Client
+}
+
+// kindOf is what the change did; "" if nothing that is worth telling.
+func kindOf(c history.KeyChange, s keyspace.Step) keyEventKind {
+	gone := c.After == nil
+	switch c.By {
+	case history.ByExpiry:
+		return keyExpired
+	case history.ByEviction:
+		return keyEvicted
+	case history.ByMigration:
+		return map[bool]keyEventKind{true: keyMoved}[gone]
+	case history.ByClock:
+		return ""
+	case history.ByUnknown:
+		return map[bool]keyEventKind{true: keyGone}[gone]
+	case history.ByRestart, history.ByPromotion, history.ByReplication:
+		return map[bool]keyEventKind{true: keyLost}[gone]
+	}
+	switch {
+	case gone, s.Owner != nil && s.Owner.End != nil && s.Owner.End.Cmd == s.Cmd:
+		return keyDeleted
+	case c.Before == nil || !c.Before.SameValue(c.After):
+		return keySet
+	case c.After.Expires == 0:
+		return keyPersist
+	}
+	return keyRenewed
+}
+
+// spansOf are the times during which each key carried one client's grant: of several,
+// that of who came last.
+func spansOf(keys *keyspace.Keys, end time.Duration) []keySpan {
+	byKey := map[keyName][]*keyspace.Grant{}
+	for _, g := range keys.Grants {
+		if g.Client >= 0 && !g.Beside {
+			n := keyName{g.Node, g.Key}
+			byKey[n] = append(byKey[n], g)
 		}
 	}
-	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
-	exclusive := exclusiveScripts(e)
-	for i, x := range entries {
-		l.expire(x.at)
-		switch {
-		case x.cmd != nil && !l.early[x.cmd.Index]:
-			for _, f := range effects(*x.cmd, e.Claims.Scripts) {
-				f.free = f.free || f.kind == history.EffectSet && exclusive(*x.cmd)
-				// What gave the key back may have answered after the grant
-				// that it made way for.
-				n := keyName{x.cmd.Node, f.key}
-				for _, y := range entries[i+1:] {
-					if s := l.open[n]; !f.free || s == nil || s.owner == x.cmd.Client {
-						break
-					}
-					if y.cmd != nil && l.makesWay(*y.cmd, n, *x.cmd, e.Claims.Scripts) {
-						l.early[y.cmd.Index] = true
-					}
-				}
-				l.apply(*x.cmd, f)
+	var spans []keySpan
+	for n, grants := range byKey {
+		spans = append(spans, carried(n, grants, end)...)
+	}
+	slices.SortStableFunc(spans, func(a, b keySpan) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Key, b.Key), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	})
+	return spans
+}
+
+// stretch is when a key carried one grant.
+type stretch struct {
+	*keyspace.Grant
+	from, to time.Duration
+	end      keyEventKind
+}
+
+func stretchOf(g *keyspace.Grant, end time.Duration) stretch {
+	s := stretch{Grant: g, from: max(g.At.Hi, g.Came), to: end}
+	if g.End != nil {
+		s.to, s.end = g.End.At.Hi, endKinds[g.End.How]
+	}
+	if g.Over != nil && g.Over.At.Hi <= s.to {
+		s.to, s.end = g.Over.At.Hi, keySet
+	}
+	s.to = max(s.from, s.to)
+	return s
+}
+
+var endKinds = map[keyspace.How]keyEventKind{
+	keyspace.Deleted: keyDeleted, keyspace.Expired: keyExpired, keyspace.Lost: keyLost, keyspace.Unclear: keyGone,
+}
+
+// carried lays the stretches of one key end to end: whoever comes goes before who is
+// there, and when he goes it is that one's again.
+func carried(n keyName, grants []*keyspace.Grant, end time.Duration) (spans []keySpan) {
+	var all []stretch
+	var cuts []time.Duration
+	for _, g := range grants {
+		s := stretchOf(g, end)
+		all, cuts = append(all, s), append(cuts, s.from, s.to)
+	}
+	slices.Sort(cuts)
+	cuts = slices.Compact(cuts)
+	for i := range len(cuts) - 1 {
+		from, to := cuts[i], cuts[i+1]
+		var top *stretch
+		for j := range all {
+			if all[j].from <= from && from < all[j].to && (top == nil || all[j].Seq > top.Seq) {
+				top = &all[j]
 			}
-		case x.op != nil:
-			l.nemesis(*x.op)
+		}
+		if top == nil {
+			continue
+		}
+		next := keySpan{Node: n.node, Key: n.key, Owner: top.Client, From: from, To: to, End: keySet, Forever: !top.TermAt(to).Mortal}
+		if to == top.to {
+			next.End = top.end
+		}
+		if last := len(spans) - 1; last >= 0 && spans[last].To == from && spans[last].Owner == top.Client {
+			spans[last].To, spans[last].End, spans[last].Forever = to, next.End, next.Forever
+		} else {
+			spans = append(spans, next)
 		}
 	}
-	l.expire(l.end)
-	l.finish()
-	return l.events, l.spans
+	return spans
 }
 
 // endOf is the time of the evidence's last entry.
@@ -137,248 +227,15 @@ func nodeDowns(ops []history.Op) (downs map[int]time.Duration, gone map[string]t
 
 type keyName struct{ node, key string }
 
-type keyState struct {
-	since    time.Duration
-	owner    int           // who set it last
-	fields   map[int]bool  // owners with a field of their own, for hashes
-	deadline time.Duration // the latest end of its life; 0 = none
-	earliest time.Duration // the earliest
+// scriptName is what texts call the script that a command ran, "" for one without a
+// name and for any other command.
+func scriptName(c history.Command, names map[string]string) string {
+	sha, _ := c.Script()
+	return names[sha]
 }
 
-type keyLog struct {
-	open  map[keyName]*keyState
-	early map[int]bool // commands that were applied before their answer
-	down  map[int]time.Duration
-	gone  map[string]time.Duration // as nodeDowns gives them
-	// offsets are those of the nodes' clocks; split is the node that serves some
-	// clients as a second primary, "" if there is none.
-	offsets map[string]time.Duration
-	split   string
-	// upheaval is when the nemesis last did something to a node.
-	upheaval time.Duration
-	events   []keyEvent
-	spans    []keySpan
-	end      time.Duration
-}
-
-// names lists the keys that live now, sorted.
-func (l *keyLog) names() []keyName {
-	all := make([]keyName, 0, len(l.open))
-	for n := range l.open {
-		all = append(all, n)
-	}
-	slices.SortFunc(all, func(a, b keyName) int {
-		return cmp.Or(cmp.Compare(l.open[a].deadline, l.open[b].deadline), cmp.Compare(a.node, b.node), cmp.Compare(a.key, b.key))
-	})
-	return all
-}
-
-func (l *keyLog) expire(now time.Duration) {
-	for _, n := range l.names() {
-		if s := l.open[n]; s.deadline > 0 && s.deadline < now {
-			l.event(n, s.deadline, history.NoClient, keyExpired, 0, -1)
-			l.close(n, s.deadline, keyExpired)
-		}
-	}
-}
-
-// nemesis applies what an event of the nemesis did to keys.
-func (l *keyLog) nemesis(op history.Op) {
-	on := func(n keyName) bool { return n.node == op.Node }
-	if op.Node != "" && op.F != history.FKeys {
-		l.upheaval = op.Time
-	}
-	switch op.F {
-	case history.FNodeUp:
-		if op.Error != "" {
-			l.lose(l.down[op.Index], keyLost, on)
-		}
-	case history.FNodeDown:
-		if l.gone[op.Node] == op.Time {
-			l.lose(op.Time, keyLost, on)
-		}
-	case history.FEvict:
-		l.lose(op.Time, keyEvicted, func(n keyName) bool {
-			return on(n) && slices.ContainsFunc(op.Keys, func(k history.KeyState) bool { return k.Key == n.key })
-		})
-	case history.FMigrate:
-		l.move(op)
-	case history.FSplit:
-		l.split = op.Node
-	case history.FPromote:
-		if l.split == op.Node { // the old primary discards what it alone had
-			l.lose(op.Time, keyLost, func(n keyName) bool { return n.node != op.Node })
-		}
-		l.split = ""
-	case history.FNodeClock:
-		l.jump(op.Node, op.Offset-l.offsets[op.Node], op.Time)
-		l.offsets[op.Node] = op.Offset
-	}
-}
-
-func (l *keyLog) lose(at time.Duration, why keyEventKind, lost func(keyName) bool) {
-	for _, n := range l.names() {
-		if lost(n) {
-			l.event(n, at, history.NoClient, why, 0, -1)
-			l.close(n, at, why)
-		}
-	}
-}
-
-// move lets keys go on at another node as they were.
-func (l *keyLog) move(op history.Op) {
-	for _, k := range op.Keys {
-		from, to := keyName{node: op.From, key: k.Key}, keyName{node: op.Node, key: k.Key}
-		s := l.open[from]
-		if s == nil {
-			continue
-		}
-		on := *s
-		on.since = op.Time
-		l.event(from, op.Time, history.NoClient, keyMoved, 0, -1)
-		l.close(from, op.Time, keyMoved)
-		l.open[to] = &on
-	}
-}
-
-// jump moves the ends of lives by a step of the node's clock: they are instants
-// on it.
-func (l *keyLog) jump(node string, ahead, at time.Duration) {
-	for n, s := range l.open {
-		if n.node == node && s.deadline > 0 {
-			s.deadline, s.earliest = max(s.deadline-ahead, at), max(s.earliest-ahead, at)
-		}
-	}
-}
-
-func (l *keyLog) event(n keyName, at time.Duration, client int, kind keyEventKind, ttl time.Duration, command int) {
-	owner := history.NoClient
-	if s := l.open[n]; s != nil {
-		owner = s.owner
-	}
-	l.events = append(l.events, keyEvent{At: at, Node: n.node, Key: n.key, Client: client, Kind: kind, TTL: ttl, Owner: owner, Command: command})
-}
-
-func (l *keyLog) close(n keyName, at time.Duration, why keyEventKind) {
-	s := l.open[n]
-	if s == nil {
-		return
-	}
-	l.spans = append(l.spans, keySpan{Node: n.node, Key: n.key, Owner: s.owner, From: s.since, To: max(at, s.since), End: why, Forever: s.deadline == 0})
-	delete(l.open, n)
-}
-
-// ranFrom is the earliest time at which a command can have run.
-func ranFrom(c history.Command) time.Duration { return cmp.Or(c.Arrived, c.Sent, c.Served) }
-
-// exclusiveScripts tells the calls of scripts that let nobody in beside another,
-// all but those of readers.
-func exclusiveScripts(e history.Evidence) func(history.Command) bool {
-	modes := map[int]history.Mode{}
-	for _, op := range e.Ops {
-		modes[op.Index] = op.Mode
-	}
-	return func(c history.Command) bool {
-		if scriptName(c, e.Claims.Scripts) == "" {
-			return false
-		}
-		return !e.Claims.ReadWrite || modes[c.Op] == history.Write
-	}
-}
-
-// makesWay applies c before the grant if it gave back its client's key n, and
-// may have run before the grant did although it answered later.
-func (l *keyLog) makesWay(c history.Command, n keyName, grant history.Command, scripts []history.Script) bool {
-	s := l.open[n]
-	if s == nil || s.owner != c.Client || c.Client == grant.Client || c.Node != n.node || ranFrom(c) > grant.Served {
-		return false
-	}
-	if s.deadline > 0 && s.earliest <= grant.Served {
-		return false // it may as well have expired
-	}
-	fs := effects(c, scripts)
-	if len(fs) != 1 || fs[0].kind != history.EffectDelete || fs[0].key != n.key {
-		return false
-	}
-	c.Served = max(ranFrom(c), min(c.Served, ranFrom(grant)), s.since)
-	l.apply(c, fs[0])
-	return true
-}
-
-// vacate ends another client's claim on a key that c found free.
-func (l *keyLog) vacate(n keyName, c history.Command) {
-	s := l.open[n]
-	if s == nil || s.owner == c.Client {
-		return
-	}
-	if x, ok := l.remover(n, s, c.Served); ok {
-		l.event(n, x.At, x.Client, keyDeleted, 0, x.Command)
-		l.close(n, x.At, keyDeleted)
-		return
-	}
-	why, at := keyGone, ranFrom(c)
-	if s.deadline > 0 && s.earliest <= c.Served {
-		why, at = keyExpired, min(max(s.earliest, ranFrom(c)), s.deadline, c.Served)
-	}
-	at = max(at, s.since)
-	l.event(n, at, history.NoClient, why, 0, -1)
-	l.close(n, at, why)
-}
-
-func (l *keyLog) apply(c history.Command, f effect) {
-	n := keyName{c.Node, f.key}
-	if f.free {
-		l.vacate(n, c)
-	}
-	s := l.open[n]
-	live := func(s *keyState) { s.deadline, s.earliest = c.Served+f.ttl, ranFrom(c)+f.ttl }
-	switch f.kind {
-	case history.EffectSet:
-		l.event(n, c.Served, c.Client, keySet, f.ttl, c.Index)
-		if f.field {
-			l.events[len(l.events)-1].Owner = history.NoClient // others' fields stay
-		}
-		fields := map[int]bool{}
-		var deadline, earliest time.Duration
-		if f.field && s != nil {
-			fields, deadline, earliest = s.fields, s.deadline, s.earliest
-		}
-		if s != nil && s.owner == c.Client && f.field {
-			s.fields[c.Client] = true
-			break
-		}
-		l.close(n, c.Served, keySet)
-		fields[c.Client] = true
-		s = &keyState{since: c.Served, owner: c.Client, fields: fields, deadline: deadline, earliest: earliest}
-		if f.ttl > 0 {
-			live(s)
-		}
-		l.open[n] = s
-	case history.EffectExpire:
-		l.event(n, c.Served, c.Client, keyRenewed, f.ttl, c.Index)
-		if s != nil {
-			live(s)
-		}
-	case history.EffectPersist:
-		l.event(n, c.Served, c.Client, keyPersist, 0, c.Index)
-		if s != nil {
-			s.deadline = 0
-		}
-	case history.EffectDelete:
-		l.event(n, c.Served, c.Client, keyDeleted, 0, c.Index)
-		if f.field && s != nil && l.leave(n, c) {
-			break
-		}
-		l.close(n, c.Served, keyDeleted)
-	}
-}
-
-func (l *keyLog) finish() {
-	for _, n := range l.names() {
-		l.close(n, l.end, "")
-	}
-	slices.SortStableFunc(l.events, func(a, b keyEvent) int { return cmp.Compare(a.At, b.At) })
-	slices.SortStableFunc(l.spans, func(a, b keySpan) int {
-		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Key, b.Key), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
-	})
+// scripted says whether the command ran a script.
+func scripted(c history.Command) bool {
+	_, ok := c.Script()
+	return ok
 }

@@ -8,15 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 )
-
-// granting are the effects of a script that grants the lock unless it replies 0.
-var granting = map[string][]history.Effect{
-	"0": {},
-	"*": {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Millisecond}},
-}
 
 // fencedEnter grants the lock and returns the fence, or returns 0.
 // KEYS[1] the lock, KEYS[2] the fence; ARGV[1] the token, ARGV[2] milliseconds.
@@ -25,31 +18,31 @@ var (
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   return redis.call("INCR", KEYS[2])
 end
-return 0`, granting)
+return 0`)
 	fencedEnterConstant = newScript("fenced-enter", `
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   redis.call("SET", KEYS[2], 1)
   return 1
 end
-return 0`, granting)
+return 0`)
 	fencedEnterForgetful = newScript("fenced-enter", `
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   local fence = redis.call("INCR", KEYS[2])
   redis.call("PEXPIRE", KEYS[2], ARGV[2])
   return fence
 end
-return 0`, granting)
+return 0`)
 	fencedEnterBackwards = newScript("fenced-enter", `
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   return 1000000 + redis.call("DECR", KEYS[2])
 end
-return 0`, granting)
+return 0`)
 	fencedLeaveAll = newScript("fenced-leave", `
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   redis.call("DEL", KEYS[2])
   return redis.call("DEL", KEYS[1])
 end
-return 0`, map[string][]history.Effect{"1": {{Kind: history.EffectDelete}}})
+return 0`)
 )
 
 // fenced is the good recipe of that name.

@@ -7,14 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
-)
-
-// Effects of the scripts of a reentrant hash.
-var (
-	entered = map[string][]history.Effect{"1": {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Second}}}
-	left    = map[string][]history.Effect{"1": {{Kind: history.EffectDelete}}}
 )
 
 var hashEnter = newScript("hash-enter", `
@@ -23,19 +16,19 @@ if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1])
   redis.call("EXPIRE", KEYS[1], ARGV[2])
   return 1
 end
-return 0`, entered)
+return 0`)
 
 var hashEnterAnyone = newScript("hash-enter", `
 redis.call("HINCRBY", KEYS[1], ARGV[1], 1)
 redis.call("EXPIRE", KEYS[1], ARGV[2])
-return 1`, entered)
+return 1`)
 
 var hashEnterForever = newScript("hash-enter", `
 if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
   redis.call("HINCRBY", KEYS[1], ARGV[1], 1)
   return 1
 end
-return 0`, map[string][]history.Effect{"1": {{Kind: history.EffectSet}}})
+return 0`)
 
 var hashLeave = newScript("hash-leave", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 0 then
@@ -45,14 +38,14 @@ if redis.call("HINCRBY", KEYS[1], ARGV[1], -1) == 0 then
   redis.call("DEL", KEYS[1])
   return 1
 end
-return 0`, left)
+return 0`)
 
 var hashLeaveAtOnce = newScript("hash-leave", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 0 then
   return nil
 end
 redis.call("DEL", KEYS[1])
-return 1`, left)
+return 1`)
 
 var hashLeaveNever = newScript("hash-leave", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 0 then
@@ -62,14 +55,14 @@ if redis.call("HINCRBY", KEYS[1], ARGV[1], -1) < 0 then
   redis.call("DEL", KEYS[1])
   return 1
 end
-return 0`, left)
+return 0`)
 
 var hashLeaveUnasked = newScript("hash-leave", `
 if redis.call("HINCRBY", KEYS[1], ARGV[1], -1) == 0 then
   redis.call("DEL", KEYS[1])
   return 1
 end
-return 0`, left)
+return 0`)
 
 // hash is reentrant-hash: the owner's field counts its entries.
 type hash struct {

@@ -51,9 +51,9 @@ func (m Mutant) recipe(id, summary string, lock maker) (locks.Recipe, error) {
 	r.ID, r.Summary, r.Flaws = id, summary, nil
 	r.Claims = func(ttl time.Duration, nodes int) history.Claims {
 		c := good.Claims(ttl, nodes)
-		c.Lock, c.Scripts = id, nil
+		c.Lock, c.ScriptNames = id, map[string]string{}
 		for _, s := range m.scripts {
-			c.Scripts = append(c.Scripts, s.claim())
+			c.ScriptNames[s.run.Hash()] = s.name
 		}
 		return c
 	}
@@ -63,20 +63,14 @@ func (m Mutant) recipe(id, summary string, lock maker) (locks.Recipe, error) {
 	return r, nil
 }
 
-// script is a Lua script and what it does to its keys, by reply, as
-// history.Script has it.
+// script is a Lua script, with a name for texts.
 type script struct {
-	name    string
-	effects map[string][]history.Effect
-	run     *redis.Script
+	name string
+	run  *redis.Script
 }
 
-func newScript(name, source string, effects map[string][]history.Effect) *script {
-	return &script{name: name, effects: effects, run: redis.NewScript(source)}
-}
-
-func (s *script) claim() history.Script {
-	return history.Script{Name: s.name, SHA1: s.run.Hash(), Effects: s.effects}
+func newScript(name, source string) *script {
+	return &script{name: name, run: redis.NewScript(source)}
 }
 
 // unique drops what comes twice.

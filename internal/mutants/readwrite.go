@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
@@ -45,19 +44,15 @@ return 1`
 // takes is a script that refuses if that condition holds.
 func takes(name, clock, refuseIf string) *script {
 	source := clock + fmt.Sprintf(sweepEnded, refuseIf)
-	return newScript(name, source, map[string][]history.Effect{
-		"1": {{Kind: history.EffectSet, Field: true}, {Kind: history.EffectExpire, TTLArg: 2, TTLUnit: time.Millisecond}},
-	})
+	return newScript(name, source)
 }
 
 // The good ones and what leaves the lock.
 var (
 	readUnlessWritten = takes("owners-read", serverTime, "writers > 0")
 	writeUnlessTaken  = takes("owners-write", serverTime, "readers + writers > 0")
-	leaveField        = newScript("owners-leave", `return redis.call("HDEL", KEYS[1], ARGV[1])`,
-		map[string][]history.Effect{"1": {{Kind: history.EffectDelete, Field: true}}})
-	leaveAll = newScript("owners-leave", `return redis.call("DEL", KEYS[1])`,
-		map[string][]history.Effect{"1": {{Kind: history.EffectDelete}}})
+	leaveField        = newScript("owners-leave", `return redis.call("HDEL", KEYS[1], ARGV[1])`)
+	leaveAll          = newScript("owners-leave", `return redis.call("DEL", KEYS[1])`)
 )
 
 // owners is rw-hash-owners.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
@@ -15,7 +14,7 @@ var compareAndDelete = newScript("compare-and-delete", `
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("DEL", KEYS[1])
 end
-return 0`, map[string][]history.Effect{"1": {{Kind: history.EffectDelete}}})
+return 0`)
 
 // single is set-nx-px: SET key token NX PX ms, and a compare-and-delete.
 type single struct {

@@ -6,35 +6,29 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 )
-
-// renewed are the effects of a script that prolongs the key.
-func renewed(unit time.Duration) map[string][]history.Effect {
-	return map[string][]history.Effect{"1": {{Kind: history.EffectExpire, TTLArg: 2, TTLUnit: unit}}}
-}
 
 var hashRenew = newScript("hash-renew", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
   return redis.call("EXPIRE", KEYS[1], ARGV[2])
 end
-return 0`, renewed(time.Second))
+return 0`)
 
-var hashRenewAnyone = newScript("hash-renew", `return redis.call("EXPIRE", KEYS[1], ARGV[2])`, renewed(time.Second))
+var hashRenewAnyone = newScript("hash-renew", `return redis.call("EXPIRE", KEYS[1], ARGV[2])`)
 
 var hashRenewMilliseconds = newScript("hash-renew", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
   return redis.call("PEXPIRE", KEYS[1], ARGV[2])
 end
-return 0`, renewed(time.Millisecond))
+return 0`)
 
 var hashRenewOrEnter = newScript("hash-renew", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 0 then
   redis.call("HSET", KEYS[1], ARGV[1], 1)
 end
 redis.call("EXPIRE", KEYS[1], ARGV[2])
-return 1`, map[string][]history.Effect{"1": {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: time.Second}}})
+return 1`)
 
 // habit is how a watchdog renews; the good one renews with hashRenew at a third
 // of the lease until the field is gone or the lock is released.

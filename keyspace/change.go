@@ -1,0 +1,448 @@
+package keyspace
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// spot is one place of a content, with what stands there.
+type spot struct{ name, value string }
+
+// spots are the places of a content, in its order. The elements of a list that are
+// the same are numbered.
+func spots(k *history.KeyContent) []spot {
+	if k == nil {
+		return nil
+	}
+	var all []spot
+	for _, f := range k.Fields {
+		all = append(all, spot{string(f.Name), string(f.Value)})
+	}
+	seen := map[history.Bytes]int{}
+	for _, m := range k.Members {
+		name := string(m)
+		if seen[m]++; seen[m] > 1 {
+			name += "#" + strconv.Itoa(seen[m])
+		}
+		all = append(all, spot{name: name})
+	}
+	if len(all) == 0 {
+		all = append(all, spot{value: string(k.Value)})
+	}
+	return all
+}
+
+// difference is what happened to the places of a key.
+type difference struct {
+	removed []string
+	changed []spot            // with the new values
+	before  map[string]string // by place
+	added   []spot
+}
+
+func compare(before, after *history.KeyContent) difference {
+	d := difference{before: map[string]string{}}
+	if before != nil && after != nil && before.Type != after.Type {
+		for _, s := range spots(before) {
+			d.removed = append(d.removed, s.name)
+		}
+		d.added = spots(after)
+		return d
+	}
+	for _, s := range spots(before) {
+		d.before[s.name] = s.value
+	}
+	stays := map[string]bool{}
+	for _, s := range spots(after) {
+		was, there := d.before[s.name]
+		stays[s.name] = true
+		switch {
+		case !there:
+			d.added = append(d.added, s)
+		case was != s.value:
+			d.changed = append(d.changed, s)
+		}
+	}
+	for _, s := range spots(before) {
+		if !stays[s.name] {
+			d.removed = append(d.removed, s.name)
+		}
+	}
+	return d
+}
+
+// adds says whether the change put something somewhere.
+func adds(before, after *history.KeyContent) bool {
+	d := compare(before, after)
+	return len(d.added)+len(d.changed) > 0
+}
+
+// actor is who changes a key: a command, or a stranger.
+type actor struct {
+	pos    int // of the command, -1 for none
+	client int
+	op     int
+	at     When
+}
+
+// take takes in the change at that place of the record.
+func (r *reader) take(n *node, change, pos int) {
+	c := r.Evidence.Keys[change]
+	k := n.key(string(c.Key))
+	s := Step{Change: change, Cmd: pos, At: When{sane(c.From), max(sane(c.From), sane(c.To))}, Owner: k.latest()}
+	if c.By == history.ByExpiry && k.content != nil {
+		s.At = earlier(k.due(), s.At)
+	}
+	r.change(n, k, c, pos)
+	s.Heir, s.Seq = k.latest(), r.tick()
+	r.Steps = append(r.Steps, s)
+}
+
+// latest is the grant that came last of those that the key carries; nil if none.
+func (k *keyState) latest() *Grant {
+	if on := k.carried(); len(on) > 0 {
+		return on[len(on)-1]
+	}
+	return nil
+}
+
+// change takes in one change of a key.
+func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
+	at := When{sane(c.From), max(sane(c.From), sane(c.To))}
+	if !k.content.SameValue(c.Before) { // something was not seen
+		r.unexplained(n, k, c, at)
+	}
+	by := actor{pos: pos, client: Stranger, op: -1, at: at}
+	switch {
+	case c.By == history.ByCommand && pos >= 0:
+		by.client, by.op = r.Commands[pos].Client, r.Commands[pos].Op
+		r.changedBy(n, k, c, by)
+	case c.By == history.ByCommand, c.By == history.ByStranger:
+		r.changedBy(n, k, c, by)
+	case c.By == history.ByExpiry:
+		r.empty(k, End{How: Expired, Cmd: -1, Event: -1, At: earlier(k.due(), at)})
+	case c.By == history.ByClock:
+		r.shift(k, c, at)
+	case c.By == history.ByUnknown:
+		r.unexplained(n, k, c, at)
+	default:
+		r.moved(n, k, c, at)
+	}
+	if k.content = c.After; c.After == nil {
+		*k = keyState{places: map[string]*place{}}
+	}
+}
+
+// earlier is when a key ended that was seen to be gone at that time.
+func earlier(due, seen When) When { return When{min(due.Lo, seen.Lo), min(due.Hi, seen.Hi)} }
+
+// changedBy takes in what a command, or a stranger, did.
+func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) {
+	d := compare(c.Before, c.After)
+	name := string(c.Key)
+	r.setTerm(n, k, c, by)
+	end := End{How: Deleted, Cmd: by.pos, Event: -1, At: by.at}
+	var struck []*Grant
+	for _, at := range d.removed {
+		if p := k.places[at]; p != nil {
+			struck = append(struck, p.current...)
+			r.finish(p.all(), end)
+			delete(k.places, at)
+		}
+	}
+	r.strike(n, name, Removal, by, struck)
+	struck = nil
+	for _, s := range d.changed {
+		struck = append(struck, r.put(n, k, name, s, d.before[s.name], by)...)
+	}
+	r.strike(n, name, Replacement, by, struck)
+	for _, s := range d.added {
+		k.places[s.name] = &place{current: []*Grant{r.grant(n, k, name, s, by)}}
+	}
+}
+
+// strike takes down what a command did to what others, or its sender, had put there.
+func (r *reader) strike(n *node, key string, kind Kind, by actor, on []*Grant) {
+	if len(on) > 0 && by.pos >= 0 {
+		r.Strikes = append(r.Strikes, Strike{Cmd: by.pos, Kind: kind, Node: n.name, Key: key, At: by.at, Seq: r.tick(), On: on})
+	}
+}
+
+// setTerm takes in the life that the key has after the change.
+func (r *reader) setTerm(n *node, k *keyState, c history.KeyChange, by actor) {
+	if c.After == nil || c.Before != nil && c.Before.Expires == c.After.Expires {
+		return
+	}
+	k.term = termOf(c, by)
+	k.jumped = 0
+	if c.Before == nil {
+		return
+	}
+	for _, p := range k.places {
+		for _, g := range p.all() {
+			g.Terms = append(g.Terms, k.term)
+		}
+	}
+	r.strike(n, string(c.Key), Prolonging, by, k.carried())
+}
+
+// slack is how far a life may end from where it was seen to: where the instant of the
+// change is not exact, the node's clock was read with as little certainty.
+func slack(at When) time.Duration {
+	if at.Lo == at.Hi {
+		return 0
+	}
+	return at.Hi - at.Lo + 2*time.Millisecond
+}
+
+func termOf(c history.KeyChange, by actor) Term {
+	t := Term{Cmd: by.pos, Client: by.client, At: by.at, Mortal: c.After.Expires > 0}
+	if t.Mortal {
+		doubt := slack(by.at)
+		t.Expiry = When{sane(c.After.Expires - doubt), sane(c.After.Expires + doubt)}
+		t.Fair = t.Expiry
+	}
+	return t
+}
+
+// put takes in that another value stands in a place, and returns whose was replaced.
+func (r *reader) put(n *node, k *keyState, key string, s spot, was string, by actor) (struck []*Grant) {
+	p := k.places[s.name]
+	if p == nil {
+		p = &place{}
+		k.places[s.name] = p
+	}
+	if step, counts := r.counted(was, s.value, by); counts {
+		return r.count(n, k, key, s, p, step, by)
+	}
+	if r.continues(p, by) {
+		for _, g := range p.current {
+			g.hold(s.value)
+		}
+		return nil
+	}
+	g := r.grant(n, k, key, s, by)
+	for _, old := range p.current {
+		old.Over, old.OverSeq = g, g.Seq
+	}
+	struck = p.current
+	p.overwritten = append(p.overwritten, p.current...)
+	p.current = []*Grant{g}
+	return struck
+}
+
+// continues says whether a value is only written anew by who has the place: not by
+// another of its acquires.
+func (r *reader) continues(p *place, by actor) bool {
+	if len(p.current) == 0 {
+		return false
+	}
+	acquire := r.pairs[by.op].Invoke.F == history.FAcquire && by.op >= 0
+	return !slices.ContainsFunc(p.current, func(g *Grant) bool {
+		return g.Client != by.client || acquire && g.Op != by.op
+	})
+}
+
+// counted says by how much a command raised or lowered a number that stood there. A
+// number that it was handed was put there, unless it is just the next one and a script
+// can have counted.
+func (r *reader) counted(was, is string, by actor) (step int64, counts bool) {
+	a, errA := strconv.ParseInt(was, 10, 64)
+	b, errB := strconv.ParseInt(is, 10, 64)
+	if errA != nil || errB != nil || by.pos < 0 {
+		return 0, false
+	}
+	args := r.Commands[by.pos].Args
+	name := strings.ToUpper(string(args[0]))
+	if counters[name] {
+		return b - a, true
+	}
+	handed := slices.Contains(args[1:], history.Bytes(is))
+	next := b-a == 1 || b-a == -1
+	return b - a, !handed || next && scripted[name]
+}
+
+// counters are the commands that count, and do nothing else.
+var counters = map[string]bool{"INCR": true, "INCRBY": true, "DECR": true, "DECRBY": true, "HINCRBY": true, "ZINCRBY": true, "ZADD": false}
+
+// scripted are the commands that may do anything.
+var scripted = map[string]bool{"EVAL": true, "EVALSHA": true, "FCALL": true, "EXEC": true}
+
+// count takes in that a number was raised or lowered. Raising it ends nobody's grant:
+// whoever raised it has a share in it. Who lowers it gives back a share, his own if he
+// has one; the last goes with the number itself.
+func (r *reader) count(n *node, k *keyState, key string, s spot, p *place, step int64, by actor) (struck []*Grant) {
+	for _, g := range p.all() {
+		g.values = append(g.values, s.value)
+	}
+	if step > 0 {
+		g := r.grant(n, k, key, s, by)
+		for i, old := range slices.Backward(p.current) {
+			if old.Client == by.client {
+				old.Over, old.OverSeq = g, g.Seq
+				p.overwritten = append(p.overwritten, old)
+				p.current = slices.Delete(p.current, i, i+1)
+				break
+			}
+		}
+		g.Beside = len(p.current) > 0
+		p.current = append(p.current, g)
+		return nil
+	}
+	end := End{How: Deleted, Cmd: by.pos, Event: -1, At: by.at}
+	if left, _ := strconv.ParseInt(s.value, 10, 64); left <= 0 {
+		struck = p.current
+		r.finish(p.all(), end)
+		*p = place{}
+		return struck
+	}
+	return r.giveBack(p, end, by)
+}
+
+// giveBack ends one share in a count.
+func (r *reader) giveBack(p *place, end End, by actor) (struck []*Grant) {
+	own, others := -1, -1
+	for i, g := range p.current {
+		if g.Client == by.client {
+			own = i
+		} else {
+			others = i
+		}
+	}
+	at := own
+	switch {
+	case own < 0 && others < 0, own >= 0 && others < 0:
+		return nil // an entry of several of its own
+	case own < 0:
+		at = others
+	}
+	struck = []*Grant{p.current[at]}
+	if o := latestOf(p.overwritten, struck[0]); o >= 0 { // an entry of his is left
+		back := p.overwritten[o]
+		back.Over, back.OverSeq = nil, 0
+		p.overwritten = slices.Delete(p.overwritten, o, o+1)
+		p.current[at] = back
+	} else {
+		p.current = slices.Delete(slices.Clone(p.current), at, at+1)
+	}
+	r.finish(struck, end)
+	return struck
+}
+
+// latestOf is the place of the latest grant that was overwritten by that one; -1 for none.
+func latestOf(all []*Grant, by *Grant) int {
+	for i, g := range slices.Backward(all) {
+		if g.Over == by {
+			return i
+		}
+	}
+	return -1
+}
+
+// grant makes a grant of what the actor put in a place; the caller puts it there.
+func (r *reader) grant(n *node, k *keyState, key string, s spot, by actor) *Grant {
+	g := &Grant{
+		Node: n.name, Key: key, Place: s.name, Client: by.client, Op: by.op, Cmd: by.pos, At: by.at, Seq: r.tick(), Terms: []Term{k.term},
+	}
+	if t := g.Last(); t.Cmd != by.pos || t.At != by.at { // it shares the life that the key had
+		t.Cmd, t.Client, t.At = by.pos, by.client, by.at
+		t.Most = 0
+	}
+	g.hold(s.value)
+	if p, ok := r.pairs[by.op]; ok && by.op >= 0 {
+		g.Lock, g.Mode = p.Invoke.Lock, p.Invoke.Mode
+	}
+	r.enter(g)
+	return g
+}
+
+// hold notes the value that stands there.
+func (g *Grant) hold(value string) {
+	g.Value = value
+	g.values = append(g.values, value)
+}
+
+// enter puts a grant into the books.
+func (r *reader) enter(g *Grant) {
+	r.Grants = append(r.Grants, g)
+	r.byOp[g.Op] = append(r.byOp[g.Op], g)
+	r.byKey[g.Key] = append(r.byKey[g.Key], g)
+	acquire := g.Op >= 0 && r.pairs[g.Op].Invoke.F == history.FAcquire
+	if acquire && !slices.Contains(r.holders[g.Lock], g.Key) {
+		r.holders[g.Lock] = append(r.holders[g.Lock], g.Key)
+	}
+}
+
+// empty ends everything that the key carried.
+func (r *reader) empty(k *keyState, e End) {
+	var all []*Grant
+	for _, p := range k.places {
+		all = append(all, p.all()...)
+	}
+	r.finish(all, e)
+	*k = keyState{places: map[string]*place{}}
+}
+
+// finish ends grants, all at one point of the order.
+func (r *reader) finish(grants []*Grant, e End) {
+	e.Seq = r.tick()
+	for _, g := range grants {
+		if g.End == nil {
+			end := e
+			g.End = &end
+		}
+	}
+}
+
+// shift moves the end of the key's life: its node's clock was set.
+func (r *reader) shift(k *keyState, c history.KeyChange, at When) {
+	if c.Before == nil || c.After == nil {
+		return
+	}
+	by := c.After.Expires - c.Before.Expires
+	k.jumped = at.Lo
+	move := func(t *Term) {
+		t.Expiry = When{t.Expiry.Lo + by, t.Expiry.Hi + by}
+		t.Moved += by
+		t.Most = max(t.Most, t.Moved)
+	}
+	move(&k.term)
+	for _, p := range k.places {
+		for _, g := range p.all() {
+			move(g.Last())
+		}
+	}
+}
+
+// unexplained takes in a change of which nobody knows what made it.
+func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When) {
+	after := c.After
+	if c.By != history.ByUnknown {
+		after = c.Before // what the next change found
+	}
+	d := compare(k.content, after)
+	end := End{How: Unclear, Cmd: -1, Event: -1, At: at}
+	for _, name := range d.removed {
+		if p := k.places[name]; p != nil {
+			r.finish(p.all(), end)
+			delete(k.places, name)
+		}
+	}
+	if after == nil {
+		*k = keyState{places: map[string]*place{}}
+		return
+	}
+	by := actor{pos: -1, client: Stranger, op: -1, at: at}
+	k.term = termOf(history.KeyChange{After: after}, by)
+	for _, s := range append(d.changed, d.added...) {
+		if p := k.places[s.name]; p != nil {
+			r.finish(p.all(), end)
+		}
+		k.places[s.name] = &place{current: []*Grant{r.grant(n, k, string(c.Key), s, by)}}
+	}
+	k.content = after
+}

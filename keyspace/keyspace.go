@@ -1,0 +1,224 @@
+package keyspace
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// When bounds an instant on the history's clock: it lies between the two. They are
+// equal where it is known exactly.
+type When struct{ Lo, Hi time.Duration }
+
+// Mid is the likeliest instant, for texts: to the millisecond, as nobody knows it better.
+func (w When) Mid() time.Duration { return (w.Lo + (w.Hi-w.Lo)/2).Round(time.Millisecond) }
+
+// At is an instant that is known exactly.
+func At(t time.Duration) When { return When{t, t} }
+
+// Grant is what one command put in one place of one key on one node.
+//
+// A key may carry several at once: the fields of a hash, or those who raised one
+// count. A grant that was overwritten is no longer carried, but its owner still
+// profits from the key, so its life goes on until the place is empty.
+type Grant struct {
+	Node, Key string
+	Place     string   // field or member; "" for a string
+	Moved     []string // the nodes where it was before its slot moved
+	Client    int      // whose command put it there; Stranger for nobody's
+	Lock      string   // of its operation; "" for none
+	Mode      history.Mode
+	Op        int // the invocation whose command put it there; -1 for none
+	Cmd       int // place of that command in the log; -1 for a stranger's
+	At        When
+	Seq       int    // its place among all that the reader saw, from 1
+	Value     string // what stood there last; of a member ""
+	// Rested: nothing changed when it came about: its operation succeeded although,
+	// or because, the place held what it holds.
+	Rested bool
+	// Beside: it is a share in a count in which others had theirs when it came about.
+	Beside bool
+	// Copied: it came to this node by replication or over a restart, Came when.
+	Copied bool
+	Came   time.Duration
+	// Over is whose grant took its place, OverSeq when.
+	Over    *Grant
+	OverSeq int
+	Terms   []Term   // never empty
+	End     *End     // nil: it outlived the history
+	values  []string // that it has had, for what comes back
+}
+
+// Stranger is Grant.Client of what no client of the trial put there.
+const Stranger = -1
+
+// WasOn says whether the grant is on that node, or was before its slot moved.
+func (g *Grant) WasOn(node string) bool { return g.Node == node || slices.Contains(g.Moved, node) }
+
+// Wrote says whether the value is one that the grant has had.
+func (g *Grant) Wrote(value string) bool { return slices.Contains(g.values, value) }
+
+// Last is the life that it had last.
+func (g *Grant) Last() *Term { return &g.Terms[len(g.Terms)-1] }
+
+// TermAt is the life that it had at that time; its first, if that was before.
+func (g *Grant) TermAt(at time.Duration) *Term {
+	t := &g.Terms[0]
+	for i := range g.Terms {
+		if g.Terms[i].At.Lo <= at {
+			t = &g.Terms[i]
+		}
+	}
+	return t
+}
+
+// EndedBefore says whether the grant was over when the other came about, on
+// whichever node.
+func (g *Grant) EndedBefore(other *Grant) bool {
+	return g.End != nil && (g.End.Seq < other.Seq || g.End.How == Expired && g.End.At.Hi < other.At.Lo)
+}
+
+// Term is a life that a key was given while it carried a grant.
+type Term struct {
+	Cmd    int // place in the log, -1 for none
+	Client int
+	At     When
+	Mortal bool // false: it lives on without end
+	// Expiry is when it ends, Fair when it would if no clock had jumped.
+	Expiry, Fair When
+	// Moved is by how much later it ends since its node's clock jumped; earlier, if
+	// negative. Most is the latest that it ever was, for a clock is set right again.
+	Moved, Most time.Duration
+}
+
+// How is how a grant ended.
+type How int
+
+// Endings.
+const (
+	Deleted How = iota // by the command End.Cmd, or by a stranger if that is -1
+	Expired            // by its last term
+	Lost               // by its node: End.Event
+	Unclear            // nobody saw how
+)
+
+// End is how a grant ended.
+type End struct {
+	How   How
+	Cmd   int // place in the log, -1 for none
+	Event int // index of the history's entry, -1 for none
+	At    When
+	Seq   int
+}
+
+// Kind is what a strike did to what others had put somewhere.
+type Kind int
+
+// Kinds of strikes.
+const (
+	Removal     Kind = iota // the place is empty
+	Replacement             // another value stands there
+	Prolonging              // the life of the key is another
+)
+
+// Strike is a command that ended what was somewhere, or changed its life.
+type Strike struct {
+	Cmd  int // place in the log
+	Kind Kind
+	Node string
+	Key  string
+	At   When
+	Seq  int
+	On   []*Grant // that it struck, its sender's own included
+}
+
+// Contact is a command that named a key which was there.
+type Contact struct {
+	Cmd int
+	At  When
+	Seq int
+	On  []*Grant // that the key carried before the command ran
+}
+
+// Step is one change of a key, with whose grants it concerned.
+type Step struct {
+	Change int // place in Evidence.Keys
+	Cmd    int // place in the log, -1 for none
+	At     When
+	Seq    int
+	// Owner is the latest grant that the key carried before; nil if none.
+	Owner *Grant
+	// Heir is the latest that it carries since; nil if none.
+	Heir *Grant
+}
+
+// Parting is a time in which two nodes served as primaries: of all keys, or in a
+// Cluster of a shard's, which may be one of several that are parted at once.
+type Parting struct {
+	Old, Heir   string
+	Since       time.Duration
+	From, Until int // Seq; Until is 0 if it did not end
+}
+
+// Keys is what became of all keys of a trial. Nothing in it may be changed.
+type Keys struct {
+	Grants   []*Grant // in order of Seq
+	Strikes  []Strike
+	Contacts []Contact
+	Steps    []Step
+	Partings []*Parting
+	// Effects are the places in Evidence.Keys of what each command did, by its place
+	// in the log.
+	Effects map[int][]int
+	// Unseen says of nodes why, and from when on, their keys were not seen.
+	Unseen map[string]Blindness
+	// Last is the last Seq.
+	Last int
+
+	byOp     map[int][]*Grant
+	holders  map[string][]string
+	ran      []When
+	watched  bool
+	commands []history.Command
+}
+
+// Blindness is why a node's keys were not seen, and since when.
+type Blindness struct {
+	Since time.Duration
+	Why   string
+}
+
+// Of returns the grants that the commands of that invocation made, copies included.
+func (k *Keys) Of(op int) []*Grant { return k.byOp[op] }
+
+// Holding are the keys that ever carried a grant of that lock, in order of
+// appearance.
+func (k *Keys) Holding(lock string) []string { return k.holders[lock] }
+
+// Ran bounds when the command at that place of the log was executed, if it was.
+func (k *Keys) Ran(pos int) When { return k.ran[pos] }
+
+// Parted is the parting of these two nodes in which seq lies; nil if there is none.
+func (k *Keys) Parted(a, b string, seq int) *Parting {
+	for _, p := range k.Partings {
+		if (p.Old == a && p.Heir == b || p.Old == b && p.Heir == a) && p.From < seq && (p.Until == 0 || seq < p.Until) {
+			return p
+		}
+	}
+	return nil
+}
+
+// Blind says why it is not known what the keys were; "" if all that commands reached
+// was watched.
+func (k *Keys) Blind() string {
+	if !k.watched {
+		return "what the nodes' keys were is not on record"
+	}
+	for _, c := range k.commands {
+		if b, ok := k.Unseen[c.Node]; ok && c.Exec > 0 {
+			return "what " + c.Node + "'s keys were was not seen: " + b.Why
+		}
+	}
+	return ""
+}

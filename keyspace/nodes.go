@@ -1,0 +1,266 @@
+package keyspace
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// This file takes in what nodes keep and lose: restarts, promotions, evictions, slots
+// that move.
+
+// event takes in what the nemesis did to a node.
+func (r *reader) event(op history.Op) {
+	if op.Process != history.Nemesis || op.Window != nil {
+		return
+	}
+	switch op.F {
+	case history.FSplit:
+		r.split(op)
+	case history.FPromote:
+		r.promote(op)
+	case history.FNodeClock:
+		if n := r.nodes[op.Node]; n != nil {
+			n.ahead = op.Offset
+		}
+	case history.FUnseen:
+		r.goBlind(op)
+	}
+}
+
+// goBlind: what the node's keys are is not known from now on.
+func (r *reader) goBlind(op history.Op) {
+	if _, again := r.Unseen[op.Node]; again {
+		return
+	}
+	r.Unseen[op.Node] = Blindness{Since: op.Time, Why: op.Error}
+	if n := r.nodes[op.Node]; n != nil {
+		for _, k := range n.sorted() {
+			r.empty(k, End{How: Unclear, Cmd: -1, Event: op.Index, At: At(op.Time)})
+		}
+	}
+}
+
+// moved takes in what a node lost, or has of what was there before or elsewhere.
+func (r *reader) moved(n *node, k *keyState, c history.KeyChange, at When) {
+	d := compare(c.Before, c.After)
+	lost := End{How: Lost, Cmd: -1, Event: r.eventOf(c), At: at}
+	if c.By == history.ByMigration && c.After == nil {
+		kept := *k
+		r.moving[string(c.Key)] = &kept
+		return
+	}
+	if from := r.moving[string(c.Key)]; c.By == history.ByMigration && from != nil && from.content.SameValue(c.After) {
+		delete(r.moving, string(c.Key))
+		r.arrive(n, k, from)
+		return
+	}
+	for _, name := range d.removed {
+		if p := k.places[name]; p != nil {
+			r.finish(p.all(), lost)
+			delete(k.places, name)
+		}
+	}
+	if c.After != nil {
+		k.term = termOf(c, actor{pos: -1, client: Stranger, at: at})
+	}
+	for _, s := range append(d.changed, d.added...) {
+		if p := k.places[s.name]; p != nil {
+			r.finish(p.all(), lost)
+		}
+		k.places[s.name] = r.revive(n, k, c, s, at)
+	}
+}
+
+// arrive: the key, with all that it carries, is on another node now.
+func (r *reader) arrive(n *node, k, from *keyState) {
+	*k = *from
+	for _, p := range k.places {
+		for _, g := range p.all() {
+			g.Moved, g.Node = append(g.Moved, g.Node), n.name
+		}
+	}
+}
+
+// revive finds whose the value is that a node has though no command put it there now:
+// the latest grant that ever wrote it in that place.
+func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at When) *place {
+	for _, g := range slices.Backward(r.byKey[string(c.Key)]) {
+		if g.Place != s.name || !g.Wrote(s.value) || g.Op < 0 && g.Client == Stranger {
+			continue
+		}
+		p := &place{}
+		for _, old := range r.chain(g) {
+			p.overwritten = append(p.overwritten, r.copy(n, old, c, at))
+		}
+		back := r.copy(n, g, c, at)
+		for _, old := range p.overwritten {
+			old.Over, old.OverSeq = back, back.Seq
+		}
+		back.Value = s.value
+		p.current = []*Grant{back}
+		return p
+	}
+	return &place{current: []*Grant{r.grant(n, k, string(c.Key), s, actor{pos: -1, client: Stranger, op: -1, at: at})}}
+}
+
+// chain are the grants that the same owner had in the same place before, one over the
+// other, the earliest first.
+func (r *reader) chain(g *Grant) (before []*Grant) {
+	for _, old := range r.byKey[g.Key] {
+		if old.Over == g && old.Client == g.Client && old.Node == g.Node {
+			before = append(before, old)
+		}
+	}
+	return before
+}
+
+// copy is the grant as it is on that node now.
+func (r *reader) copy(n *node, g *Grant, c history.KeyChange, at When) *Grant {
+	twin := *g
+	twin.Node, twin.Copied, twin.Came = n.name, true, at.Lo
+	twin.End, twin.Over, twin.OverSeq = nil, nil, 0
+	twin.Seq = r.tick()
+	twin.values = slices.Clone(g.values)
+	twin.Moved = slices.Clone(g.Moved)
+	twin.Terms = r.termsFor(n, g, c, at)
+	r.enter(&twin)
+	return &twin
+}
+
+// termsFor are the grant's lives, up to the one that the key has on that node. If it
+// has another than any, the node's clock may be another.
+func (r *reader) termsFor(n *node, g *Grant, c history.KeyChange, at When) []Term {
+	terms := slices.Clone(g.Terms)
+	if c.After == nil {
+		return terms
+	}
+	for i, t := range slices.Backward(terms) {
+		doubt := slack(at) + 2*time.Millisecond
+		if t.Mortal == (c.After.Expires > 0) && (!t.Mortal || t.Expiry.Lo-doubt <= c.After.Expires && c.After.Expires <= t.Expiry.Hi+doubt) {
+			return terms[:i+1]
+		}
+	}
+	last := terms[len(terms)-1]
+	t := termOf(c, actor{pos: last.Cmd, client: last.Client, at: last.At})
+	if from := r.nodes[g.Node]; t.Mortal && last.Mortal && from != nil && from.ahead != n.ahead {
+		t.Fair, t.Moved = last.Fair, t.Expiry.Lo-last.Fair.Lo
+		t.Most = max(0, t.Moved)
+	}
+	return append(terms, t)
+}
+
+// eventOf is the index of the history's entry that tells of what changed the key; -1
+// if there is none.
+func (r *reader) eventOf(c history.KeyChange) int {
+	best, gap := -1, lifetime
+	for _, op := range r.Ops {
+		if op.Process != history.Nemesis || op.Window != nil || op.Node != c.Node || !slices.Contains(events[c.By], op.F) {
+			continue
+		}
+		between := (op.Time - c.From).Abs()
+		if c.By == history.ByRestart && op.Time > c.To {
+			continue // it was killed before it came back
+		}
+		if between < gap {
+			best, gap = op.Index, between
+		}
+	}
+	return best
+}
+
+// events are those of the nemesis that change keys.
+var events = map[history.ChangedBy][]string{
+	history.ByEviction:    {history.FEvict},
+	history.ByRestart:     {history.FNodeDown},
+	history.ByPromotion:   {history.FPromote, history.FSplit},
+	history.ByReplication: {history.FPromote, history.FNodeUp},
+}
+
+// split: clients are moved to a replica, one after the other, while the rest go on at
+// the old primary. From the first on, each node has what only it was told.
+func (r *reader) split(op history.Op) {
+	old := cmp.Or(op.From, r.primary)
+	if r.apart(old) != nil || op.Node == old {
+		return
+	}
+	r.Partings = append(r.Partings, &Parting{Old: old, Heir: op.Node, Since: op.Time, From: r.tick()})
+	r.inherit(old, op)
+}
+
+// apart is the parting from that primary that has not ended; nil if there is none.
+func (r *reader) apart(old string) *Parting {
+	for _, p := range r.Partings {
+		if p.Old == old && p.Until == 0 {
+			return p
+		}
+	}
+	return nil
+}
+
+// promote takes in that another node is the primary. Of one that has been a primary
+// beside the old one nothing is lost but what only the old one had.
+func (r *reader) promote(op history.Op) {
+	old := cmp.Or(op.From, r.primary)
+	if p := r.apart(old); p != nil {
+		p.Until = r.tick()
+		if p.Heir == op.Node {
+			if n := r.nodes[p.Old]; n != nil {
+				r.discard(n, op)
+			}
+			r.succeed(old, op.Node)
+			return
+		}
+	}
+	if old != op.Node {
+		r.inherit(old, op)
+	}
+	r.succeed(old, op.Node)
+}
+
+// succeed notes who is the primary of all, if it was the old one; in a Cluster that is
+// nobody, and its events name the old master.
+func (r *reader) succeed(old, heir string) {
+	if r.primary == old {
+		r.primary = heir
+	}
+}
+
+// discard ends all that the node had: it became a replica, of another's data.
+func (r *reader) discard(n *node, op history.Op) {
+	for _, k := range n.sorted() {
+		r.empty(k, End{How: Lost, Cmd: -1, Event: op.Index, At: At(op.Time)})
+	}
+}
+
+// inherit takes in what the heir has, and tells what it does not have of what the old
+// primary had: that is lost there.
+func (r *reader) inherit(old string, op history.Op) {
+	from, to := r.nodes[old], r.nodes[op.Node]
+	if from == nil || to == nil {
+		return // nobody ever talked to it
+	}
+	for len(to.items) > 0 && to.items[0].cmd < 0 && r.Evidence.Keys[to.items[0].changes[0]].By == history.ByPromotion {
+		r.step(to)
+	}
+	lost := End{How: Lost, Cmd: -1, Event: op.Index, At: At(op.Time)}
+	for _, name := range from.names() {
+		for _, g := range from.keys[name].carried() {
+			if !r.has(to, g) {
+				twin := r.copy(to, g, history.KeyChange{}, At(op.Time))
+				r.finish([]*Grant{twin}, lost)
+			}
+		}
+	}
+}
+
+// has says whether the node carries a copy of the grant.
+func (r *reader) has(n *node, g *Grant) bool {
+	k := n.keys[g.Key]
+	if k == nil || k.places[g.Place] == nil {
+		return false
+	}
+	return slices.ContainsFunc(k.places[g.Place].all(), func(c *Grant) bool { return c.Op == g.Op && c.Client == g.Client })
+}

@@ -1,0 +1,347 @@
+package keyspace
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// lifetime bounds every time that is reckoned with, so that sums do not overflow.
+const lifetime = time.Duration(1) << 60
+
+// sane clips a recorded time to what can be added to without overflow.
+func sane(d time.Duration) time.Duration { return min(max(d, 0), lifetime) }
+
+// Read works out what became of the keys. It is a pure function of the evidence, in
+// O(n log n). Ops must be a possible history, and their modes known.
+func Read(e history.Evidence) *Keys {
+	r := &reader{
+		Keys: &Keys{
+			Effects: map[int][]int{}, Unseen: map[string]Blindness{}, byOp: map[int][]*Grant{}, holders: map[string][]string{},
+			watched: e.Watched, commands: e.Commands,
+		},
+		Evidence: e, nodes: map[string]*node{}, pairs: map[int]history.Pair{}, byKey: map[string][]*Grant{}, moving: map[string]*keyState{},
+	}
+	pairs, _ := history.Pairs(e.Ops) // the caller has looked
+	for _, p := range pairs {
+		if p.Invoke.Process != history.Nemesis {
+			r.pairs[p.Invoke.Index] = p
+		}
+	}
+	r.enqueue()
+	r.bound()
+	r.look()
+	r.walk()
+	r.close()
+	r.Last = r.seq
+	return r.Keys
+}
+
+// reader is Keys in the making.
+type reader struct {
+	*Keys
+	history.Evidence
+	pairs   map[int]history.Pair // of clients, by invocation
+	nodes   map[string]*node
+	order   []*node
+	primary string
+	byKey   map[string][]*Grant
+	moving  map[string]*keyState // keys whose slot is on its way
+	resting map[int]bool         // places of the last commands of acquires that succeeded and changed nothing
+	seq     int
+}
+
+// node is one Redis node during the walk.
+type node struct {
+	name  string
+	items []item
+	keys  map[string]*keyState
+	ahead time.Duration // of its wall clock
+}
+
+// item is a command with the changes that it made, or a change that no command made.
+type item struct {
+	cmd     int // place in the log, -1 for none
+	changes []int
+	at      time.Duration // when at the earliest
+}
+
+// keyState is one key during the walk.
+type keyState struct {
+	content *history.KeyContent // nil: the key is absent
+	places  map[string]*place
+	term    Term
+	jumped  time.Duration // when the node's clock jumped last
+}
+
+// place is one place of a key that is there.
+type place struct {
+	current     []*Grant // what it carries, in order of Seq
+	overwritten []*Grant
+}
+
+func (p *place) all() []*Grant { return append(slices.Clone(p.current), p.overwritten...) }
+
+func (r *reader) node(name string) *node {
+	n := r.nodes[name]
+	if n == nil {
+		n = &node{name: name, keys: map[string]*keyState{}}
+		r.nodes[name] = n
+		r.order = append(r.order, n)
+	}
+	return n
+}
+
+func (n *node) key(name string) *keyState {
+	k := n.keys[name]
+	if k == nil {
+		k = &keyState{places: map[string]*place{}}
+		n.keys[name] = k
+	}
+	return k
+}
+
+// enqueue sorts commands that ran, and changes, by node, each in its node's order.
+func (r *reader) enqueue() {
+	commands := map[string][]int{}
+	for pos, c := range r.Commands {
+		r.node(c.Node)
+		if r.primary == "" {
+			r.primary = c.Node
+		}
+		if c.Exec > 0 {
+			commands[c.Node] = append(commands[c.Node], pos)
+		}
+	}
+	changes := map[string][]int{}
+	for i, c := range r.Evidence.Keys {
+		r.node(c.Node)
+		changes[c.Node] = append(changes[c.Node], i)
+	}
+	for _, n := range r.order {
+		ran := commands[n.name]
+		slices.SortStableFunc(ran, func(a, b int) int { return cmp.Compare(r.Commands[a].Exec, r.Commands[b].Exec) })
+		r.merge(n, ran, changes[n.name])
+	}
+}
+
+// merge makes the node's items. A change by a command that is not on record has none.
+func (r *reader) merge(n *node, ran, changes []int) {
+	for len(ran) > 0 || len(changes) > 0 {
+		if len(changes) > 0 {
+			c := r.Evidence.Keys[changes[0]]
+			if len(ran) == 0 || c.Exec < r.Commands[ran[0]].Exec {
+				n.items = append(n.items, item{cmd: -1, changes: changes[:1], at: sane(c.From)})
+				changes = changes[1:]
+				continue
+			}
+		}
+		x := item{cmd: ran[0]}
+		ran = ran[1:]
+		for len(changes) > 0 {
+			c := r.Evidence.Keys[changes[0]]
+			if c.By != history.ByCommand || c.Exec != r.Commands[x.cmd].Exec {
+				break
+			}
+			x.changes = append(x.changes, changes[0])
+			changes = changes[1:]
+		}
+		r.Effects[x.cmd] = x.changes
+		n.items = append(n.items, x)
+	}
+}
+
+// bound finds out when each command was executed. A command that nobody saw answered
+// was done when the node took up its next.
+func (r *reader) bound() {
+	r.ran = make([]When, len(r.Commands))
+	end := r.end()
+	for pos, c := range r.Commands {
+		lo := sane(cmp.Or(c.Arrived, c.Sent))
+		r.ran[pos] = When{lo, max(lo, sane(cmp.Or(c.Served, c.Replied, end)))}
+	}
+	for _, n := range r.order {
+		next := end
+		for i := len(n.items) - 1; i >= 0; i-- {
+			x := &n.items[i]
+			if x.cmd < 0 {
+				next = min(next, x.at)
+				continue
+			}
+			w := &r.ran[x.cmd]
+			if r.Commands[x.cmd].Served == 0 {
+				w.Hi = max(w.Lo, next)
+			}
+			if len(x.changes) > 0 {
+				c := r.Evidence.Keys[x.changes[0]]
+				*w = When{max(w.Lo, sane(c.From)), max(w.Lo, sane(c.From), min(w.Hi, sane(c.To)))}
+			}
+			x.at, next = w.Lo, w.Lo
+		}
+	}
+}
+
+// end is the time of the last that was recorded.
+func (r *reader) end() (end time.Duration) {
+	for _, op := range r.Ops {
+		end = max(end, op.Time)
+	}
+	for _, c := range r.Commands {
+		end = max(end, sane(c.Sent), sane(c.Arrived), sane(c.Served), sane(c.Replied))
+	}
+	return end
+}
+
+// look finds the last commands of the acquires that succeeded though they put nothing
+// anywhere.
+func (r *reader) look() {
+	made := map[int]bool{}
+	last := map[int]int{}
+	for pos, changes := range r.Effects {
+		op := r.Commands[pos].Op
+		if before, ok := last[op]; !ok || r.ran[before].Lo < r.ran[pos].Lo || r.ran[before].Lo == r.ran[pos].Lo && before < pos {
+			last[op] = pos
+		}
+		for _, i := range changes {
+			c := r.Evidence.Keys[i]
+			made[op] = made[op] || adds(c.Before, c.After)
+		}
+	}
+	r.resting = map[int]bool{}
+	for op, pos := range last {
+		p, ok := r.pairs[op]
+		if ok && !made[op] && p.Invoke.F == history.FAcquire && p.Done() == history.OK {
+			r.resting[pos] = true
+		}
+	}
+}
+
+// walk goes through all items and the events of the nemesis in order of time.
+func (r *reader) walk() {
+	next := 0
+	for {
+		n := r.earliest()
+		for next < len(r.Ops) && (n == nil || r.Ops[next].Time <= n.items[0].at) {
+			r.event(r.Ops[next])
+			next++
+			n = r.earliest()
+		}
+		if n == nil {
+			return
+		}
+		r.step(n)
+	}
+}
+
+func (r *reader) earliest() *node {
+	var first *node
+	for _, n := range r.order {
+		if len(n.items) > 0 && (first == nil || n.items[0].at < first.items[0].at) {
+			first = n
+		}
+	}
+	return first
+}
+
+// step takes in the node's next item.
+func (r *reader) step(n *node) {
+	x := n.items[0]
+	n.items = n.items[1:]
+	if _, blind := r.Unseen[n.name]; blind {
+		return
+	}
+	if x.cmd < 0 {
+		r.take(n, x.changes[0], -1)
+		return
+	}
+	met := r.meet(n, x.cmd)
+	for _, i := range x.changes {
+		r.take(n, i, x.cmd)
+	}
+	if r.resting[x.cmd] {
+		r.rest(n, x.cmd, met)
+	}
+}
+
+// meet notes which keys the command named that were there.
+func (r *reader) meet(n *node, pos int) (met []string) {
+	at := r.ran[pos]
+	args := r.Commands[pos].Args
+	for i := 1; i < len(args); i++ {
+		name := string(args[i])
+		k := n.keys[name]
+		if k == nil || k.content == nil || slices.Contains(met, name) || k.term.Mortal && k.due().Hi < at.Lo {
+			continue
+		}
+		met = append(met, name)
+		if on := k.carried(); len(on) > 0 {
+			r.Contacts = append(r.Contacts, Contact{Cmd: pos, At: at, Seq: r.tick(), On: on})
+		}
+	}
+	return met
+}
+
+// rest: an acquire succeeded and changed nothing: it rests on what was there.
+func (r *reader) rest(n *node, pos int, met []string) {
+	c := r.Commands[pos]
+	for _, name := range met {
+		k := n.keys[name]
+		own := func(g *Grant) bool { return g.Client == c.Client }
+		if k.content == nil || slices.ContainsFunc(k.carried(), own) {
+			continue
+		}
+		at := spots(k.content)[0]
+		g := r.grant(n, k, name, at, actor{pos: pos, client: c.Client, op: c.Op, at: r.ran[pos]})
+		g.Rested = true
+		p := k.places[at.name]
+		p.current = append(p.current, g)
+	}
+}
+
+// carried are the grants that the key carries, in order of Seq.
+func (k *keyState) carried() (on []*Grant) {
+	for _, p := range k.places {
+		on = append(on, p.current...)
+	}
+	slices.SortFunc(on, bySeq)
+	return on
+}
+
+func bySeq(a, b *Grant) int { return cmp.Compare(a.Seq, b.Seq) }
+
+// due is when the key's life ends: not before the jump that ended it.
+func (k *keyState) due() When {
+	return When{max(k.term.Expiry.Lo, k.jumped), max(k.term.Expiry.Hi, k.jumped)}
+}
+
+func (r *reader) tick() int {
+	r.seq++
+	return r.seq
+}
+
+// close lets everything expire that did before the history's end.
+func (r *reader) close() {
+	end := r.end()
+	for _, n := range r.order {
+		for _, k := range n.sorted() {
+			if k.content != nil && k.term.Mortal && k.due().Hi < end {
+				r.empty(k, End{How: Expired, Cmd: -1, Event: -1, At: k.due()})
+			}
+		}
+	}
+}
+
+// sorted are the node's keys in order of their names.
+func (n *node) sorted() []*keyState {
+	var all []*keyState
+	for _, name := range n.names() {
+		all = append(all, n.keys[name])
+	}
+	return all
+}
+
+// names are those of the node's keys, sorted.
+func (n *node) names() []string { return slices.Sorted(maps.Keys(n.keys)) }
