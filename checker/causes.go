@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -84,21 +85,62 @@ func (w *wire) explain(f Finding) []reason {
 		a, b = b, a
 	}
 	var reasons []reason
-	for _, y := range b {
-		if i := slices.IndexFunc(a, func(x *keyspace.Grant) bool { return x.Node == y.Node }); i >= 0 {
-			x, y := a[i], y
-			if x.Seq > y.Seq {
-				x, y = y, x
-			}
-			reasons = append(reasons, w.letIn(x, y).of(x))
+	for _, pair := range meeting(a, b) {
+		x, y := pair[0], pair[1]
+		if x.Seq > y.Seq {
+			x, y = y, x
 		}
+		reasons = append(reasons, w.letIn(x, y).of(x))
 	}
 	if len(reasons) == 0 {
 		return known([]reason{w.onDifferentNodes(a, b).of(a[0])})
 	}
 	// Nodes on which the first party had nothing were free anyway.
-	needed := max(1, w.Claims.Quorum-(len(b)-len(reasons)))
+	needed := max(1, w.Claims.Quorum-(nodesOf(b)-len(reasons)))
 	return known(sufficient(reasons, needed))
+}
+
+// meeting pairs what two parties had on each node on which both had something: in the
+// same place if there is one, else what each had there last.
+func meeting(a, b []*keyspace.Grant) (pairs [][2]*keyspace.Grant) {
+	at := map[string]int{}
+	for _, y := range b {
+		for _, x := range a {
+			if x.Node != y.Node {
+				continue
+			}
+			i, ok := at[x.Node]
+			if !ok {
+				i = len(pairs)
+				at[x.Node] = i
+				pairs = append(pairs, [2]*keyspace.Grant{x, y})
+			}
+			if rank(x, y) >= rank(pairs[i][0], pairs[i][1]) {
+				pairs[i] = [2]*keyspace.Grant{x, y}
+			}
+		}
+	}
+	return pairs
+}
+
+// rank is how close two grants on a node are to each other.
+func rank(x, y *keyspace.Grant) int {
+	switch {
+	case x.Key == y.Key && x.Place == y.Place:
+		return 2
+	case x.Key == y.Key:
+		return 1
+	}
+	return 0
+}
+
+// nodesOf counts the nodes on which the grants are.
+func nodesOf(grants []*keyspace.Grant) int {
+	nodes := map[string]bool{}
+	for _, g := range grants {
+		nodes[g.Node] = true
+	}
+	return len(nodes)
 }
 
 func earliest(lives []*keyspace.Grant) int {
@@ -106,7 +148,7 @@ func earliest(lives []*keyspace.Grant) int {
 }
 
 // party is what the client's grant that the finding is about put on the nodes,
-// one life per node, in order of node. A re-entry that sent nothing rests on an
+// in order of node. A re-entry that sent nothing rests on an
 // earlier acquire.
 func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 	last := -1
@@ -119,21 +161,20 @@ func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 	if last < 0 {
 		last = w.latestBefore(f, client)
 	}
-	byNode := map[string]*keyspace.Grant{}
-	for _, l := range w.Of(last) {
-		if l.Came > f.To {
-			continue // what came back to a node later has no part in this
+	type where struct{ node, key, place string }
+	latest := map[where]*keyspace.Grant{}
+	for _, g := range w.Of(last) {
+		if g.Came > f.To || w.isShared(g) {
+			continue // what came back to a node later has no part in this, nor what keeps nobody out
 		}
-		if old := byNode[l.Node]; old == nil || old.Seq <= l.Seq { // of copies the latest
-			byNode[l.Node] = l
+		at := where{g.Node, g.Key, g.Place}
+		if old := latest[at]; old == nil || old.Seq <= g.Seq { // of copies the latest
+			latest[at] = g
 		}
 	}
-	var lives []*keyspace.Grant
-	for _, l := range byNode {
-		lives = append(lives, l)
-	}
-	slices.SortFunc(lives, func(a, b *keyspace.Grant) int { return cmp.Compare(a.Node, b.Node) })
-	return lives
+	return slices.SortedFunc(maps.Values(latest), func(a, b *keyspace.Grant) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Seq, b.Seq))
+	})
 }
 
 // latestBefore is the client's latest acquire of the finding's lock, known to

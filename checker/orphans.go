@@ -122,7 +122,7 @@ func (w *wire) keptOutBy(op int, met []keyspace.Contact) []blocker {
 // have kept it out.
 func (w *wire) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker) {
 	for _, g := range m.On {
-		if compatible(g.Mode, p.Invoke.Mode) || g.Op == p.Invoke.Index || w.isShared(g) {
+		if compatible(g.Mode, p.Invoke.Mode) || g.Op == p.Invoke.Index || w.isShared(g) || w.lapsedBeside(g, m, p) {
 			continue
 		}
 		if !w.orphanAt(g, m) || !w.outlasted(g, p.Invoke.Index) {
@@ -131,6 +131,14 @@ func (w *wire) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker) {
 		here = append(here, blocker{of: g.Op, life: g, meet: m})
 	}
 	return here
+}
+
+// lapsedBeside says whether the grant, one of several in its key, had stood as long as
+// its lease, while another that had not was there to keep the acquire out.
+func (w *wire) lapsedBeside(g *keyspace.Grant, m keyspace.Contact, p *history.Pair) bool {
+	return g.Place != "" && w.lapsedByNode(g, m.At.Lo) && slices.ContainsFunc(m.On, func(other *keyspace.Grant) bool {
+		return other.Place != g.Place && !compatible(other.Mode, p.Invoke.Mode) && !w.lapsedByNode(other, m.At.Lo)
+	})
 }
 
 // nodeCount is how many nodes clients sent commands to.
@@ -228,10 +236,19 @@ func (w *wire) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Term {
 
 // unowned says whether whoever prolonged the claim had no business with it: it
 // was not its own, or nobody attended to it any more when the renewal was sent.
-// What was sent in time and arrived late is the owner's last word.
+// What was sent in time and arrived late is the owner's last word. Who put a grant of
+// his own on the key prolonged that.
 func (w *wire) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
+	if t.Cmd < 0 || t.Client != l.Client && w.enters(t.Cmd, l.Key) {
+		return false
+	}
 	sent := w.Commands[t.Cmd].Sent
 	return t.Client != l.Client || !w.cared(l, keyspace.When{sent, sent})
+}
+
+// enters says whether the command at that place put a grant on the key.
+func (w *wire) enters(pos int, key string) bool {
+	return slices.ContainsFunc(w.Of(w.Commands[pos].Op), func(g *keyspace.Grant) bool { return g.Cmd == pos && g.Key == key })
 }
 
 // orphaned tells of one orphan.

@@ -92,7 +92,7 @@ func (w *wire) carries(key string) bool {
 func (w *wire) trespass(s keyspace.Strike) (findings []Finding, doubt string) {
 	who := w.Commands[s.Cmd].Client
 	mine := func(g *keyspace.Grant) bool { return g.Client == who }
-	if s.Kind == keyspace.Prolonging && (slices.ContainsFunc(s.On, mine) || w.puts(s)) {
+	if s.Kind == keyspace.Prolonging && (slices.ContainsFunc(s.On, mine) || w.enters(s.Cmd, s.Key)) {
 		return nil, "" // its own grant is on the key too
 	}
 	for _, g := range s.On {
@@ -108,13 +108,6 @@ func (w *wire) trespass(s keyspace.Strike) (findings []Finding, doubt string) {
 		findings = append(findings, w.robbery(s, g, until))
 	}
 	return findings, doubt
-}
-
-// puts says whether the command of the strike put a grant of its own on the key.
-func (w *wire) puts(s keyspace.Strike) bool {
-	return slices.ContainsFunc(w.Of(w.Commands[s.Cmd].Op), func(g *keyspace.Grant) bool {
-		return g.Cmd == s.Cmd && g.Key == s.Key
-	})
 }
 
 // tookStale says whether the strike is an acquire that took over what had lasted as

@@ -182,10 +182,8 @@ func (r *reader) setTerm(n *node, k *keyState, c history.KeyChange, by actor) {
 	if c.Before == nil {
 		return
 	}
-	for _, p := range k.places {
-		for _, g := range p.all() {
-			g.Terms = append(g.Terms, k.term)
-		}
+	for _, g := range k.everything() {
+		g.Terms = append(g.Terms, k.term)
 	}
 	r.strike(n, string(c.Key), Prolonging, by, k.carried())
 }
@@ -379,11 +377,7 @@ func (r *reader) enter(g *Grant) {
 
 // empty ends everything that the key carried.
 func (r *reader) empty(k *keyState, e End) {
-	var all []*Grant
-	for _, p := range k.places {
-		all = append(all, p.all()...)
-	}
-	r.finish(all, e)
+	r.finish(k.everything(), e)
 	*k = keyState{places: map[string]*place{}}
 }
 
@@ -411,10 +405,8 @@ func (r *reader) shift(k *keyState, c history.KeyChange, at When) {
 		t.Most = max(t.Most, t.Moved)
 	}
 	move(&k.term)
-	for _, p := range k.places {
-		for _, g := range p.all() {
-			move(g.Last())
-		}
+	for _, g := range k.everything() {
+		move(g.Last())
 	}
 }
 

@@ -77,10 +77,8 @@ func (r *reader) moved(n *node, k *keyState, c history.KeyChange, at When) {
 // arrive: the key, with all that it carries, is on another node now.
 func (r *reader) arrive(n *node, k, from *keyState) {
 	*k = *from
-	for _, p := range k.places {
-		for _, g := range p.all() {
-			g.Moved, g.Node = append(g.Moved, g.Node), n.name
-		}
+	for _, g := range k.everything() {
+		g.Moved, g.Node = append(g.Moved, g.Node), n.name
 	}
 }
 
@@ -109,11 +107,14 @@ func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at Wh
 // chain are the grants that the same owner had in the same place before, one over the
 // other, the earliest first.
 func (r *reader) chain(g *Grant) (before []*Grant) {
-	for _, old := range r.byKey[g.Key] {
-		if old.Over == g && old.Client == g.Client && old.Node == g.Node {
+	top := g
+	for _, old := range slices.Backward(r.byKey[g.Key]) {
+		if old.Over == top && old.Client == g.Client && old.Node == g.Node {
 			before = append(before, old)
+			top = old
 		}
 	}
+	slices.Reverse(before)
 	return before
 }
 
@@ -247,7 +248,7 @@ func (r *reader) inherit(old string, op history.Op) {
 	}
 	lost := End{How: Lost, Cmd: -1, Event: op.Index, At: At(op.Time)}
 	for _, name := range from.names() {
-		for _, g := range from.keys[name].carried() {
+		for _, g := range from.keys[name].everything() {
 			if !r.has(to, g) {
 				twin := r.copy(to, g, history.KeyChange{}, At(op.Time))
 				r.finish([]*Grant{twin}, lost)

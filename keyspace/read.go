@@ -310,6 +310,15 @@ func (k *keyState) carried() (on []*Grant) {
 	return on
 }
 
+// everything is what the key carries, and what was overwritten since it is there.
+func (k *keyState) everything() (all []*Grant) {
+	for _, p := range k.places {
+		all = append(all, p.all()...)
+	}
+	slices.SortFunc(all, bySeq)
+	return all
+}
+
 func bySeq(a, b *Grant) int { return cmp.Compare(a.Seq, b.Seq) }
 
 // due is when the key's life ends: not before the jump that ended it.
