@@ -153,6 +153,9 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 	if r, ok := w.elsewhere(first, granted); ok {
 		return r
 	}
+	if r, forgot := w.renewalLost(first, last, granted); forgot {
+		return r
+	}
 	if last.Client != first.Client && slices.ContainsFunc(first.Terms, func(t keyspace.Term) bool {
 		return t.Client == first.Client && (!t.Mortal || t.Fair.Lo > granted)
 	}) {
@@ -174,6 +177,27 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 	}
 	return because(LeaseOutlived, cmds, "c%d's %s had expired at %s, %v after it was given its life",
 		first.Client, first.Key, seconds(first.End.At.Mid()), (first.End.At.Mid() - last.At.Lo).Round(time.Millisecond))
+}
+
+// renewalLost tells of a node that had forgotten what had prolonged the key.
+func (w *wire) renewalLost(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (reason, bool) {
+	for _, t := range first.Terms {
+		if last.Event < 0 || t.Cmd == last.Cmd || t.Cmd < 0 || t.At.Lo > last.At.Lo || t.Mortal && t.Fair.Lo <= granted {
+			continue
+		}
+		op, _ := w.event(last.Event)
+		return because(ServerLostKey, []int{first.Cmd, t.Cmd}, "%s had lost c%d's %s of %s since %s, so that %s expired at %s",
+			first.Node, t.Client, w.name(t.Cmd), seconds(t.At.Lo), seconds(op.Time), first.Key, seconds(first.End.At.Mid())), true
+	}
+	return reason{}, false
+}
+
+// event is the history's entry of that index.
+func (w *wire) event(index int) (history.Op, bool) {
+	if at := w.pairing.place(index); at >= 0 {
+		return w.Ops[at], true
+	}
+	return history.Op{}, false
 }
 
 // elsewhere tells of a key that expired on one of two primaries while it lived
@@ -231,7 +255,7 @@ func (w *wire) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, boo
 		case c.Replied == 0:
 			return because(RenewalFailed, append(cmds, pos), "c%d never got the reply to its %s of %s, no other renewal came in time, and %s expired at %s",
 				first.Client, w.name(pos), seconds(c.Sent), first.Key, seconds(due.Mid())), true
-		case len(w.Effects[pos]) == 0:
+		case len(w.Effects[pos]) == 0 && !stoodAt(first, w.Ran(pos).Lo):
 			return because(RenewalFailed, append(cmds, pos), "c%d's %s of %s was answered %q at %s, and %s expired at %s",
 				first.Client, w.name(pos), seconds(c.Sent), string(c.Reply), seconds(c.Replied), first.Key, seconds(due.Mid())), true
 		}
@@ -245,6 +269,11 @@ func (w *wire) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, boo
 	}
 	return because(RenewalFailed, cmds, "c%d sent no renewal after %s in time, and %s expired at %s",
 		first.Client, seconds(last.At.Lo), first.Key, seconds(due.Mid())), true
+}
+
+// stoodAt says whether the grant was there at that time, overwritten or not.
+func stoodAt(g *keyspace.Grant, at time.Duration) bool {
+	return g.At.Lo <= at && (g.End == nil || at < g.End.At.Lo)
 }
 
 // renewals are the places of the commands that do nothing but prolong a key's life,

@@ -32,7 +32,7 @@ type orphan struct {
 // orphans finds the keys that nobody living believed in and that kept others
 // out until they expired or were taken over: "blocked up to TTL".
 //
-// An attempt counts if it was not granted, found such a key on so many nodes that
+// An attempt counts if it was not granted as long as the key was there, found such a key on so many nodes that
 // these alone kept it out, and without them would have had its quorum, while no living
 // client believed that it held the lock; one of unknown outcome, only if all its
 // commands were answered. What its own client deleted in the end does not count, nor
@@ -92,7 +92,7 @@ type blocker struct {
 // not kept out by orphans alone.
 func (w *wire) keptOutBy(op int, met []keyspace.Contact) []blocker {
 	p := w.operation(op)
-	if p.Done() == history.OK || p.Done() == history.Info && w.unanswered[op] {
+	if p.Done() == history.Info && w.unanswered[op] {
 		return nil // it may have failed for want of an answer
 	}
 	var blockers []blocker
@@ -125,12 +125,18 @@ func (w *wire) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker) {
 		if compatible(g.Mode, p.Invoke.Mode) || g.Op == p.Invoke.Index || w.isShared(g) || w.lapsedBeside(g, m, p) {
 			continue
 		}
-		if !w.orphanAt(g, m) || !w.outlasted(g, p.Invoke.Index) {
+		if !w.orphanAt(g, m) || !w.outlasted(g, p.Invoke.Index) || p.Done() == history.OK && !goneBy(g, p.Complete.Time) {
 			return nil
 		}
 		here = append(here, blocker{of: g.Op, life: g, meet: m})
 	}
 	return here
+}
+
+// goneBy says whether the grant was no longer there at that time: who was let in while it
+// stood was not kept out by it.
+func goneBy(g *keyspace.Grant, t time.Duration) bool {
+	return g.End != nil && g.End.At.Hi <= t || g.Over != nil && g.Over.At.Hi <= t
 }
 
 // lapsedBeside says whether the grant, one of several in its key, had stood as long as

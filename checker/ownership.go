@@ -117,10 +117,12 @@ func (w *wire) tookStale(s keyspace.Strike, g *keyspace.Grant) bool {
 	return isAcquire && s.Kind != keyspace.Prolonging && w.lapsedByNode(g, s.At.Lo)
 }
 
-// sharesReading says whether a reader's grant took the place of another reader's: that
-// the lock forgets the first one is a race of its protocol, which exclusion tells.
+// sharesReading says whether a reader's grant took the place of another reader's, or its
+// life: that the lock has one record for both is a race of its protocol, which exclusion
+// tells.
 func (w *wire) sharesReading(s keyspace.Strike, g *keyspace.Grant) bool {
-	return s.Kind == keyspace.Replacement && g.Over != nil && compatible(g.Mode, g.Over.Mode)
+	p, isAcquire := w.acquired(w.Commands[s.Cmd].Op)
+	return isAcquire && s.Kind != keyspace.Removal && compatible(g.Mode, p.Invoke.Mode)
 }
 
 // grantedUntil is when the owner stopped believing in what l put there; 0 if it

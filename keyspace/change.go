@@ -149,7 +149,7 @@ func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) 
 	var struck []*Grant
 	for _, at := range d.removed {
 		if p := k.places[at]; p != nil {
-			struck = append(struck, p.current...)
+			struck = append(struck, p.standing()...)
 			r.finish(p.all(), end)
 			delete(k.places, at)
 		}
@@ -198,7 +198,7 @@ func slack(at When) time.Duration {
 }
 
 func termOf(c history.KeyChange, by actor) Term {
-	t := Term{Cmd: by.pos, Client: by.client, At: by.at, Mortal: c.After.Expires > 0}
+	t := Term{Cmd: by.pos, Client: by.client, At: by.at, Mortal: c.After.Expires > 0, Event: -1}
 	if t.Mortal {
 		doubt := slack(by.at)
 		t.Expiry = When{sane(c.After.Expires - doubt), sane(c.After.Expires + doubt)}
@@ -260,12 +260,16 @@ func (r *reader) counted(was, is string, by actor) (step int64, counts bool) {
 		return b - a, true
 	}
 	handed := slices.Contains(args[1:], history.Bytes(is))
-	next := b-a == 1 || b-a == -1
+	next := (b-a == 1 || b-a == -1) && b < maxCount
 	return b - a, !handed || next && scripted[name]
 }
 
+// maxCount is more than anybody counts to: a greater number that a script was handed is
+// a time or a token.
+const maxCount = 1_000_000_000
+
 // counters are the commands that count, and do nothing else.
-var counters = map[string]bool{"INCR": true, "INCRBY": true, "DECR": true, "DECRBY": true, "HINCRBY": true, "ZINCRBY": true, "ZADD": false}
+var counters = map[string]bool{"INCR": true, "INCRBY": true, "DECR": true, "DECRBY": true, "HINCRBY": true, "ZINCRBY": true}
 
 // scripted are the commands that may do anything.
 var scripted = map[string]bool{"EVAL": true, "EVALSHA": true, "FCALL": true, "EXEC": true}

@@ -34,7 +34,7 @@ type Grant struct {
 	At        When
 	Seq       int    // its place among all that the reader saw, from 1
 	Value     string // what stood there last; of a member ""
-	// Rested: nothing changed when it came about: its operation succeeded although,
+	// Rested: no value changed when it came about: its operation succeeded although,
 	// or because, the place held what it holds.
 	Rested bool
 	// Beside: it is a share in a count in which others had theirs when it came about.
@@ -87,6 +87,9 @@ type Term struct {
 	Mortal bool // false: it lives on without end
 	// Expiry is when it ends, Fair when it would if no clock had jumped.
 	Expiry, Fair When
+	// Event is the index of the history's entry in which its node came to have this life
+	// again, an older one than it was given last; -1 for none.
+	Event int
 	// Moved is by how much later it ends since its node's clock jumped; earlier, if
 	// negative. Most is the latest that it ever was, for a clock is set right again.
 	Moved, Most time.Duration

@@ -64,13 +64,28 @@ func (r *reader) moved(n *node, k *keyState, c history.KeyChange, at When) {
 		}
 	}
 	if c.After != nil {
-		k.term = termOf(c, actor{pos: -1, client: Stranger, at: at})
+		r.fallBack(n, k, c, at)
 	}
 	for _, s := range append(d.changed, d.added...) {
 		if p := k.places[s.name]; p != nil {
 			r.finish(p.all(), lost)
 		}
 		k.places[s.name] = r.revive(n, k, c, s, at)
+	}
+}
+
+// fallBack takes in that the key has an older life again than it was given last.
+func (r *reader) fallBack(n *node, k *keyState, c history.KeyChange, at When) {
+	k.term = termOf(c, actor{pos: -1, client: Stranger, at: at})
+	k.jumped = 0
+	if c.Before == nil || c.Before.Expires == c.After.Expires {
+		return
+	}
+	for _, g := range k.everything() {
+		old := r.termsFor(n, g, c, at)
+		t := old[len(old)-1]
+		t.At, t.Event = at, r.eventOf(c)
+		g.Terms = append(g.Terms, t)
 	}
 }
 
@@ -141,7 +156,11 @@ func (r *reader) termsFor(n *node, g *Grant, c history.KeyChange, at When) []Ter
 	for i, t := range slices.Backward(terms) {
 		doubt := slack(at) + 2*time.Millisecond
 		if t.Mortal == (c.After.Expires > 0) && (!t.Mortal || t.Expiry.Lo-doubt <= c.After.Expires && c.After.Expires <= t.Expiry.Hi+doubt) {
-			return terms[:i+1]
+			if terms = terms[:i+1]; i < len(g.Terms)-1 {
+				t.At, t.Event = at, r.eventOf(c)
+				terms = append(terms, t)
+			}
+			return terms
 		}
 	}
 	last := terms[len(terms)-1]

@@ -85,6 +85,19 @@ type place struct {
 
 func (p *place) all() []*Grant { return append(slices.Clone(p.current), p.overwritten...) }
 
+// standing are the grants whose value stands there, whoever came last: one that rests
+// on what was there took nothing away.
+func (p *place) standing() []*Grant {
+	on := slices.Clone(p.current)
+	for _, g := range p.overwritten {
+		if g.Over != nil && g.Over.Rested && slices.Contains(on, g.Over) {
+			on = append(on, g)
+		}
+	}
+	slices.SortFunc(on, bySeq)
+	return on
+}
+
 func (r *reader) node(name string) *node {
 	n := r.nodes[name]
 	if n == nil {
@@ -284,7 +297,8 @@ func (r *reader) meet(n *node, pos int) (met []string) {
 	return met
 }
 
-// rest: an acquire succeeded and changed nothing: it rests on what was there.
+// rest: an acquire succeeded and changed nothing but perhaps a life. It rests on what was
+// there, or put the same there once more: nobody can tell.
 func (r *reader) rest(n *node, pos int, met []string) {
 	c := r.Commands[pos]
 	for _, name := range met {
@@ -297,7 +311,11 @@ func (r *reader) rest(n *node, pos int, met []string) {
 		g := r.grant(n, k, name, at, actor{pos: pos, client: c.Client, op: c.Op, at: r.ran[pos]})
 		g.Rested = true
 		p := k.places[at.name]
-		p.current = append(p.current, g)
+		for _, old := range p.current {
+			old.Over, old.OverSeq = g, g.Seq
+		}
+		p.overwritten = append(p.overwritten, p.current...)
+		p.current = []*Grant{g}
 	}
 }
 
