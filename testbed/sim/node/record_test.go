@@ -198,83 +198,89 @@ func (r *onRecord) only(_ string, by ...history.ChangedBy) {
 	}
 }
 
-// TestWhatIsToldOf is one case of each cause, by what it was and in which order.
-func TestWhatIsToldOf(t *testing.T) {
+// recordStep does something, and is told something.
+type recordStep struct {
+	do   func(r *onRecord) string
+	want string
+}
+
+func told(args ...string) func(*onRecord) string {
+	return func(r *onRecord) string { return r.do(args...) }
+}
+
+func toldAfter(d time.Duration, args ...string) func(*onRecord) string {
+	return func(r *onRecord) string { r.now += d; return r.do(args...) }
+}
+
+// whatIsTold is one case of each cause, by what it was and in which order.
+var whatIsTold = map[string][]recordStep{
+	"commands": {
+		{told("SET", "k", "v"), "command k"}, {told("GET", "k"), ""}, {told("SET", "k", "v"), ""}, {told("SET", "k", "w", "NX"), ""},
+		{told("PEXPIRE", "k", "10"), "command k"}, {told("PEXPIRE", "k", "10"), ""}, {told("PERSIST", "k"), "command k"},
+		{told("MSET", "z", "1", "a", "1"), "command a z"}, {told("RENAME", "k", "j"), "command j k"}, {told("WAIT", "0", "0"), ""},
+		{told("FLUSHALL"), "command a j z"},
+	},
+	"a script": {{told("EVAL", `redis.call("SET", "b", 1) redis.call("SET", "a", 1) redis.call("DEL", "b") return redis.error_reply("ERR no")`, "0"), "command a"}},
+	"a transaction": {
+		{told("MULTI"), ""}, {told("SET", "b", "1"), ""}, {told("SET", "a", "1"), ""}, {told("EXEC"), "command a b"},
+		{told("MULTI"), ""}, {told("DEL", "a"), ""}, {told("DISCARD"), ""},
+	},
+	"expiry before a command": {
+		{told("SET", "k", "v", "PX", "10"), "command k"}, {toldAfter(10*time.Millisecond, "GET", "k"), ""},
+		{toldAfter(time.Millisecond, "SET", "k", "w"), "expiry k command k"},
+	},
+	"expiry within one": {{told("SET", "k", "v"), "command k"}, {told("PEXPIRE", "k", "-1"), "command k"}},
+	"active expiry": {
+		{told("SET", "k", "v", "PX", "10"), "command k"},
+		{func(r *onRecord) string {
+			r.now += time.Second
+			return r.step(func() { r.Expire(r.wall()) })
+		}, "expiry k"},
+	},
+	"eviction": {
+		{told("MSET", "b", "1", "a", "1"), "command a b"},
+		{func(r *onRecord) string { return r.step(func() { r.Evict(r.wall()) }) }, "eviction a b"},
+	},
+	"a clock set forward and back": {
+		{told("MSET", "b", "1", "a", "1"), "command a b"}, {told("PEXPIRE", "a", "10"), "command a"},
+		{func(r *onRecord) string { r.skew = time.Second; return r.step(r.ClockSet) }, "clock a"},
+		{func(r *onRecord) string { r.skew = 0; return r.step(r.ClockSet) }, "clock a"},
+		{func(r *onRecord) string { r.skew = time.Second; return r.step(r.ClockSet) }, "clock a"},
+		{told("PING"), "expiry a"},
+	},
+	"a replica": {
+		{told("MSET", "b", "1", "a", "1"), "command a b"}, {func(r *onRecord) string {
+			return r.step(func() {
+				r.SetReadOnly(true)
+				r.Load(r.wall(), node.Snapshot{})
+				r.Evict(r.wall())
+				r.ClockSet()
+			})
+		}, ""},
+		{func(r *onRecord) string { return r.step(func() { r.SetReadOnly(false) }) }, "promotion a b"},
+		{told("SET", "a", "1"), "command a"},
+	},
+	"a process that is down": {
+		{told("MSET", "b", "1", "a", "1"), "command a b"}, {told("PEXPIRE", "b", "10"), "command b"},
+		{func(r *onRecord) string {
+			return r.step(func() {
+				kept := r.Snapshot(r.wall())
+				r.Unwatch()
+				r.now += time.Second
+				r.Expire(r.wall())
+				r.Reload(r.wall(), kept, true)
+			})
+		}, "expiry b"},
+		{func(r *onRecord) string { return r.step(func() { r.Reload(r.wall(), node.Snapshot{}, true) }) }, "restart a"},
+	},
+}
+
+func TestEachCauseIsTold(t *testing.T) {
 	n, err := node.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	type step struct {
-		do   func(r *onRecord) string
-		want string
-	}
-	do := func(args ...string) func(*onRecord) string {
-		return func(r *onRecord) string { return r.do(args...) }
-	}
-	after := func(d time.Duration, args ...string) func(*onRecord) string {
-		return func(r *onRecord) string { r.now += d; return r.do(args...) }
-	}
-	for name, steps := range map[string][]step{
-		"commands": {
-			{do("SET", "k", "v"), "command k"}, {do("GET", "k"), ""}, {do("SET", "k", "v"), ""}, {do("SET", "k", "w", "NX"), ""},
-			{do("PEXPIRE", "k", "10"), "command k"}, {do("PEXPIRE", "k", "10"), ""}, {do("PERSIST", "k"), "command k"},
-			{do("MSET", "z", "1", "a", "1"), "command a z"}, {do("RENAME", "k", "j"), "command j k"}, {do("WAIT", "0", "0"), ""},
-			{do("FLUSHALL"), "command a j z"},
-		},
-		"a script": {{do("EVAL", `redis.call("SET", "b", 1) redis.call("SET", "a", 1) redis.call("DEL", "b") return redis.error_reply("ERR no")`, "0"), "command a"}},
-		"a transaction": {
-			{do("MULTI"), ""}, {do("SET", "b", "1"), ""}, {do("SET", "a", "1"), ""}, {do("EXEC"), "command a b"},
-			{do("MULTI"), ""}, {do("DEL", "a"), ""}, {do("DISCARD"), ""},
-		},
-		"expiry before a command": {
-			{do("SET", "k", "v", "PX", "10"), "command k"}, {after(10*time.Millisecond, "GET", "k"), ""},
-			{after(time.Millisecond, "SET", "k", "w"), "expiry k command k"},
-		},
-		"expiry within one": {{do("SET", "k", "v"), "command k"}, {do("PEXPIRE", "k", "-1"), "command k"}},
-		"active expiry": {
-			{do("SET", "k", "v", "PX", "10"), "command k"},
-			{func(r *onRecord) string {
-				r.now += time.Second
-				return r.step(func() { r.Expire(r.wall()) })
-			}, "expiry k"},
-		},
-		"eviction": {
-			{do("MSET", "b", "1", "a", "1"), "command a b"},
-			{func(r *onRecord) string { return r.step(func() { r.Evict(r.wall()) }) }, "eviction a b"},
-		},
-		"a clock set forward and back": {
-			{do("MSET", "b", "1", "a", "1"), "command a b"}, {do("PEXPIRE", "a", "10"), "command a"},
-			{func(r *onRecord) string { r.skew = time.Second; return r.step(r.ClockSet) }, "clock a"},
-			{func(r *onRecord) string { r.skew = 0; return r.step(r.ClockSet) }, "clock a"},
-			{func(r *onRecord) string { r.skew = time.Second; return r.step(r.ClockSet) }, "clock a"},
-			{do("PING"), "expiry a"},
-		},
-		"a replica": {
-			{do("MSET", "b", "1", "a", "1"), "command a b"}, {func(r *onRecord) string {
-				return r.step(func() {
-					r.SetReadOnly(true)
-					r.Load(r.wall(), node.Snapshot{})
-					r.Evict(r.wall())
-					r.ClockSet()
-				})
-			}, ""},
-			{func(r *onRecord) string { return r.step(func() { r.SetReadOnly(false) }) }, "promotion a b"},
-			{do("SET", "a", "1"), "command a"},
-		},
-		"a process that is down": {
-			{do("MSET", "b", "1", "a", "1"), "command a b"}, {do("PEXPIRE", "b", "10"), "command b"},
-			{func(r *onRecord) string {
-				return r.step(func() {
-					kept := r.Snapshot(r.wall())
-					r.Unwatch()
-					r.now += time.Second
-					r.Expire(r.wall())
-					r.Reload(r.wall(), kept, true)
-				})
-			}, "expiry b"},
-			{func(r *onRecord) string { return r.step(func() { r.Reload(r.wall(), node.Snapshot{}, true) }) }, "restart a"},
-		},
-	} {
+	for name, steps := range whatIsTold {
 		t.Run(name, func(t *testing.T) {
 			r := newOnRecord(t, n)
 			for i, s := range steps {
