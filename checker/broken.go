@@ -3,7 +3,7 @@ package checker
 import (
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -309,7 +309,13 @@ func (w *wire) standstill(client int, since, until, deadline time.Duration) stri
 
 // targets says whether the window is over the client and nothing else.
 func targets(win *history.Window, client int) bool {
-	return win.Target == "" || win.Target == fmt.Sprintf("c%d", client)
+	switch len(win.Clients) + len(win.Nodes) + len(win.Links) {
+	case 0:
+		return true
+	case 1:
+		return slices.Contains(win.Clients, client)
+	}
+	return false
 }
 
 // stirs says whether the client did anything in that time, or crashed by its end.
@@ -338,27 +344,29 @@ func (w *wire) struck(l *life, until time.Duration) string {
 		if win.Complete != nil {
 			to = win.Complete.Time
 		}
-		if over == nil || over.Target == "" || win.Invoke.Time >= until || to <= l.at.lo {
+		if over == nil || win.Invoke.Time >= until || to <= l.at.lo {
 			continue
 		}
-		for _, link := range strings.Fields(over.Target) {
-			if l.on(link) {
-				return fmt.Sprintf("%s was struck from %s to %s (%s)", link, seconds(win.Invoke.Time), seconds(to), over.Fault)
-			}
+		if name := l.among(over); name != "" {
+			return fmt.Sprintf("%s was struck from %s to %s (%s)", name, seconds(win.Invoke.Time), seconds(to), over.Fault)
 		}
 	}
 	return ""
 }
 
-// on says whether a window's target is the claim's node itself, or its client, or a
-// link of that.
-func (l *life) on(target string) bool {
-	names := strings.FieldsFunc(target, func(r rune) bool { return strings.ContainsRune("→←↔", r) })
+// among names the claim's client, its node or a link of its client if the window
+// strikes one of them.
+func (l *life) among(win *history.Window) string {
 	switch {
-	case len(names) == 0:
-		return false
-	case len(names) == 1 && names[0] == l.node:
-		return true
+	case slices.Contains(win.Clients, l.client):
+		return history.ClientName(l.client)
+	case slices.Contains(win.Nodes, l.node):
+		return l.node
 	}
-	return names[0] == fmt.Sprintf("c%d", l.client)
+	for _, link := range win.Links {
+		if c, ok := link.Client(); ok && c == l.client {
+			return link.String()
+		}
+	}
+	return ""
 }

@@ -71,7 +71,7 @@ func TestFieldsWithALifeOfTheirOwn(t *testing.T) {
 		{"a node that restarts without its data loses every field", "rw-hash-owners", func(s *story) {
 			enter(s, 10, 0, history.Read, 1009)
 			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "all keys"})
+			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Lost: &history.Lost{Keys: true}})
 			enter(s, 40, 1, history.Write, 1039)
 			leave(s, 50, 1, history.Write, 40, "1")
 			leave(s, 60, 0, history.Read, 10, "0")

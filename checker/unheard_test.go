@@ -34,7 +34,7 @@ func giveUnheard(s *story, at float64, client int, certain bool, args ...string)
 // restart kills the node and brings it back; what it kept nobody says.
 func restart(s *story, at float64) {
 	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-	s.nemesis(at+5, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "all keys"})
+	s.nemesis(at+5, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Lost: &history.Lost{Keys: true}})
 }
 
 // waiting: a client is kept out for most of a lease.

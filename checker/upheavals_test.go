@@ -266,7 +266,7 @@ func TestCausesOfSplitBrains(t *testing.T) {
 			s.take(10, 2, "OK", setPX("t2")...)
 			s.give(48, 2, "1", s.cad("t2")...)
 			s.nemesis(50, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(55, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "the last second"})
+			s.nemesis(55, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Lost: &history.Lost{Writes: 1}})
 			s.queue(60, 1000, 1, "nil", setPX("t1")...)
 			s.take(1100, 1, "OK", setPX("t1")...)
 			s.give(1200, 1, "1", s.cad("t1")...)

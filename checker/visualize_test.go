@@ -10,6 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
+// windowWords tell a window by its hits.
+func windowWords(w history.Window) string { return fmt.Sprintf("%d were hit", w.Hits) }
+
 func TestVisualizeShowsHoldsAndFaults(t *testing.T) {
 	e := history.Evidence{Ops: timeline(t, `
 		c0 acquire 1-2 ok lock=<b>
@@ -21,7 +24,7 @@ func TestVisualizeShowsHoldsAndFaults(t *testing.T) {
 		nemesis crash c1 40
 		nemesis window delay 41-`)}
 	var page bytes.Buffer
-	if err := Visualize(context.Background(), &page, e); err != nil {
+	if err := Visualize(context.Background(), &page, e, windowWords); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"c0 acquires", "c0 releases", "c1 acquires", "held by c0", "client-pause", "it was never healed",
@@ -50,7 +53,7 @@ func TestVisualizeDrawsAnyHistory(t *testing.T) {
 	}
 	for name, e := range histories {
 		var page bytes.Buffer
-		if err := Visualize(context.Background(), &page, e); err != nil {
+		if err := Visualize(context.Background(), &page, e, windowWords); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if page.Len() > 2_000_000 || !strings.Contains(page.String(), "</html>") {
@@ -88,7 +91,7 @@ func TestVisualizeSpeaksOfFencesDepthAndPermits(t *testing.T) {
 			c1 acquire 3-4 ok`, []string{"held by c0, c1, 0 of 2 permits left"}},
 	} {
 		var page bytes.Buffer
-		if err := Visualize(context.Background(), &page, history.Evidence{Ops: timeline(t, c.text), Claims: c.claims}); err != nil {
+		if err := Visualize(context.Background(), &page, history.Evidence{Ops: timeline(t, c.text), Claims: c.claims}, windowWords); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range c.want {

@@ -190,7 +190,7 @@ func (l *keyLog) nemesis(op history.Op) {
 	}
 	switch op.F {
 	case history.FNodeUp:
-		if op.Error != "" {
+		if op.Lost.Data() {
 			l.lose(l.down[op.Index], keyLost, on)
 		}
 	case history.FNodeDown:
