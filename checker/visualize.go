@@ -28,14 +28,17 @@ const (
 	holdColor  = "#d7ead2"
 )
 
+// WindowWords tell a fault's window as it was opened, and as it was closed; nil if it
+// never was.
+type WindowWords func(opened history.Window, closed *history.Window) string
+
 // Visualize writes porcupine's picture of the history, one HTML page: acquires
 // and releases of every client with their (partial) linearizations, what each
 // believed to hold, and the fault windows and events of the nemesis as
 // annotations. Times are nanoseconds since the trial's start. Of a history too
 // long to draw it shows where porcupine finds fault, else the beginning. The search
-// for the model that it is drawn by ends with ctx, the drawing does not. words tell
-// of a fault window what was planned, on its opening entry, or what it hit.
-func Visualize(ctx context.Context, w io.Writer, e history.Evidence, words func(history.Window) string) error {
+// for the model that it is drawn by ends with ctx, the drawing does not.
+func Visualize(ctx context.Context, w io.Writer, e history.Evidence, words WindowWords) error {
 	f := newCaseFile(e)
 	if err := f.sound(); err != nil {
 		return fmt.Errorf("draw the history: %w", err)
@@ -132,7 +135,7 @@ func (p *picture) chunk(lock string, c []span) {
 
 // nemesisNotes are the fault windows, a lane for each fault and target, and the
 // events of the nemesis.
-func nemesisNotes(ops []history.Op, end time.Duration, words func(history.Window) string) ([]porcupine.Annotation, error) {
+func nemesisNotes(ops []history.Op, end time.Duration, words WindowWords) ([]porcupine.Annotation, error) {
 	pairs, err := history.Pairs(ops)
 	if err != nil {
 		return nil, err
@@ -143,9 +146,11 @@ func nemesisNotes(ops []history.Op, end time.Duration, words func(history.Window
 		if w == nil {
 			continue
 		}
-		to, told := end, words(*w)+"; it was never healed"
+		to, told := end, ""
 		if pair.Complete != nil && pair.Complete.Window != nil {
-			to, told = pair.Complete.Time, fmt.Sprintf("%s; %d hits: %s", words(*w), pair.Complete.Window.Hits, words(*pair.Complete.Window))
+			to, told = pair.Complete.Time, words(*w, pair.Complete.Window)
+		} else {
+			told = words(*w, nil)
 		}
 		notes = append(notes, porcupine.Annotation{
 			Tag: strings.TrimSpace(w.Fault + " " + w.Target()), Start: int64(pair.Invoke.Time), End: int64(to),

@@ -10,8 +10,13 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// windowWords tell a window by its hits.
-func windowWords(w history.Window) string { return fmt.Sprintf("%d were hit", w.Hits) }
+// windowWords tell whether a window was closed.
+func windowWords(_ history.Window, closed *history.Window) string {
+	if closed == nil {
+		return "it was never healed"
+	}
+	return "it was healed"
+}
 
 func TestVisualizeShowsHoldsAndFaults(t *testing.T) {
 	e := history.Evidence{Ops: timeline(t, `
@@ -27,7 +32,7 @@ func TestVisualizeShowsHoldsAndFaults(t *testing.T) {
 	if err := Visualize(context.Background(), &page, e, windowWords); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"c0 acquires", "c0 releases", "c1 acquires", "held by c0", "client-pause", "it was never healed",
+	for _, want := range []string{"c0 acquires", "c0 releases", "c1 acquires", "held by c0", "client-pause", "it was healed", "it was never healed",
 		"clock c1 by 7ms, healed", "crash c1", "believes it holds", "from 0.011s to 0.040s (crash or loss)"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q", want)

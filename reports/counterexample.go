@@ -177,7 +177,11 @@ func nemesisEntry(op history.Op) string {
 		if op.Type == history.Invoke {
 			return name + " begins"
 		}
-		return fmt.Sprintf("%s ends; %d hit: %s", name, w.Hits, impactWords(*w))
+		what := impactWords(*w)
+		if w.Impact == nil && op.Error != "" {
+			what = firstLine(op.Error)
+		}
+		return fmt.Sprintf("%s ends; %d hit: %s", name, w.Hits, what)
 	}
 	switch op.F {
 	case history.FHealed:

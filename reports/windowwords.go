@@ -13,13 +13,17 @@ import (
 // This file makes the sentences about what the nemesis planned and did. They are
 // made of the facts in history.Window, and nothing reads them but people.
 
-// WindowWords tell of a fault's window what it hit, or what was planned if it is
-// still to come.
-func WindowWords(w history.Window) string {
-	if w.Impact == nil {
-		return planWords(w.Planned)
+// WindowWords tell of a fault's window what was planned, and what it hit; closed is nil
+// if it was never healed.
+func WindowWords(opened history.Window, closed *history.Window) string {
+	text := "it was never healed"
+	if closed != nil {
+		text = fmt.Sprintf("%d hit: %s", closed.Hits, impactWords(*closed))
 	}
-	return impactWords(w)
+	if planned := planWords(opened.Planned); planned != "" {
+		text = planned + "; " + text
+	}
+	return text
 }
 
 // impactWords tell where a fault struck, and what it hit. Whoever shows them names the
@@ -91,7 +95,7 @@ func restartWords(_ history.Window, i history.Impact) string {
 	if len(words) == 0 {
 		words = []string{"no key was there"}
 	}
-	return fmt.Sprintf("killed at %s, back by %s: %s", instant(i.From), instant(i.From+i.For), strings.Join(words, "; "))
+	return fmt.Sprintf("down by %s, back by %s: %s", instant(i.From), instant(i.From+i.For), strings.Join(words, "; "))
 }
 
 func failoverWords(_ history.Window, i history.Impact) string {

@@ -42,7 +42,7 @@ func TestAWindowIsToldFromItsFacts(t *testing.T) {
 		{history.Window{Effect: history.Crashed, Clients: []int{0}, Impact: struckAt(func(i *history.Impact) { i.From, i.For = 0, 0 })}, place + " at 0.060 s: stopped for ever"},
 		{history.Window{Effect: history.Restarted, Nodes: []string{"n0"}, Impact: struckAt(func(i *history.Impact) {
 			i.Keys = []history.KeyFate{fate(history.FateLost, true), fate(history.FateExpired, false), fate(history.FateOutlasted, false), fate(history.FateRevived, false)}
-		})}, place + ": killed at 0.060 s, back by 1.500 s: n0 lost orders, which a quorum of others has; n0's orders expired meanwhile; n0 was away for longer than the life of orders; n0 has orders again"},
+		})}, place + ": down by 0.060 s, back by 1.500 s: n0 lost orders, which a quorum of others has; n0's orders expired meanwhile; n0 was away for longer than the life of orders; n0 has orders again"},
 		{history.Window{Effect: history.Promoted, Impact: struckAt(nil)}, place + ": replication lagged from 0.060 s for 1.44 s, the primary lived on"},
 		{history.Window{Effect: history.Promoted, Impact: struckAt(func(i *history.Impact) {
 			i.Keys = []history.KeyFate{fate(history.FateLost, false), fate(history.FateRevived, false)}
@@ -95,7 +95,11 @@ func TestWhatIsPlannedIsToldFromItsTiming(t *testing.T) {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
-	if w := (history.Window{Planned: &history.Timing{For: ms(1)}}); WindowWords(w) != "for 1 ms" {
-		t.Errorf("got %q, want what is planned", WindowWords(w))
+	opened := history.Window{Planned: &history.Timing{For: ms(1)}}
+	if got := WindowWords(opened, nil); got != "for 1 ms; it was never healed" {
+		t.Errorf("of one that is open, got %q", got)
+	}
+	if got := WindowWords(opened, &history.Window{}); got != "for 1 ms; 0 hit: its trigger did not come" {
+		t.Errorf("of one without a trigger, got %q", got)
 	}
 }
