@@ -69,7 +69,7 @@ func TestARestartMayLoseWhatRanAfterItWasRecorded(t *testing.T) {
 		s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
 	}
 	up := func(s *story, at float64) {
-		s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "the last second"})
+		s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Lost: &history.Lost{Writes: 1}})
 	}
 	enter := func(s *story, o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
 	leave := func(s *story, o string) []string { return s.script("hash-leave", []string{"lock"}, o) }

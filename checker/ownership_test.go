@@ -42,7 +42,7 @@ func TestOwnershipIsViolatedByWhatHitsAnothersGrant(t *testing.T) {
 		{"a DEL after the node lost the sender's key", "setnx", func(s *story) {
 			s.take(10, 0, "1", "SETNX", "lock", "1")
 			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "all keys"})
+			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Lost: &history.Lost{Keys: true}})
 			s.take(40, 1, "1", "SETNX", "lock", "1")
 			s.give(50, 0, "1", "DEL", "lock")
 			s.give(60, 1, "0", "DEL", "lock")
@@ -212,7 +212,7 @@ func TestOwnershipIsUnknownWhereTheWireDoesNotTell(t *testing.T) {
 		{"a DEL of a restarted node's key may hit an older grant", "set-nx-ex", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
 			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(21, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "the last second"})
+			s.nemesis(21, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Lost: &history.Lost{Writes: 1}})
 			s.cmd(30, 1, "1", "DEL", "lock")
 			s.give(40, 0, "0", "DEL", "lock")
 		}, []string{"ownership: unknown"}},
