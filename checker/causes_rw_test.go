@@ -54,8 +54,8 @@ func TestCausesInReadWriteLocks(t *testing.T) {
 		}, []string{"exclusion: race"}},
 		{"a restart loses the writer's key, and a reader's script finds none", "rw-two-keys", func(s *story) {
 			two(s, 10, 0, history.Write)
-			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "all keys"})
+			s.down(20)
+			s.up(30, "all keys")
 			two(s, 40, 1, history.Read)
 			leaveTwo(s, 50, 1, history.Read, "1")
 			leaveTwo(s, 60, 0, history.Write, "0")

@@ -98,16 +98,16 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		}, []string{"exclusion: late-command"}},
 		{"a restart loses the key", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
-			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(150, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "all keys"})
+			s.down(100)
+			s.up(150, "all keys")
 			s.take(200, 1, "OK", setPX("t1")...)
 			s.give(250, 1, "1", s.cad("t1")...)
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-lost-key"}},
 		{"a restart after which the key expired anyway is not to blame", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
-			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(150, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "nothing"})
+			s.down(100)
+			s.up(150, "nothing")
 			s.take(1200, 1, "OK", setPX("t1")...)
 			s.give(1250, 1, "1", s.cad("t1")...)
 			s.give(1300, 0, "0", s.cad("t0")...)
@@ -115,8 +115,8 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		{"a restarted node grants by a script", "lua-setnx-expire-owner", func(s *story) {
 			enter := func(v string) []string { return s.script("setnx-then-expire", []string{"lock"}, v, "1") }
 			s.take(10, 0, "1", enter("handle-zero")...)
-			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(150, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "all keys"})
+			s.down(100)
+			s.up(150, "all keys")
 			s.take(200, 1, "1", enter("handle-one")...)
 			s.give(250, 1, "1", s.cad("handle-one")...)
 			s.give(300, 0, "0", s.cad("handle-zero")...)
@@ -152,19 +152,19 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		{"a grant in flight when the node is killed changes nothing", "setnx-expire", func(s *story) {
 			s.take(10, 0, "1", "SETNX", "lock", "1")
 			s.cmd(12, 0, "1", "EXPIRE", "lock", "1")
-			s.nemesis(99, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.down(99)
 			s.invoke(99, 2, history.FAcquire)
 			c := s.cmd(100, 2, "", "SETNX", "lock", "1")
 			c.Served, c.Replied = 0, 0
 			s.done(130, 2, history.Info)
-			s.nemesis(150, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "all keys"})
+			s.up(150, "all keys")
 			s.take(200, 1, "1", "SETNX", "lock", "1")
 			s.give(250, 1, "1", "DEL", "lock")
 			s.give(300, 0, "0", "DEL", "lock")
 		}, []string{"exclusion: server-lost-key"}},
 		{"a promoted replica never had the key", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
-			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.down(100)
 			s.nemesis(101, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
 			s.node = "n1"
 			s.take(200, 1, "OK", setPX("t1")...)
@@ -173,7 +173,7 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		}, []string{"exclusion: server-lost-key"}},
 		{"a promoted replica grants by a script", "redisson", func(s *story) {
 			s.take(10, 0, "nil", s.script("redisson-enter", []string{"lock"}, "owner-0-long", "1000")...)
-			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.down(100)
 			s.nemesis(101, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
 			s.node = "n1"
 			s.take(200, 1, "nil", s.script("redisson-enter", []string{"lock"}, "owner-1-long", "1000")...)
@@ -299,8 +299,8 @@ func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
 			s.take(10, 0, "1", "SETNX", "lock", millisOf(1010))
 			s.give(20, 0, "1", "DEL", "lock")
 			s.take(1100, 2, "1", "SETNX", "lock", millisOf(2100))
-			s.nemesis(1110, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(1120, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "the last second"})
+			s.down(1110)
+			s.up(1120, "the last second")
 			s.invoke(1129, 1, history.FAcquire)
 			s.cmd(1130, 1, "0", "SETNX", "lock", millisOf(2130))
 			s.cmd(1131, 1, quoted(millisOf(1010)), "GET", "lock")

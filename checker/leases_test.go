@@ -220,8 +220,8 @@ func TestCausesOfReentry(t *testing.T) {
 		}, []string{"exclusion: lease-outlived", "reentrancy: lease-outlived"}},
 		{"a count in memory re-enters what a node lost", "reentrant-local", func(s *story) {
 			s.take(10, 0, "OK", set("token-zero")...)
-			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(40, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "all keys"})
+			s.down(30)
+			s.up(40, "all keys")
 			s.take(100, 1, "OK", set("token-one")...)
 			s.invoke(150, 0, history.FAcquire)
 			s.done(151, 0, history.OK)

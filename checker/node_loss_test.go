@@ -18,7 +18,7 @@ func TestAnEvictionEndsOnlyWhatWasEvicted(t *testing.T) {
 		{"and no grant that came before it was recorded", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.take(50, 1, "OK", setPX("t1")...)
-			s.evict(60, "t0")
+			s.evict(60)
 			s.busy(70, 2, "nil", setPX("t2")...)
 			s.give(100, 0, "0", s.cad("t0")...)
 			s.give(200, 1, "1", s.cad("t1")...)
@@ -29,7 +29,7 @@ func TestAnEvictionEndsOnlyWhatWasEvicted(t *testing.T) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.give(40, 0, "1", s.cad("t0")...)
 			s.take(50, 1, "OK", setPX("t1")...)
-			s.evict(60, "t0")
+			s.evict(60)
 			s.take(1100, 2, "OK", setPX("t2")...)
 			s.give(1200, 1, "0", s.cad("t1")...)
 			s.give(1300, 2, "1", s.cad("t2")...)

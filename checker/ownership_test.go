@@ -3,7 +3,6 @@ package checker
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -41,8 +40,8 @@ func TestOwnershipIsViolatedByWhatHitsAnothersGrant(t *testing.T) {
 		}, []string{"exclusion: lease-outlived", "ownership: foreign-delete"}},
 		{"a DEL after the node lost the sender's key", "setnx", func(s *story) {
 			s.take(10, 0, "1", "SETNX", "lock", "1")
-			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "all keys"})
+			s.down(20)
+			s.up(30, "all keys")
 			s.take(40, 1, "1", "SETNX", "lock", "1")
 			s.give(50, 0, "1", "DEL", "lock")
 			s.give(60, 1, "0", "DEL", "lock")
@@ -152,10 +151,7 @@ func TestOwnershipAccusesNobodyOfWhatIsRight(t *testing.T) {
 			s.cmd(30, 0, "1", "EXPIRE", "lock", "1")
 		}, nil},
 		{"a script that gives its key a life before it sets it", "set-nx-px", func(s *story) {
-			s.e.Claims.Scripts = []history.Script{{Name: "enter", SHA1: "abc", Effects: map[string][]history.Effect{
-				"1": {{Kind: history.EffectExpire, TTLArg: 1, TTLUnit: time.Millisecond}, {Kind: history.EffectSet}},
-			}}}
-			enter := []string{"EVALSHA", "abc", "1", "lock", "1000"}
+			enter := []string{"EVAL", `redis.call("SET", KEYS[1], "1") redis.call("PEXPIRE", KEYS[1], ARGV[1]) return 1`, "1", "lock", "1000"}
 			s.take(10, 0, "1", enter...)
 			s.take(20, 1, "1", enter...)
 		}, []string{"exclusion: race"}},
@@ -211,8 +207,8 @@ func TestOwnershipIsUnknownWhereTheWireDoesNotTell(t *testing.T) {
 		}, []string{"ownership: unknown"}},
 		{"a DEL of a restarted node's key may hit an older grant", "set-nx-ex", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
-			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(21, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Error: "the last second"})
+			s.down(20)
+			s.up(21, "the last second")
 			s.cmd(30, 1, "1", "DEL", "lock")
 			s.give(40, 0, "0", "DEL", "lock")
 		}, []string{"ownership: unknown"}},
