@@ -181,8 +181,8 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 
 // renewalLost tells of a node that had forgotten what had prolonged the key.
 func (w *wire) renewalLost(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (reason, bool) {
-	for _, t := range first.Terms {
-		if last.Event < 0 || t.Cmd == last.Cmd || t.Cmd < 0 || t.At.Lo > last.At.Lo || t.Mortal && t.Fair.Lo <= granted {
+	for _, t := range first.Terms[:len(first.Terms)-1] {
+		if last.Event < 0 || t.Cmd < 0 || t.At.Lo > last.At.Lo || t.Mortal && t.Fair.Lo <= granted {
 			continue
 		}
 		op, _ := w.event(last.Event)

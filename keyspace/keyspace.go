@@ -32,7 +32,7 @@ type Grant struct {
 	Op        int // the invocation whose command put it there; -1 for none
 	Cmd       int // place of that command in the log; -1 for a stranger's
 	At        When
-	Seq       int    // its place among all that the reader saw, from 1
+	Seq       int    // its place among all that the reader saw, from 1; of a copy its original's
 	Value     string // what stood there last; of a member ""
 	// Rested: no value changed when it came about: its operation succeeded although,
 	// or because, the place held what it holds.
@@ -166,7 +166,7 @@ type Parting struct {
 
 // Keys is what became of all keys of a trial. Nothing in it may be changed.
 type Keys struct {
-	Grants   []*Grant // in order of Seq
+	Grants   []*Grant // in the order in which they came about; copies when they came
 	Strikes  []Strike
 	Contacts []Contact
 	Steps    []Step

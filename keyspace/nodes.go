@@ -138,7 +138,6 @@ func (r *reader) copy(n *node, g *Grant, c history.KeyChange, at When) *Grant {
 	twin := *g
 	twin.Node, twin.Copied, twin.Came = n.name, true, at.Lo
 	twin.End, twin.Over, twin.OverSeq = nil, nil, 0
-	twin.Seq = r.tick()
 	twin.values = slices.Clone(g.values)
 	twin.Moved = slices.Clone(g.Moved)
 	twin.Terms = r.termsFor(n, g, c, at)
@@ -164,10 +163,12 @@ func (r *reader) termsFor(n *node, g *Grant, c history.KeyChange, at When) []Ter
 		}
 	}
 	last := terms[len(terms)-1]
-	t := termOf(c, actor{pos: last.Cmd, client: last.Client, at: last.At})
+	t := termOf(c, actor{pos: last.Cmd, client: last.Client, at: at})
 	if from := r.nodes[g.Node]; t.Mortal && last.Mortal && from != nil && from.ahead != n.ahead {
 		t.Fair, t.Moved = last.Fair, t.Expiry.Lo-last.Fair.Lo
-		t.Most = max(0, t.Moved)
+		t.At, t.Most = last.At, max(0, t.Moved)
+	} else {
+		t.Event = r.eventOf(c)
 	}
 	return append(terms, t)
 }

@@ -303,8 +303,7 @@ func (r *reader) rest(n *node, pos int, met []string) {
 	c := r.Commands[pos]
 	for _, name := range met {
 		k := n.keys[name]
-		own := func(g *Grant) bool { return g.Client == c.Client }
-		if k.content == nil || slices.ContainsFunc(k.carried(), own) {
+		if k.content == nil {
 			continue
 		}
 		at := spots(k.content)[0]
