@@ -89,7 +89,7 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 		{"a client that goes on under a fault was not frozen", "set-nx-px", LeaseOutlived, func(s *story) {
 			outlived(s, func() {
 				s.window(20, history.Invoke, 0, "some-skew", "c0")
-				s.cmd(500, 0, "1000", "PTTL", "lock")
+				s.cmd(500, 0, "510", "PTTL", "lock")
 			})
 		}, "that a client stops when its lease ends: c0 worked on until 1.199s under a lease that it had got at 0.010s and that ended at 1.010s"},
 		{"a grant that is told late", "set-nx-px", LeaseOutlived, func(s *story) {

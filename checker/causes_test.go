@@ -124,7 +124,7 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		{"a script that grants in the millisecond of the expiry", "lua-setnx-expire-owner", func(s *story) {
 			enter := func(v string) []string { return s.script("setnx-then-expire", []string{"lock"}, v, "1") }
 			s.take(10, 0, "1", enter("handle-zero")...)
-			s.take(1010, 1, "1", enter("handle-one")...)
+			s.take(1011, 1, "1", enter("handle-one")...)
 			s.give(1050, 1, "1", s.cad("handle-one")...)
 			s.give(1100, 0, "0", s.cad("handle-zero")...)
 		}, []string{"exclusion: lease-outlived"}},
@@ -137,7 +137,7 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		}, []string{"exclusion: foreign-renewal", "ownership: foreign-renewal"}},
 		{"a key that was to live until an instant", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "t0", "NX")
-			s.cmd(12, 0, "1", "PEXPIREAT", "lock", "1700000000000")
+			s.cmd(12, 0, "1", "PEXPIREAT", "lock", millisOf(300))
 			s.take(500, 1, "OK", setPX("t1")...)
 			s.give(550, 1, "1", s.cad("t1")...)
 			s.give(600, 0, "0", s.cad("t0")...)
@@ -182,6 +182,14 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		}, []string{"exclusion: server-lost-key"}},
 		{"a key that vanishes for a reason that nobody saw", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
+			s.unexplained(100, "DEL", "lock")
+			s.take(200, 1, "OK", setPX("t1")...)
+			s.give(250, 1, "1", s.cad("t1")...)
+			s.give(300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: unclassified", "ownership: unknown"}},
+		{"a key that somebody takes away who is no client", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.stranger(100, "DEL", "lock")
 			s.take(200, 1, "OK", setPX("t1")...)
 			s.give(250, 1, "1", s.cad("t1")...)
 			s.give(300, 0, "0", s.cad("t0")...)
@@ -237,14 +245,14 @@ func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
 			s.nemesis(1, skew(1, 1, 60000))
 			takeGetset(s, 10, stampOf(10))
 			robGetset(s, 100, stampOf(10), stampOf(60100))
-		}, []string{"exclusion: client-clock"}},
+		}, []string{"exclusion: client-clock", "ownership: client-clock"}},
 		{"a pause before the first command writes a time that is past", "getset", func(s *story) {
 			s.invoke(5, 0, history.FAcquire)
 			s.cmd(2500, 0, "1", "SETNX", "lock", stampOf(5))
 			s.cmd(2501, 0, "1", "EXPIRE", "lock", "1")
 			s.done(2502, 0, history.OK)
 			robGetset(s, 2550, stampOf(5), stampOf(2550))
-		}, []string{"exclusion: client-clock"}},
+		}, []string{"exclusion: client-clock", "ownership: client-clock"}},
 		{"a takeover that arrives when its attempt is over", "setnx-takeover-del", func(s *story) {
 			s.take(10, 0, "1", "SETNX", "lock", millisOf(1010))
 			s.nemesis(50, history.Op{Client: 0, F: history.FCrash})
@@ -294,7 +302,7 @@ func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
 			s.done(1104, 1, history.OK)
 			s.give(1150, 1, "1", "DEL", "lock")
 			s.give(1160, 0, "0", "DEL", "lock")
-		}, []string{"exclusion: lease-outlived", "ownership: foreign-delete"}},
+		}, []string{"exclusion: lease-outlived"}},
 		{"a restart brings an older time back, which is taken over", "setnx-takeover-del", func(s *story) {
 			s.take(10, 0, "1", "SETNX", "lock", millisOf(1010))
 			s.give(20, 0, "1", "DEL", "lock")

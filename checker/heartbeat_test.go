@@ -209,7 +209,7 @@ func TestWhatBlocksForEverMayBeLeftByAStall(t *testing.T) {
 		}, unknown},
 		{"by whose DEL an election lost", elected(released), unknown},
 		{"by who crashed, before an election", elected(crashes), unknown},
-		{"by nobody that was seen", func(*story) {}, unknown},
+		{"by nobody that was seen", func(s *story) { s.unexplained(10, "SET", "lock", "1") }, unknown},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			s := tell(t, "setnx")

@@ -266,6 +266,7 @@ func TestLivenessAccusesNobodyOfWhatIsRight(t *testing.T) {
 			s.give(350, 0, "1", s.cad("t0")...)
 		}, nil},
 		{"a loser's time that stands in for the winner's", "getset", func(s *story) {
+			s.stranger(5, "SET", "lock", "\x00\x00\x00\x00\x00\x00\x00\x01")
 			s.invoke(9, 1, history.FAcquire)
 			s.invoke(9, 2, history.FAcquire)
 			for c := 1.0; c < 3; c++ {

@@ -56,8 +56,7 @@ func TestLivenessIsUnknownWhereNothingExplainsTheWaiting(t *testing.T) {
 			s.keys(2100)
 		}, []string{"liveness: unknown"}},
 		{"the run ended before the recovery time was over", "set-nx-px", func(s *story) {
-			s.invoke(9, 0, history.FAcquire)
-			s.done(300, 0, history.Info)
+			s.stranger(300, setPX("t0")...)
 			s.healed(310)
 			s.busy(320, 1, "nil", setPX("t1")...)
 			s.keys(400)

@@ -35,7 +35,7 @@ func TestOwnershipIsViolatedByWhatHitsAnothersGrant(t *testing.T) {
 		{"a script that forgets to compare", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1200, 0, "1", s.cad("t0")...)
+			s.give(1200, 0, "1", "EVAL", `return redis.call("DEL", KEYS[1])`, "1", "lock", "t0")
 			s.give(1300, 1, "0", s.cad("t1")...)
 		}, []string{"exclusion: lease-outlived", "ownership: foreign-delete"}},
 		{"a DEL after the node lost the sender's key", "setnx", func(s *story) {
@@ -85,14 +85,14 @@ func TestOwnershipAccusesNobodyOfWhatIsRight(t *testing.T) {
 			}
 		}, nil},
 		{"a leftover of a failed vote that another cleans up", "redlock", func(s *story) {
-			s.vote(10, 0, "t0", []int{0, 1}, []int{2, 3, 4})
-			s.invoke(99, 1, history.FAcquire)
-			s.onNodes(100, 1, otherHalf, "OK", setPX("t1")...)
-			s.done(110, 1, history.Fail)
-			s.node = "n3"
-			s.cmd(120, 0, "1", "DEL", "lock")
-			s.node = "n4"
-			s.cmd(130, 0, "1", "EXPIRE", "lock", "1")
+			s.invoke(9, 0, history.FAcquire)
+			s.onNodes(10, 0, otherHalf, "OK", setPX("t0")...)
+			s.done(20, 0, history.Fail)
+			s.at("n3")
+			s.cmd(120, 1, "1", "DEL", "lock")
+			s.at("n4")
+			s.cmd(130, 1, "1", "EXPIRE", "lock", "1")
+			s.cmd(140, 2, "OK", "SET", "lock", "t2")
 		}, nil},
 		{"an owner that prolongs its own", "set-nx-px-watchdog", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)

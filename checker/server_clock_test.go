@@ -110,7 +110,7 @@ func TestANodesClockThatJumpsForwardEndsLeases(t *testing.T) {
 			}
 			s.vote(100, 1, "t1", majority, otherHalf)
 			s.give(200, 1, "0", s.cad("t1")...)
-			s.give(300, 0, "0", s.cad("t0")...)
+			s.give(300, 0, "1", s.cad("t0")...)
 		}, []string{"exclusion: server-clock"}},
 		{"one node of a majority that had none to spare", "redlock", func(s *story) {
 			s.vote(10, 0, "t0", majority, nil)
@@ -169,7 +169,7 @@ func TestANodesClockThatJumpsBackProlongsLeases(t *testing.T) {
 		}, []string{"liveness: server-clock"}},
 		{"a key that was overdue when the clock went back, and lives again", "set-nx-px", func(s *story) {
 			abandoned(s)
-			s.nodeClock(1200, "n0", -2000)
+			s.nodeClock(1050, "n0", -2000)
 			s.queue(1300, 2900, 1, "nil", setPX("t1")...)
 			s.take(3100, 1, "OK", setPX("t1")...)
 			s.give(3150, 1, "1", s.cad("t1")...)
@@ -220,6 +220,7 @@ func TestALifeBeyondTheClaimsIsNoOrphanOfTheUsualKind(t *testing.T) {
 			s.give(3150, 1, "1", "DEL", "lock")
 		}, []string{"liveness: no-expiry", "liveness: orphaned-key"}},
 		{"a key of somebody alive who is just giving it back", "set-nx-px", func(s *story) {
+			s.stranger(2, "SET", "lock", "t9", "PX", "3050")
 			s.healed(5)
 			s.queue(10, 3000, 1, "nil", setPX("t1")...)
 			s.take(3100, 0, "OK", setPX("t0")...)

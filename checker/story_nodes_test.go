@@ -35,6 +35,12 @@ type staging struct {
 	wrongAt          time.Duration // when
 }
 
+// scene is something that happens to nodes.
+type scene struct {
+	at   time.Duration
+	play func()
+}
+
 // part is a node's part in a story.
 type part struct {
 	*nodetest.Node
@@ -74,27 +80,25 @@ func (s *story) stage(e history.Evidence) *staging {
 func (s *story) perform(e history.Evidence, choices []int) *staging {
 	st := &staging{s: s, world: nodetest.NewWorld(s.t), ops: slices.Clone(e.Ops), parts: map[string]*part{}, primary: "n0", choices: slices.Clone(choices)}
 	defer st.world.Close()
-	var order []int // places of commands
-	for i, c := range e.Commands {
-		if c.Exec > 0 {
-			order = append(order, i)
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(e.Commands[a].Arrived, e.Commands[b].Arrived) })
 	st.cast(e)
-	next := 0
+	var all []scene
 	for i := range st.ops {
-		op := &st.ops[i]
-		for ; next < len(order) && e.Commands[order[next]].Arrived < op.Time; next++ {
-			st.command(e.Commands[order[next]])
-		}
-		st.world.Expire(op.Time)
-		if op.Process == history.Nemesis && op.Window == nil {
-			st.event(op)
+		if op := &st.ops[i]; op.Process == history.Nemesis && op.Window == nil {
+			all = append(all, scene{op.Time, func() { st.event(op) }})
 		}
 	}
-	for ; next < len(order); next++ {
-		st.command(e.Commands[order[next]])
+	for _, m := range s.meddled {
+		all = append(all, scene{m.at, func() { st.part(m.node).Meddle(m.at, m.by, m.args...) }})
+	}
+	for _, c := range e.Commands {
+		if c.Exec > 0 {
+			all = append(all, scene{c.Arrived, func() { st.command(c) }})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b scene) int { return cmp.Compare(a.at, b.at) })
+	for _, x := range all {
+		st.world.Expire(x.at)
+		x.play()
 	}
 	return st
 }
@@ -139,7 +143,6 @@ func (st *staging) unlike(at time.Duration, format string, args ...any) {
 var refusals = []string{"MOVED ", "ASK ", "CROSSSLOT ", "CLUSTERDOWN "}
 
 func (st *staging) command(c history.Command) {
-	st.world.Expire(c.Arrived)
 	p := st.part(c.Node)
 	switch said := string(c.Reply); {
 	case st.wrong != "":

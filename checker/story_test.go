@@ -28,6 +28,7 @@ type story struct {
 	killed bool
 	// conns are the last connections of before nodes were killed, by event.
 	conns map[int]int
+	meddled []meddling
 	// unwatched: nobody saw the nodes' keys.
 	unwatched bool
 }
@@ -176,6 +177,24 @@ func (s *story) late(sent, at float64, client int, reply string, args ...string)
 	}
 	s.e.Commands = append(s.e.Commands, c)
 	return &s.e.Commands[len(s.e.Commands)-1]
+}
+
+// meddling is a command that is no client's.
+type meddling struct {
+	at   time.Duration
+	node string
+	by   history.ChangedBy
+	args []string
+}
+
+// stranger is a command of somebody who is no client of the trial.
+func (s *story) stranger(at float64, args ...string) {
+	s.meddled = append(s.meddled, meddling{ms(at), s.node, history.ByStranger, args})
+}
+
+// unexplained is a change that looks as if that command had made it, which nobody sent.
+func (s *story) unexplained(at float64, args ...string) {
+	s.meddled = append(s.meddled, meddling{ms(at), s.node, history.ByUnknown, args})
 }
 
 // lost is a command that never reached its node.
