@@ -153,7 +153,7 @@ func (w *wire) lastUnowned(l *keyspace.Grant, start, now time.Duration) *keyspac
 	n := 0
 	var last *keyspace.Term
 	for i, t := range l.Terms {
-		if i == 0 || t.At.Lo < start || w.Commands[t.Cmd].Op == l.Op || !w.unowned(&t, l) {
+		if i == 0 || t.At.Lo < start || t.Cmd < 0 || w.Commands[t.Cmd].Op == l.Op || !w.unowned(&t, l) {
 			continue
 		}
 		n++

@@ -123,11 +123,12 @@ func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
 		r.changedBy(n, k, c, by)
 	case c.By == history.ByCommand, c.By == history.ByStranger:
 		r.changedBy(n, k, c, by)
-	case c.By == history.ByExpiry:
+	case c.By == history.ByExpiry && c.After == nil:
 		r.empty(k, End{How: Expired, Cmd: -1, Event: -1, At: earlier(k.due(), at)})
-	case c.By == history.ByClock:
+	case c.By == history.ByClock && c.Before.SameValue(c.After):
 		r.shift(k, c, at)
-	case c.By == history.ByUnknown:
+	case c.By == history.ByUnknown, c.By == history.ByExpiry, c.By == history.ByClock: // the last two never do that
+		c.By = history.ByUnknown
 		r.unexplained(n, k, c, at)
 	default:
 		r.moved(n, k, c, at)
