@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 )
@@ -126,23 +125,19 @@ func (m Matrix) NotExercised() []Cell {
 }
 
 // ExitCode says how a finished campaign ends its program. Without expect,
-// finding violations is the job done; with it, a fault that hit nothing is not as
-// expected either. A violation whose cause cannot be told counts as unknown, not
-// as unexpected; so does, with expect, what may not be as expected, and what may
-// have been missed (Excuse, Hiding).
+// finding violations is the job done; with it, every violation that is not declared is
+// unexpected, whatever its cause, and so is a fault that hit nothing. What may not be as
+// expected, and what may have been missed (Excuse, Hiding), counts as unknown.
 func (m Matrix) ExitCode(expect bool) int {
 	if len(m.Failed) > 0 {
 		return ExitHarness
 	}
-	told := func(s Surprise) bool { return s.Cause != string(checker.Unclassified) }
 	hidden := func(s Surprise) bool { return s.Hidden }
 	lacking := slices.DeleteFunc(slices.Clone(m.Missed), hidden)
-	if expect && (len(lacking) > 0 || len(m.NotExercised()) > 0 || slices.ContainsFunc(m.Unexpected, told)) {
+	if expect && (len(lacking) > 0 || len(m.NotExercised()) > 0 || len(m.Unexpected) > 0) {
 		return ExitUnexpected
 	}
-	unsure := func(c Cell) bool {
-		return c.Verdict == Unknown || slices.Contains(c.Causes, string(checker.Unclassified))
-	}
+	unsure := func(c Cell) bool { return c.Verdict == Unknown }
 	if slices.ContainsFunc(m.Cells, unsure) || expect && len(m.Doubtful)+len(m.Missed) > 0 {
 		return ExitUnknown
 	}

@@ -46,10 +46,11 @@ type pair struct{ lock, workload string }
 type sight struct {
 	Points    []testbed.Point `json:"points,omitempty"`
 	Deadlines bool            `json:"deadlines,omitempty"`
+	Scripts   bool            `json:"scripts,omitempty"`
 }
 
 func sightOf(e history.Evidence) sight {
-	return sight{nemesis.Points(e.Commands), nemesis.Deadlines(e.Ops)}
+	return sight{nemesis.Points(e.Commands), nemesis.Deadlines(e.Ops), nemesis.Scripts(e.Commands)}
 }
 
 // planner turns a configuration into cells, and cells into trials.
@@ -242,6 +243,7 @@ func (p *planner) world(s Spec, claims history.Claims) nemesis.World {
 		CommandTimeout: s.CommandTimeout,
 		Points:         p.seen[pair{s.Lock, s.Workload}].Points,
 		Deadlines:      p.seen[pair{s.Lock, s.Workload}].Deadlines,
+		Scripts:        p.seen[pair{s.Lock, s.Workload}].Scripts,
 		Claims:         claims,
 	}
 }

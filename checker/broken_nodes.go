@@ -244,7 +244,7 @@ func (w *wire) aheadUntil(event history.Op) time.Duration {
 // commands that granted, and the assumption that was broken. It is empty where
 // nothing happened to a node: then the recipe counts wrongly.
 func (w *wire) counterLost(before, after grant) (cmds []int, broken string) {
-	first, second := w.granting(before.invoke), w.granting(after.invoke)
+	first, second := w.granting(before.entry.Invoke.Index), w.granting(after.entry.Invoke.Index)
 	for _, pos := range []int{first, second} {
 		cmds = append(cmds, w.indexOf(pos)...)
 	}

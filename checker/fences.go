@@ -51,22 +51,13 @@ func decide(ctx context.Context, end time.Time, m porcupine.Model, ops []porcupi
 	return porcupine.CheckOperationsTimeout(m, ops, left)
 }
 
-// grantOperations turns grants into operations with ranks for times.
+// grantOperations turns grants into operations with their ranks for times.
 func grantOperations(grants []grant) []porcupine.Operation {
-	var at []int // indices of entries
-	for _, g := range grants {
-		at = append(at, g.invoke, g.reply)
-	}
-	slices.Sort(at)
-	rank := map[int]int64{}
-	for i, index := range at {
-		rank[index] = int64(i)
-	}
 	ops := make([]porcupine.Operation, len(grants))
 	for i, g := range grants {
 		ops[i] = porcupine.Operation{
 			ClientId: g.owner, Input: action{owner: g.owner, fence: g.fence, passing: true},
-			Call: rank[g.invoke], Return: rank[g.reply],
+			Call: int64(g.invoke), Return: int64(g.reply),
 		}
 	}
 	if width(ops) > maxWidth {

@@ -7,24 +7,31 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // grant is an acquire that ended with ok, with the fencing token that it returned.
 type grant struct {
-	lock          string
-	owner         int
-	fence         int64
-	invoke, reply int // indices of its entries: their order is the order in time
+	lock  string
+	owner int
+	fence int64
+	// invoke and reply bound when it happened, as ranks: on the node, where the keys show
+	// that, else between its entries.
+	invoke, reply int
 	entry         *history.Pair
 }
 
-// fencing decides whether fencing tokens do their work: of two grants of a lock of
-// which one was answered before the other was asked for, the later has the greater
-// fence; two owners never get the same; and the guarded resource accepts nothing
+// entries are the indices of its entries in the history.
+func (g *grant) entries() []int { return []int{g.entry.Invoke.Index, g.entry.Complete.Index} }
+
+// fencing decides whether fencing tokens do their work: of two grants of a lock, the one
+// that came later has the greater fence: later on the node that made it, or, where what
+// the keys were does not show that, asked for after the other was answered; two owners never get the same; and the guarded resource accepts nothing
 // under an older fence than one that it has seen. The owner of a reentrant lock may
 // get its own fence again. How long a grant was held does not matter.
 //
@@ -70,7 +77,7 @@ func fencingBy(ctx context.Context, f *caseFile,
 
 // fences is what a history says of fencing tokens, by lock.
 type fences struct {
-	grants  map[string][]grant // in order of invocation
+	grants  map[string][]grant // in order of when they happened, at the earliest
 	touches map[string][]touch // of the resource, in its own order
 }
 
@@ -87,12 +94,66 @@ func readFences(f *caseFile) (fences, error) {
 		}
 		g := grant{
 			lock: p.Invoke.Lock, owner: p.Invoke.Client, fence: leaseOf(p).Fence,
-			invoke: p.Invoke.Index, reply: p.Complete.Index, entry: p,
+			entry: p,
 		}
 		given.grants[g.lock] = append(given.grants[g.lock], g)
 	}
+	rankGrants(f, given.grants)
 	given.touches, _ = touches(f.Evidence, pairs)
 	return given, ordered(given.touches)
+}
+
+// instant is a time with a tie-break.
+type instant struct {
+	at  time.Duration
+	tie int
+}
+
+func (a instant) compare(b instant) int {
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.tie, b.tie))
+}
+
+// rankGrants bounds when each grant happened, all on one scale, and sorts them by it.
+func rankGrants(f *caseFile, byLock map[string][]grant) {
+	w, err := f.wire()
+	if err != nil {
+		return
+	}
+	for _, grants := range byLock {
+		bounds := make([][2]instant, len(grants))
+		var all []instant
+		for i, g := range grants {
+			bounds[i] = w.happened(g)
+			all = append(all, bounds[i][0], bounds[i][1])
+		}
+		slices.SortFunc(all, instant.compare)
+		all = slices.Compact(all)
+		rank := func(x instant) int {
+			i, _ := slices.BinarySearchFunc(all, x, instant.compare)
+			return i
+		}
+		for i := range grants {
+			grants[i].invoke, grants[i].reply = rank(bounds[i][0]), rank(bounds[i][1])
+		}
+		slices.SortStableFunc(grants, func(a, b grant) int { return cmp.Compare(a.invoke, b.invoke) })
+	}
+}
+
+// happened bounds when the acquire was granted: by the last that it put on a node, if
+// one node grants the lock and its keys were seen; else by its entries.
+func (w *wire) happened(g grant) [2]instant {
+	p := g.entry
+	var last *keyspace.Grant
+	for _, x := range w.Of(p.Invoke.Index) {
+		if !x.Copied && x.At.Lo == x.At.Hi && (last == nil || x.Seq > last.Seq) {
+			last = x
+		}
+	}
+	if last == nil || w.Claims.Quorum > 1 {
+		return [2]instant{{p.Invoke.Time, p.Invoke.Index}, {p.Complete.Time, p.Complete.Index}}
+	}
+	at := instant{last.At.Lo, last.Seq}
+	return [2]instant{at, at}
 }
 
 // regress is a grant, or an operation of the resource, under a fence that is not
@@ -126,7 +187,7 @@ func sweepFences(c history.Claims, given fences) []regress {
 	return found
 }
 
-// sweepGrants goes through the grants of a lock in order of invocation. Beside it
+// sweepGrants goes through the grants of a lock in their order. Beside it
 // goes the greatest fence of those that had been answered.
 func sweepGrants(c history.Claims, grants []grant) []regress {
 	answered := slices.Clone(grants)
@@ -180,7 +241,7 @@ func regressFinding(f *caseFile, r regress) Finding {
 	g := r.late
 	told := Finding{
 		Cause: FenceRegressed, Lock: r.lock, Clients: []int{g.owner}, From: g.entry.Invoke.Time, To: g.entry.Complete.Time,
-		Ops: indices(g.invoke, g.reply),
+		Ops: indices(g.entries()...),
 	}
 	if r.newer == nil {
 		told.Summary = fmt.Sprintf("c%d was granted %s at %s with fence %d, which is none", g.owner, r.lock, seconds(told.To), g.fence)
@@ -188,7 +249,7 @@ func regressFinding(f *caseFile, r regress) Finding {
 	}
 	n := r.newer
 	told.Clients = append(told.Clients, n.owner)
-	told.Ops = indices(append(told.Ops, n.invoke, n.reply)...)
+	told.Ops = indices(append(told.Ops, n.entries()...)...)
 	told.Summary = fmt.Sprintf("c%d was granted %s at %s with fence %d, though c%d had been granted it at %s with fence %d",
 		g.owner, r.lock, seconds(told.To), g.fence, n.owner, seconds(n.entry.Complete.Time), n.fence)
 	if w, err := f.wire(); err == nil {

@@ -67,10 +67,10 @@ func sortedByNode(byNode map[string]history.Op) []history.Op {
 // leftOn reads the post-mortem of one node, for clients that wait.
 func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting []int) leftover {
 	for _, k := range op.Keys {
-		if k.Key != lock && !slices.Contains(w.Holding(lock), k.Key) {
+		if k.Key != lock && !slices.Contains(w.Holding(lock), k.Key) || w.sharesOnly(op.Node, k.Key) {
 			continue
 		}
-		l, owner := w.standing(op.Node, k.Key), ""
+		l, owner := w.standing(op.Node, k.Key, op.Time), ""
 		found := leftover{blocks: true, at: op.Time, first: l}
 		if l != nil {
 			owner, found.cmds = ": "+w.abandoned(l), []int{l.Cmd}
@@ -105,14 +105,33 @@ func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting [
 	return leftover{at: op.Time}
 }
 
-// standing is the claim that the key carried when the history ended.
-func (w *wire) standing(node, key string) *keyspace.Grant {
-	for _, l := range slices.Backward(w.Grants) {
-		if l.Node == node && l.Key == key && l.End == nil && l.Over == nil {
-			return l
+// standing is the grant on which the key rests: the earliest of those that nobody sees to
+// any more, else the latest; nil if there is none that could keep anybody out.
+func (w *wire) standing(node, key string, now time.Duration) (on *keyspace.Grant) {
+	for _, g := range w.Grants {
+		if g.Node != node || g.Key != key || g.End != nil || g.Over != nil || w.isShared(g) {
+			continue
+		}
+		if on = g; !w.cared(g, keyspace.At(now)) {
+			return g
 		}
 	}
-	return nil
+	return on
+}
+
+// sharesOnly says whether all that the key carries are shares in counts that keep nobody
+// out.
+func (w *wire) sharesOnly(node, key string) bool {
+	any := false
+	for _, g := range w.Grants {
+		if g.Node == node && g.Key == key && g.End == nil && g.Over == nil {
+			any = true
+			if !w.isShared(g) {
+				return false
+			}
+		}
+	}
+	return any
 }
 
 // leftAtAnyPace says whether the claim was left where it is by no want of time: its owner

@@ -11,24 +11,28 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// liveness decides whether waiting clients get in. Three things violate it:
+// liveness decides whether waiting clients get in. Four things violate it:
 //
 //   - blocked for ever: a post-mortem shows a key without TTL and without a
 //     living owner, or one that renewals of nobody's hold keep alive, and a
 //     living client was kept out by it to the end;
+//
 //   - blocked up to TTL: a key with a TTL that nobody living believed in (its
 //     owner crashed, never learnt of its grant, or failed to release) kept others
 //     out until it expired;
+//
 //   - a key whose TTL outlasts the recovery time that the recipe claims.
 //
+//   - starvation: a living client never got in, though it had the time, no key was left
+//     behind and the lock was granted to others meanwhile.
+//
 // Counted from the latest of the healing of the last fault, the last crash and
-// the last arrival of a dead client's command, a client that was not let in
+// the last arrival of a dead client's command, a client that was let in later than
 // within the recovery time, plus a turn for every client, although no key
-// explains it, gives unknown; so does a run that was ended before it healed. A
-// recipe with a quorum promises nothing while a majority is out of reach: what
-// it could not do before the healing counts only where keys, and not the
-// network, stood in the way. Where only what nobody heard keeps a key from being
-// found to be one that nobody believed in, the answer is unknown.
+// explains it, gives unknown; so does a lock that nobody was let into without a key in
+// the way, and a run that was ended before it healed. A recipe with a quorum promises
+// nothing while a majority is out of reach: what it could not do before the healing
+// counts only where keys, and not the network, stood in the way.
 func liveness(ctx context.Context, f *caseFile) Verdict {
 	if f.Claims.TTL <= 0 {
 		return Verdict{Result: NotApplicable, Why: "no lease time is claimed to count from"}
@@ -234,6 +238,39 @@ func (w *wire) crossSlot(waits []wait) (cmds []int, ok bool) {
 	return cmds, true
 }
 
+// round is how a lock went round while some waited in vain.
+type round struct {
+	grants       int // to others
+	free, lasted time.Duration
+}
+
+// wentRound says whether the lock was granted to others while all of those waited, who
+// had the time to get in.
+func (w *wire) wentRound(waits []wait, bound time.Duration) (r round, ok bool) {
+	from, until := time.Duration(0), Never
+	for _, x := range waits {
+		from, until = max(from, x.from), min(until, x.until)
+	}
+	if until < bound || from >= until {
+		return round{}, false
+	}
+	var held []spell
+	for _, h := range w.holds {
+		if h.Lock == waits[0].lock && h.From < until && h.To > from {
+			held = append(held, spell{max(h.From, from), min(h.To, until)})
+			if h.From > from {
+				r.grants++
+			}
+		}
+	}
+	r.lasted = (until - from).Round(time.Millisecond)
+	for _, s := range subtract([]spell{{from, until}}, merged(held)) {
+		r.free += s.to - s.from
+	}
+	r.free = r.free.Round(time.Millisecond)
+	return r, r.grants > 0
+}
+
 // stuck explains why clients never got into a lock, from the post-mortem.
 func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (findings []Finding, doubt string) {
 	var who []string
@@ -267,6 +304,12 @@ func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (fin
 		return []Finding{f}, ""
 	}
 	if !left.blocks {
+		if round, ok := w.wentRound(waits, bound); ok {
+			f.Cause = Starved
+			f.Summary = fmt.Sprintf("%s never got into %s from %s on, though no key that was left behind stood in the way: others were granted it %d times meanwhile, and it was free for %v of %v",
+				names, lock, seconds(f.From), round.grants, round.free, round.lasted)
+			return []Finding{f}, ""
+		}
 		return nil, fmt.Sprintf("%s never got into %s after %s, though no key that was left behind explains it", names, lock, seconds(start))
 	}
 	if left.young {

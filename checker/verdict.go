@@ -39,11 +39,12 @@ const (
 	LateCommand    Cause = "late-command"    // a ghost of an earlier attempt
 	FenceRegressed Cause = "fence-regressed" // a later grant got a smaller fence
 	OrphanedKey    Cause = "orphaned-key"    // a key with a TTL, whose owner crashed or never learnt of its grant, kept others out until it expired
+	Starved        Cause = "starved"         // the lock went round among others, and one who waited never got it
 	CrossSlot      Cause = "cross-slot"      // a Redis Cluster refused a command whose keys are in different slots
 	Deadlock       Cause = "deadlock"        // the code under test: everything waits, and nothing will ever come
 	Panic          Cause = "panic"           // the code under test panicked
 	Runaway        Cause = "runaway"         // the code under test did not come to an end
-	Unclassified   Cause = "unclassified"    // cannot be told apart: exit 2
+	Unclassified   Cause = "unclassified"    // cannot be told apart
 )
 
 // Causes returns every cause that a Finding may carry, in the order of the
@@ -51,7 +52,7 @@ const (
 func Causes() []Cause {
 	return []Cause{
 		Race, ForeignDelete, ForeignRenewal, RenewalFailed, LeaseOutlived, ServerLostKey, ServerClock,
-		ClientClock, NoExpiry, LateCommand, FenceRegressed, OrphanedKey, CrossSlot, Deadlock, Panic, Runaway, Unclassified,
+		ClientClock, NoExpiry, LateCommand, FenceRegressed, OrphanedKey, Starved, CrossSlot, Deadlock, Panic, Runaway, Unclassified,
 	}
 }
 
@@ -122,7 +123,7 @@ func oracles() []oracle {
 		{"exclusion", "no two believed holds of one lock overlap; read-write: no writer beside anyone", exclusion},
 		{"resource", "no lost update, and no other owner's operation between two of one critical section", agreed(resource)},
 		{"fencing", "a later grant has a greater fence, and the resource never accepts an older fence after a newer", fencing},
-		{"ownership", "no DEL or EXPIRE takes effect on a key that certainly carried another owner's grant", agreed(ownership)},
+		{"ownership", "no command ends, or changes the life of, another owner's grant that certainly still stood", agreed(ownership)},
 		{"liveness", "after a crash, and after everything heals, waiting clients get in within the recipe's recovery time", agreed(liveness)},
 		{"reentrancy", "n acquires need n releases, and nobody re-enters what another definitely holds", agreed(reentrancy)},
 		{"conduct", "the code under test neither deadlocks nor panics, and comes to an end", agreed(conduct)},

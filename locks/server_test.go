@@ -221,9 +221,10 @@ func monitored(line string) ([]string, error) {
 func scriptName(script string) string {
 	sha := redis.NewScript(script).Hash()
 	for _, r := range All() {
-		for _, s := range r.Claims(time.Second, 1).Scripts {
-			if s.SHA1 == script || s.SHA1 == sha {
-				return s.Name
+		names := r.Claims(time.Second, 1).ScriptNames
+		for _, known := range []string{script, sha} {
+			if name, ok := names[known]; ok {
+				return name
 			}
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -162,7 +161,7 @@ func TestChaosRunsInEveryWorld(t *testing.T) {
 	}
 	for recipe, topology := range worlds {
 		w := worldOf(t, fakeRecipes[recipe], topology)
-		w.Claims.Scripts = []history.Script{{Name: "release"}}
+		w.Scripts = true
 		for k := range 12 {
 			p, err := New(uint64(k), []string{"chaos"}, w, k)
 			if err != nil {

@@ -49,8 +49,10 @@ type World struct {
 	// passed, from Points. Their Client is of no meaning.
 	Points []testbed.Point `json:"points"`
 	// Deadlines: that trial's leases claimed one, from Deadlines.
-	Deadlines bool           `json:"deadlines,omitempty"`
-	Claims    history.Claims `json:"claims"`
+	Deadlines bool `json:"deadlines,omitempty"`
+	// Scripts: that trial's clients ran Lua scripts, from Scripts.
+	Scripts bool           `json:"scripts,omitempty"`
+	Claims  history.Claims `json:"claims"`
 }
 
 // Plan is what happens in one trial, as data. IDs are unique, from 1.

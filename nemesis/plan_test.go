@@ -46,7 +46,7 @@ func someWorld(t *rapid.T) World {
 	w.Claims.KeyTTL = w.TTL * time.Duration(rapid.IntRange(0, 2).Draw(t, "key's life"))
 	w.Claims.ReadWrite = rapid.Bool().Draw(t, "read-write")
 	if rapid.Bool().Draw(t, "scripts") {
-		w.Claims.Scripts = []history.Script{{Name: "release"}}
+		w.Scripts = true
 	}
 	for _, step := range []string{testbed.StepAcquire, testbed.StepRead, testbed.StepRelease} {
 		for _, node := range w.Nodes {

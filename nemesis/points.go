@@ -73,6 +73,14 @@ func Deadlines(ops []history.Op) bool {
 	})
 }
 
+// Scripts says whether a fault-free probe trial's clients ran Lua scripts.
+func Scripts(commands []history.Command) bool {
+	return slices.ContainsFunc(commands, func(c history.Command) bool {
+		_, ok := c.Script()
+		return ok
+	})
+}
+
 // byNode sorts n2 before n10.
 func byNode(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 

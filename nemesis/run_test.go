@@ -35,7 +35,7 @@ func TestEveryFaultBitesWithinItsFirstTrials(t *testing.T) {
 	for _, world := range worlds {
 		recipe := fakeRecipes[world.recipe]
 		w := worldOf(t, recipe, world.topology)
-		w.Claims.Scripts = []history.Script{{Name: "release"}}
+		w.Scripts = true
 		for _, f := range All() {
 			if f.Undisturbed || f.Impossible != nil && f.Impossible(w) != "" {
 				continue

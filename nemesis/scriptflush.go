@@ -12,7 +12,7 @@ import (
 // scriptFlush empties the nodes' script caches between calls, so that the next
 // EVALSHA fails with NOSCRIPT. How many scripts were thrown away is the proof.
 //
-// On a recipe without scripts it is not supported, rather than not exercised:
+// On a lock that was seen to run no scripts it is not supported, rather than not exercised:
 // no trial, however long, could ever exercise it, and a matrix should not ask
 // for more trials.
 var scriptFlush = Fault{
@@ -22,8 +22,8 @@ var scriptFlush = Fault{
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: sameTopology,
 	Impossible: func(w World) string {
-		if len(w.Claims.ScriptNames) == 0 {
-			return "the recipe runs no scripts"
+		if !w.Scripts {
+			return "it ran no scripts where nothing was disturbed"
 		}
 		return ""
 	},

@@ -88,11 +88,11 @@ func recordRecipes(t *testing.T) *sent {
 	}
 	all.Wait()
 	for _, recipe := range locks.All() {
-		for _, declared := range recipe.Claims(time.Second, 1).Scripts {
-			if s := r.scripts[declared.SHA1]; s == nil || s.source == "" {
-				t.Errorf("%s never sent the source of its script %s: nothing can be compared", recipe.ID, declared.Name)
+		for sha, name := range recipe.Claims(time.Second, 1).ScriptNames {
+			if s := r.scripts[sha]; s == nil || s.source == "" {
+				t.Errorf("%s never sent the source of its script %s: nothing can be compared", recipe.ID, name)
 			} else {
-				s.name = declared.Name
+				s.name = name
 			}
 		}
 	}
