@@ -281,7 +281,7 @@ func TestLivenessAccusesNobodyOfWhatIsRight(t *testing.T) {
 			s.queue(100, 900, 0, "0", "SETNX", "lock", stampOf(100))
 			s.busy(1150, 0, "nil", "GET", "lock")
 			s.give(1200, 1, "0", "DEL", "lock")
-		}, nil},
+		}, []string{"ownership: race"}},
 		{"an attempt that was not answered, by a key of the dead", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nemesis(20, crash(0))

@@ -27,8 +27,10 @@ type story struct {
 	// killed: the run ended before its faults were healed.
 	killed bool
 	// conns are the last connections of before nodes were killed, by event.
-	conns map[int]int
+	conns   map[int]int
 	meddled []meddling
+	// blurred: that a command changed a key was seen when it was answered only.
+	blurred bool
 	// unwatched: nobody saw the nodes' keys.
 	unwatched bool
 }
@@ -252,7 +254,21 @@ func (s *story) evidence() history.Evidence {
 	if e.Watched = !s.unwatched; e.Watched {
 		e.Keys = st.world.Changes
 	}
+	if s.blurred {
+		blur(e)
+	}
 	return e
+}
+
+// blur lets the evidence say only that commands changed keys before they were answered.
+func blur(e history.Evidence) {
+	for i := range e.Keys {
+		for _, c := range e.Commands {
+			if k := &e.Keys[i]; k.By == history.ByCommand && c.Node == k.Node && c.Exec == k.Exec {
+				k.To = max(k.To, c.Served)
+			}
+		}
+	}
 }
 
 // take is a whole acquire with one command that grants.
