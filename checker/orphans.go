@@ -246,7 +246,7 @@ func (w *wire) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Term {
 // What was sent in time and arrived late is the owner's last word. Who put a grant of
 // his own on the key prolonged that.
 func (w *wire) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
-	if t.Cmd < 0 || t.Client != l.Client && w.enters(t.Cmd, l.Key) {
+	if t.Cmd < 0 || t.Cmd != l.Cmd && w.enters(t.Cmd, l.Key) {
 		return false
 	}
 	sent := w.Commands[t.Cmd].Sent

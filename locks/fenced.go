@@ -45,7 +45,7 @@ func init() {
 
 var fencedFlaws = flaws(
 	// An older fence is refused: what is violated is the belief, not the resource.
-	deadlineMoved("exclusion"), serverClock("exclusion"), serverLostKey("exclusion"), prolongedKey(), may(append(slowClocks, "failover"), orphanedUnseen()),
+	deadlineMoved("exclusion"), serverClock("exclusion"), serverLostKey("exclusion"), prolongedKey(), may(slowClocks, orphanedKey()),
 	under(losingFaults, "fence-regressed", Limit,
 		"The counter is as mortal as the lock: a node that forgets it, or a replica that has not heard of it, hands out fences again.",
 		kleppmann+"; fencing tokens need a counter that survives", "fencing"),

@@ -141,13 +141,6 @@ func orphanedKey() []Flaw {
 // may never learn of its grant.
 var slowClocks = []string{"client-skew"}
 
-// orphanedUnseen is orphanedKey of a lock whose script, when it refuses, does not
-// say what it found: on a promoted replica what came back cannot be told from
-// what is new.
-func orphanedUnseen() []Flaw {
-	return may([]string{"failover"}, orphanedUnder(append(without(strandingFaults, "failover"), "client-pause")))
-}
-
 func orphanedUnder(faults []string) []Flaw {
 	return under(faults, "orphaned-key", Limit,
 		"A key whose holder crashed, never learnt of its grant or could not send its release keeps others out until it expires.",

@@ -57,7 +57,10 @@ func init() {
 var getsetFlaws = flaws(
 	may([]string{"delay", "node-pause"}, under([]string{"client-skew", "client-pause"}, "client-clock", Bug,
 		"A rival whose clock is more than a second ahead, or a time that was read too long before it arrived, ends a lease early; Redis could have timed it.",
-		"D1, first version: clients' clocks must agree", "exclusion", "resource")),
+		"D1, first version: clients' clocks must agree", "exclusion", "resource", "ownership")),
+	may([]string{"client-pause", "delay", "client-skew"}, under([]string{"node-pause"}, "race", Bug,
+		"Of two who found the same time past, the second replaces the first's time with its own by GETSET, though it does not get the lock: the holder's time is not the one in the key.",
+		"D1, first version", "ownership")),
 	may([]string{"client-skew", "failover", "split-brain", "node-clock", "node-pause"}, under([]string{"client-pause", "delay", "node-restart", "eviction"}, "foreign-renewal", Bug,
 		"EXPIRE does not ask whose key it is: after a pause behind the winning SETNX or GETSET it times another's lock.",
 		"D1, first version", "ownership")),

@@ -49,6 +49,9 @@ var rwHashFlaws = flaws(
 	under(anyFault, "race", Bug,
 		"A second reader overwrites the first's time: when it leaves, no reader is left in the hash, and the script grants a writer beside the first.",
 		"D4, cluster version: one field for all readers", "exclusion", "resource"),
+	may([]string{"client-pause", "delay", "node-pause"}, under([]string{"client-skew"}, "client-clock", Bug,
+		"A writer whose clock is ahead puts its own time in the place of another writer's that is still young.",
+		"D4, cluster version: the time is the client's", "ownership")),
 	// A millisecond is a matter of chance, not of any fault.
 	may(anyFault, foreignDelete(
 		"Two readers who enter in the same millisecond are one owner: the first to leave removes the time of both.",
@@ -60,9 +63,7 @@ var rwHashFlaws = flaws(
 	may([]string{"node-clock"}, under([]string{mixed}, "server-clock", Limit,
 		"A node whose wall clock jumps forward by more than the key's life forgets everybody who is in.", redisClock, "exclusion", "resource")),
 	leaseOutlived(), serverLostKey(),
-	// Its script does not say what it found when it refuses: what came back is not
-	// told from what is new.
-	may([]string{"node-restart", "failover", "split-brain"}, orphanedUnder(without(strandingFaults, "node-restart", "failover", "split-brain"))), staleTime("D4, cluster version"),
+	orphanedUnder(strandingFaults), staleTime("D4, cluster version"),
 )
 
 // D4's lives are 1 s for a read, 3 s for a write and 10 s for the key; a read's

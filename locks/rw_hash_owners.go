@@ -40,7 +40,7 @@ func init() {
 }
 
 var rwHashOwnersFlaws = flaws(
-	deadlineLookedAtTooEarly(), readerMoved(), serverClock(), prolongedKey(), serverLostKey(), may(append(slowClocks, "failover"), orphanedUnseen()),
+	deadlineLookedAtTooEarly(), readerMoved(), serverClock(), prolongedKey(), serverLostKey(), may(slowClocks, orphanedKey()),
 )
 
 // readerMoved is deadlineMoved where it takes a writer beside who was frozen: a
