@@ -259,7 +259,7 @@ func (w *wire) counterLost(before, after grant) (cmds []int, broken string) {
 			return cmds, w.loses(op, "")
 		case op.F == history.FEvict:
 			for _, k := range op.Keys {
-				if second < 0 || w.isCounter(second, k.Key) {
+				if second < 0 || w.isCounter(before, k.Key) {
 					return cmds, w.loses(op, k.Key)
 				}
 			}
@@ -279,7 +279,9 @@ func (w *wire) granting(acquire int) int {
 	return -1
 }
 
-// isCounter says whether the command names the key, and nobody's claim is on it.
-func (w *wire) isCounter(pos int, key string) bool {
-	return !w.carries(key) && slices.Contains(w.Commands[pos].Args, history.Bytes(key))
+// isCounter says whether the grant's fence stood in that key.
+func (w *wire) isCounter(g grant, key string) bool {
+	return slices.ContainsFunc(w.Of(g.entry.Invoke.Index), func(x *keyspace.Grant) bool {
+		return x.Key == key && x.Wrote(fmt.Sprint(g.fence))
+	})
 }

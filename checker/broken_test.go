@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // brokenBy are the assumptions that the findings of one cause name, each once.
@@ -96,7 +97,7 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 		{"a client that goes on under a fault was not frozen", "set-nx-px", LeaseOutlived, func(s *story) {
 			outlived(s, func() {
 				s.window(20, history.Invoke, 0, "some-skew", over(0))
-				s.cmd(500, 0, "1000", "PTTL", "lock")
+				s.cmd(500, 0, "510", "PTTL", "lock")
 			})
 		}, "that a client stops when its lease ends: c0 worked on until 1.199s under a lease that it had got at 0.010s and that ended at 1.010s"},
 		{"a grant that is told late", "set-nx-px", LeaseOutlived, func(s *story) {
@@ -118,8 +119,8 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 		}, ""},
 		{"a restart without data", "set-nx-px", ServerLostKey, func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
-			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(150, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Lost: &history.Lost{Keys: true}})
+			s.down(100)
+			s.up(150, "all keys")
 			s.take(200, 1, "OK", setPX("t1")...)
 			s.give(250, 1, "1", s.cad("t1")...)
 			s.give(300, 0, "0", s.cad("t0")...)
@@ -133,7 +134,7 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 		}, "that a node keeps what it acknowledged: n0 evicted lock at 0.100s"},
 		{"a promotion", "set-nx-px", ServerLostKey, func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
-			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.down(100)
 			s.nemesis(101, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
 			s.node = "n1"
 			s.take(200, 1, "OK", setPX("t1")...)
@@ -244,34 +245,35 @@ func TestClientClocksThatWereBrokenAreNamed(t *testing.T) {
 // A counter that was lost with its node is the node's doing; one that goes back by
 // itself is the recipe's.
 func TestFencesThatRegressNameWhatLostTheCounter(t *testing.T) {
+	const source = `redis.call("SET", KEYS[1], "token") return redis.call("INCRBY", KEYS[2], 7)`
 	for _, c := range []struct {
 		name string
-		op   *history.Op
+		tale func(*story)
+		then string // what the counter is at the next grant
 		want string
 	}{
-		{"nothing happened", nil, ""},
-		{"a restart", &history.Op{F: history.FNodeUp, Node: "n0", Lost: &history.Lost{Keys: true}}, "that a node keeps what it acknowledged: n0 restarted at 0.100s and lost all keys"},
-		{"a restart of another node", &history.Op{F: history.FNodeUp, Node: "n1", Lost: &history.Lost{Keys: true}}, ""},
-		{"a promotion", &history.Op{F: history.FPromote, Node: "n0"}, "that a replica has what its primary acknowledged: n0 was promoted at 0.100s without all that clients had been told was done"},
-		{"an eviction", &history.Op{F: history.FEvict, Node: "n0", Keys: []history.KeyState{{Key: "lock:fence"}}}, "that a node keeps what it acknowledged: n0 evicted lock:fence at 0.100s"},
-		{"an eviction of another key", &history.Op{F: history.FEvict, Node: "n0", Keys: []history.KeyState{{Key: "other"}}}, ""},
+		{"nothing happened", func(*story) {}, "14", ""},
+		{"a restart", func(s *story) { s.down(90); s.up(100, "all keys") }, "7",
+			"that a node keeps what it acknowledged: n0 restarted at 0.100s and lost all keys"},
+		{"a restart of another node", func(s *story) { s.at("n1"); s.down(90); s.up(100, "all keys"); s.at("n0") }, "14", ""},
+		{"a promotion", func(s *story) { s.promote(100, "n1") }, "7",
+			"that a replica has what its primary acknowledged: n1 was promoted at 0.100s without all that clients had been told was done"},
+		{"an eviction", func(s *story) { s.evict(100, "lock:fence") }, "7",
+			"that a node keeps what it acknowledged: n0 evicted lock:fence at 0.100s"},
+		{"an eviction of another key", func(s *story) { s.evict(100, "other") }, "14", ""},
 	} {
 		s := tell(t, "set-nx-px")
-		s.e.Claims = history.Claims{Quorum: 1, TTL: ms(1000), KeyTTL: ms(1000), Recovery: ms(1000), Fenced: true, Scripts: []history.Script{{
-			Name: "take-and-count", SHA1: "f00d", Effects: map[string][]history.Effect{"*": {{Kind: history.EffectSet}}},
-		}}}
-		grant := func(at float64, client int, fence int64) {
+		s.e.Claims = history.Claims{Quorum: 1, TTL: ms(1000), KeyTTL: ms(1000), Recovery: ms(1000), Fenced: true}
+		grant := func(at float64, client int, counted string, fence int64) {
 			s.invoke(at-1, client, history.FAcquire)
-			s.cmd(at, client, "7", "EVALSHA", "f00d", "2", "lock", "lock:fence", "token")
+			s.cmd(at, client, counted, "EVAL", source, "2", "lock", "lock:fence")
 			s.done(at+1, client, history.OK, history.Lease{Fence: fence})
 			s.give(at+20, client, "1", "DEL", "lock")
 		}
-		grant(10, 0, 7)
-		if c.op != nil {
-			c.op.Client = history.NoClient
-			s.nemesis(100, *c.op)
-		}
-		grant(200, 1, 1)
+		s.cmd(5, 2, "OK", "SET", "other", "1")
+		grant(10, 0, "7", 7)
+		c.tale(s)
+		grant(200, 1, c.then, 1)
 		if got := brokenBy(t, s.evidence(), FenceRegressed); !slices.Equal(got, []string{c.want}) {
 			t.Errorf("%s:\n got %q\nwant %q", c.name, got, c.want)
 		}
@@ -291,7 +293,7 @@ func TestACounterOfFencesKeepsNobodyOut(t *testing.T) {
 	s.invoke(5000, 1, history.FAcquire)
 	s.lost(5001, 1, s.script("set-and-count", []string{"lock", "lock:fence"}, "t1", "1000")...)
 	s.done(5100, 1, history.Info)
-	s.keys(9000, history.KeyState{Key: "lock:fence", Type: "string", TTL: -1, Value: "1"})
+	s.keys(9000)
 	verdicts, err := Judge(context.Background(), s.evidence())
 	if err != nil {
 		t.Fatal(err)
@@ -304,7 +306,7 @@ func TestACounterOfFencesKeepsNobodyOut(t *testing.T) {
 }
 
 func TestAFaultsTargetIsAClaimsNodeClientOrLink(t *testing.T) {
-	claim := &life{client: 1, node: "n0"}
+	claim := &keyspace.Grant{Client: 1, Node: "n0"}
 	link := func(from, to string, d history.Direction) history.Window {
 		return history.Window{Links: []history.Link{{From: "c0", To: "n0"}, {From: from, To: to, Direction: d}}}
 	}
@@ -322,7 +324,7 @@ func TestAFaultsTargetIsAClaimsNodeClientOrLink(t *testing.T) {
 		{link("n1", "n0", history.Both), ""},
 		{history.Window{}, ""},
 	} {
-		if got := claim.among(&c.over); got != c.want {
+		if got := among(claim, &c.over); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.over.Target(), got, c.want)
 		}
 	}

@@ -161,6 +161,9 @@ func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 	if last < 0 {
 		last = w.latestBefore(f, client)
 	}
+	if last < 0 {
+		return nil
+	}
 	type where struct{ node, key, place string }
 	latest := map[where]*keyspace.Grant{}
 	for _, g := range w.Of(last) {
@@ -271,6 +274,9 @@ func (w *wire) letIn(first, second *keyspace.Grant) reason {
 	}
 	switch end.How {
 	case keyspace.Deleted:
+		if end.Cmd < 0 {
+			return untold // by nobody whose commands are on record
+		}
 		return w.deletedBy(first, end)
 	case keyspace.Expired:
 		return w.expiredUnder(first, second)

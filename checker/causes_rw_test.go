@@ -51,11 +51,11 @@ func TestCausesInReadWriteLocks(t *testing.T) {
 			two(s, 40, 2, history.Write)
 			leaveTwo(s, 50, 2, history.Write, "1")
 			leaveTwo(s, 60, 0, history.Read, "0")
-		}, []string{"exclusion: race"}},
+		}, []string{"exclusion: race", "ownership: foreign-delete"}},
 		{"a restart loses the writer's key, and a reader's script finds none", "rw-two-keys", func(s *story) {
 			two(s, 10, 0, history.Write)
-			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Lost: &history.Lost{Keys: true}})
+			s.down(20)
+			s.up(30, "all keys")
 			two(s, 40, 1, history.Read)
 			leaveTwo(s, 50, 1, history.Read, "1")
 			leaveTwo(s, 60, 0, history.Write, "0")
@@ -107,8 +107,10 @@ func TestCausesInReadWriteLocks(t *testing.T) {
 		{"a writer whose clock is ahead finds a reader's time old", "rw-hash", func(s *story) {
 			s.nemesis(1, skew(1, 2, 60000))
 			hash(s, 10, 0, history.Read)
-			hash(s, 100, 2, history.Write)
-			leaveHash(s, 150, 2, history.Write, 100)
+			s.invoke(99, 2, history.FAcquire, history.Write)
+			s.cmd(100, 2, "1", s.script("hash-write", []string{"lock"}, millisOf(60100), "3000", "10000", "1000")...)
+			s.done(101, 2, history.OK)
+			leaveHash(s, 150, 2, history.Write, 60100)
 			leaveHash(s, 160, 0, history.Read, 10)
 		}, []string{"exclusion: client-clock"}},
 		{"a writer finds the time of a reader that overran", "rw-hash", func(s *story) {

@@ -98,16 +98,16 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		}, []string{"exclusion: late-command"}},
 		{"a restart loses the key", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
-			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(150, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Lost: &history.Lost{Keys: true}})
+			s.down(100)
+			s.up(150, "all keys")
 			s.take(200, 1, "OK", setPX("t1")...)
 			s.give(250, 1, "1", s.cad("t1")...)
 			s.give(300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-lost-key"}},
 		{"a restart after which the key expired anyway is not to blame", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
-			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(150, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Lost: &history.Lost{}})
+			s.down(100)
+			s.up(150, "nothing")
 			s.take(1200, 1, "OK", setPX("t1")...)
 			s.give(1250, 1, "1", s.cad("t1")...)
 			s.give(1300, 0, "0", s.cad("t0")...)
@@ -115,8 +115,8 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		{"a restarted node grants by a script", "lua-setnx-expire-owner", func(s *story) {
 			enter := func(v string) []string { return s.script("setnx-then-expire", []string{"lock"}, v, "1") }
 			s.take(10, 0, "1", enter("handle-zero")...)
-			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(150, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Lost: &history.Lost{Keys: true}})
+			s.down(100)
+			s.up(150, "all keys")
 			s.take(200, 1, "1", enter("handle-one")...)
 			s.give(250, 1, "1", s.cad("handle-one")...)
 			s.give(300, 0, "0", s.cad("handle-zero")...)
@@ -124,7 +124,7 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		{"a script that grants in the millisecond of the expiry", "lua-setnx-expire-owner", func(s *story) {
 			enter := func(v string) []string { return s.script("setnx-then-expire", []string{"lock"}, v, "1") }
 			s.take(10, 0, "1", enter("handle-zero")...)
-			s.take(1010, 1, "1", enter("handle-one")...)
+			s.take(1011, 1, "1", enter("handle-one")...)
 			s.give(1050, 1, "1", s.cad("handle-one")...)
 			s.give(1100, 0, "0", s.cad("handle-zero")...)
 		}, []string{"exclusion: lease-outlived"}},
@@ -137,7 +137,7 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		}, []string{"exclusion: foreign-renewal", "ownership: foreign-renewal"}},
 		{"a key that was to live until an instant", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "t0", "NX")
-			s.cmd(12, 0, "1", "PEXPIREAT", "lock", "1700000000000")
+			s.cmd(12, 0, "1", "PEXPIREAT", "lock", millisOf(300))
 			s.take(500, 1, "OK", setPX("t1")...)
 			s.give(550, 1, "1", s.cad("t1")...)
 			s.give(600, 0, "0", s.cad("t0")...)
@@ -152,19 +152,19 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		{"a grant in flight when the node is killed changes nothing", "setnx-expire", func(s *story) {
 			s.take(10, 0, "1", "SETNX", "lock", "1")
 			s.cmd(12, 0, "1", "EXPIRE", "lock", "1")
-			s.nemesis(99, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.down(99)
 			s.invoke(99, 2, history.FAcquire)
 			c := s.cmd(100, 2, "", "SETNX", "lock", "1")
 			c.Served, c.Replied = 0, 0
 			s.done(130, 2, history.Info)
-			s.nemesis(150, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Lost: &history.Lost{Keys: true}})
+			s.up(150, "all keys")
 			s.take(200, 1, "1", "SETNX", "lock", "1")
 			s.give(250, 1, "1", "DEL", "lock")
 			s.give(300, 0, "0", "DEL", "lock")
 		}, []string{"exclusion: server-lost-key"}},
 		{"a promoted replica never had the key", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
-			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.down(100)
 			s.nemesis(101, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
 			s.node = "n1"
 			s.take(200, 1, "OK", setPX("t1")...)
@@ -173,7 +173,7 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		}, []string{"exclusion: server-lost-key"}},
 		{"a promoted replica grants by a script", "redisson", func(s *story) {
 			s.take(10, 0, "nil", s.script("redisson-enter", []string{"lock"}, "owner-0-long", "1000")...)
-			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
+			s.down(100)
 			s.nemesis(101, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
 			s.node = "n1"
 			s.take(200, 1, "nil", s.script("redisson-enter", []string{"lock"}, "owner-1-long", "1000")...)
@@ -182,6 +182,14 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		}, []string{"exclusion: server-lost-key"}},
 		{"a key that vanishes for a reason that nobody saw", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
+			s.unexplained(100, "DEL", "lock")
+			s.take(200, 1, "OK", setPX("t1")...)
+			s.give(250, 1, "1", s.cad("t1")...)
+			s.give(300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: unclassified", "ownership: unknown"}},
+		{"a key that somebody takes away who is no client", "set-nx-px", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.stranger(100, "DEL", "lock")
 			s.take(200, 1, "OK", setPX("t1")...)
 			s.give(250, 1, "1", s.cad("t1")...)
 			s.give(300, 0, "0", s.cad("t0")...)
@@ -237,14 +245,14 @@ func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
 			s.nemesis(1, skew(1, 1, 60000))
 			takeGetset(s, 10, stampOf(10))
 			robGetset(s, 100, stampOf(10), stampOf(60100))
-		}, []string{"exclusion: client-clock"}},
+		}, []string{"exclusion: client-clock", "ownership: client-clock"}},
 		{"a pause before the first command writes a time that is past", "getset", func(s *story) {
 			s.invoke(5, 0, history.FAcquire)
 			s.cmd(2500, 0, "1", "SETNX", "lock", stampOf(5))
 			s.cmd(2501, 0, "1", "EXPIRE", "lock", "1")
 			s.done(2502, 0, history.OK)
 			robGetset(s, 2550, stampOf(5), stampOf(2550))
-		}, []string{"exclusion: client-clock"}},
+		}, []string{"exclusion: client-clock", "ownership: client-clock"}},
 		{"a takeover that arrives when its attempt is over", "setnx-takeover-del", func(s *story) {
 			s.take(10, 0, "1", "SETNX", "lock", millisOf(1010))
 			s.nemesis(50, history.Op{Client: 0, F: history.FCrash})
@@ -294,13 +302,13 @@ func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
 			s.done(1104, 1, history.OK)
 			s.give(1150, 1, "1", "DEL", "lock")
 			s.give(1160, 0, "0", "DEL", "lock")
-		}, []string{"exclusion: lease-outlived", "ownership: foreign-delete"}},
+		}, []string{"exclusion: lease-outlived"}},
 		{"a restart brings an older time back, which is taken over", "setnx-takeover-del", func(s *story) {
 			s.take(10, 0, "1", "SETNX", "lock", millisOf(1010))
 			s.give(20, 0, "1", "DEL", "lock")
 			s.take(1100, 2, "1", "SETNX", "lock", millisOf(2100))
-			s.nemesis(1110, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(1120, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Lost: &history.Lost{Writes: 1}})
+			s.down(1110)
+			s.up(1120, "the last second")
 			s.invoke(1129, 1, history.FAcquire)
 			s.cmd(1130, 1, "0", "SETNX", "lock", millisOf(2130))
 			s.cmd(1131, 1, quoted(millisOf(1010)), "GET", "lock")

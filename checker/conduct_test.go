@@ -70,7 +70,7 @@ func TestLivenessIsNotFooledByABreakdown(t *testing.T) {
 			s.invoke(15, 0, history.FRelease)
 			s.queue(40, 2000, 1, "0", "SETNX", "lock", "1")
 			s.nemesis(2001, breakdown(history.FDeadlock, "c0 waits"))
-			s.keys(2002, key("lock", -1))
+			s.keys(2002)
 		}, []string{"conduct: deadlock", "liveness: unknown"}},
 		{"a dead owner's key that nobody saw expire", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
@@ -78,7 +78,7 @@ func TestLivenessIsNotFooledByABreakdown(t *testing.T) {
 			s.healed(25)
 			s.busy(40, 1, "nil", setPX("t1")...)
 			s.nemesis(60, breakdown(history.FPanic, "c1"))
-			s.keys(61, key("lock", 950))
+			s.keys(61)
 		}, []string{"conduct: panic", "liveness: unknown"}},
 		{"a dead owner's key that was seen to expire", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)

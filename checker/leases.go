@@ -243,7 +243,7 @@ func (w *wire) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, boo
 	for _, pos := range w.renewals() {
 		c := w.Commands[pos]
 		if c.Client != first.Client || !first.WasOn(c.Node) || c.Op == first.Op ||
-			c.Sent < w.Commands[last.Cmd].Sent || c.Sent > due.Hi || !w.renews(c, first) {
+			c.Sent < w.sent(last) || c.Sent > due.Hi || !w.renews(c, first) {
 			continue
 		}
 		switch {
@@ -269,6 +269,14 @@ func (w *wire) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, boo
 	}
 	return because(RenewalFailed, cmds, "c%d sent no renewal after %s in time, and %s expired at %s",
 		first.Client, seconds(last.At.Lo), first.Key, seconds(due.Mid())), true
+}
+
+// sent is when the command was sent that gave the key that life.
+func (w *wire) sent(t keyspace.Term) time.Duration {
+	if t.Cmd < 0 {
+		return t.At.Lo
+	}
+	return w.Commands[t.Cmd].Sent
 }
 
 // stoodAt says whether the grant was there at that time, overwritten or not.

@@ -134,7 +134,7 @@ func TestCausesAmongSeveralNodes(t *testing.T) {
 			s.done(1501, 0, history.OK)
 			s.vote(1600, 1, "t1", []int{0, 1, 2, 3}, []int{4})
 			s.give(1700, 1, "0", s.cad("t1")...)
-			s.give(1800, 0, "0", s.cad("t0")...)
+			s.give(1800, 0, "1", s.cad("t0")...)
 		}, []string{"exclusion: lease-outlived"}},
 		{"one node that restarts empty votes twice", "redlock", func(s *story) {
 			s.vote(10, 0, "t0", majority, nil)
@@ -152,7 +152,7 @@ func TestCausesAmongSeveralNodes(t *testing.T) {
 			s.node = "n0"
 			s.lost(343, 0, "EXPIRE", "lock", "1")
 			s.vote(1100, 1, "t1", allNodes, nil)
-			s.give(1150, 1, "0", s.cad("t1")...)
+			s.give(1150, 1, "1", s.cad("t1")...)
 			s.give(1200, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: renewal-failed"}},
 		{"a quorum that is none grants twice", "redlock", func(s *story) {
@@ -201,7 +201,7 @@ func TestCausesOfDisturbedResources(t *testing.T) {
 			s.touch(33, 0, history.FWrite, 1, 4)
 			s.give(50, 1, "1", "DEL", "lock")
 			s.give(60, 0, "0", "DEL", "lock")
-		}, []string{"exclusion: race", "resource: race"}},
+		}, []string{"exclusion: race", "ownership: foreign-delete", "resource: race"}},
 	})
 }
 
@@ -220,8 +220,8 @@ func TestCausesOfReentry(t *testing.T) {
 		}, []string{"exclusion: lease-outlived", "reentrancy: lease-outlived"}},
 		{"a count in memory re-enters what a node lost", "reentrant-local", func(s *story) {
 			s.take(10, 0, "OK", set("token-zero")...)
-			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(40, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Lost: &history.Lost{Keys: true}})
+			s.down(30)
+			s.up(40, "all keys")
 			s.take(100, 1, "OK", set("token-one")...)
 			s.invoke(150, 0, history.FAcquire)
 			s.done(151, 0, history.OK)
@@ -235,7 +235,7 @@ func TestCausesOfReentry(t *testing.T) {
 			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }
 			s.take(10, 0, "1", enter("owner-zero")...)
 			s.take(20, 0, "1", enter("owner-zero")...)
-			s.give(30, 0, "1", leave("owner-zero")...)
+			s.give(30, 0, "1", "DEL", "lock")
 			s.take(40, 1, "1", enter("owner-one")...)
 			s.give(50, 1, "1", leave("owner-one")...)
 			s.give(60, 0, "nil", leave("owner-zero")...)
@@ -253,9 +253,9 @@ func TestWhatCannotBeToldApartIsUnclassified(t *testing.T) {
 			acquire := []string{"EVAL", `return redis.call("SET", KEYS[1], ARGV[1])`, "1", "lock"}
 			s.take(10, 0, "OK", append(acquire, "token-zero")...)
 			s.take(20, 1, "OK", append(acquire, "token-one")...)
-			s.give(30, 0, "1", s.cad("token-zero")...)
+			s.give(30, 0, "0", s.cad("token-zero")...)
 			s.give(40, 1, "1", s.cad("token-one")...)
-		}, []string{"exclusion: unclassified", "ownership: unknown"}},
+		}, []string{"exclusion: race", "ownership: race"}},
 		{"commands in an order that nobody saw", "set-nx-ex", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
 			s.invoke(1100, 0, history.FRelease)

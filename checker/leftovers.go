@@ -64,8 +64,20 @@ func sortedByNode(byNode map[string]history.Op) []history.Op {
 	return all
 }
 
+// reached says whether an acquire of one of these clients came to the node: who never did
+// was not kept out by what is there.
+func (w *wire) reached(node string, clients []int, start time.Duration) bool {
+	return slices.ContainsFunc(w.Commands, func(c history.Command) bool {
+		_, isAcquire := w.acquired(c.Op)
+		return isAcquire && c.Node == node && (c.Exec > 0 || c.Replied > 0) && max(c.Sent, c.Arrived) >= start && slices.Contains(clients, c.Client)
+	})
+}
+
 // leftOn reads the post-mortem of one node, for clients that wait.
 func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting []int) leftover {
+	if !w.reached(op.Node, waiting, start) {
+		return leftover{at: op.Time}
+	}
 	for _, k := range op.Keys {
 		if k.Key != lock && !slices.Contains(w.Holding(lock), k.Key) || w.sharesOnly(op.Node, k.Key) {
 			continue
@@ -172,7 +184,7 @@ func (w *wire) lastUnowned(l *keyspace.Grant, start, now time.Duration) *keyspac
 	n := 0
 	var last *keyspace.Term
 	for i, t := range l.Terms {
-		if i == 0 || t.At.Lo < start || w.Commands[t.Cmd].Op == l.Op || !w.unowned(&t, l) {
+		if i == 0 || t.At.Lo < start || t.Cmd < 0 || w.Commands[t.Cmd].Op == l.Op || !w.unowned(&t, l) {
 			continue
 		}
 		n++

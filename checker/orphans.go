@@ -136,7 +136,7 @@ func (w *wire) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker) {
 // goneBy says whether the grant was no longer there at that time: who was let in while it
 // stood was not kept out by it.
 func goneBy(g *keyspace.Grant, t time.Duration) bool {
-	return g.End != nil && g.End.At.Hi <= t || g.Over != nil && g.Over.At.Hi <= t
+	return g.End != nil && g.End.At.Hi <= t
 }
 
 // lapsedBeside says whether the grant, one of several in its key, had stood as long as
@@ -165,7 +165,7 @@ func (w *wire) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
 	if l.End != nil && l.End.How == keyspace.Expired && w.openAt(l.Op, l.End.At.Hi) && l.Terms[len(l.Terms)-1].Moved >= 0 {
 		return true // the life was used up by waiting, not cut short by the node's clock
 	}
-	if t := l.TermAt(m.At.Lo); t.Mortal && m.At.Lo >= t.Expiry.Lo {
+	if t := l.TermAt(m.At.Lo); t.Mortal && m.At.Lo >= t.Expiry.Lo+t.Most-t.Moved {
 		return false // Redis takes its time to let it go
 	}
 	return !w.cared(l, m.At)
@@ -184,12 +184,13 @@ func (w *wire) cared(l *keyspace.Grant, at keyspace.When) bool {
 
 // outlasted says whether the grant ended by its own life, or by the takeover of an
 // acquire, or not at all; and whether the attempt was over, or still without success,
-// by then.
+// by then. Who was granted the lock where others took over was taking over himself.
 func (w *wire) outlasted(g *keyspace.Grant, op int) bool {
+	granted := w.operation(op).Done() == history.OK
 	switch {
 	case g.Over != nil && g.Over.Client != g.Client:
 		_, takeover := w.acquired(g.Over.Op)
-		return takeover && g.Over.Op != op
+		return takeover && !granted && g.Over.Op != op
 	case g.End == nil:
 		// In a trial that was broken off its owner may still have removed it.
 		return (g.Last().Mortal || w.Claims.ClientClock) && !w.broke
@@ -198,7 +199,7 @@ func (w *wire) outlasted(g *keyspace.Grant, op int) bool {
 	case g.End.How == keyspace.Deleted && g.End.Cmd >= 0:
 		c := w.Commands[g.End.Cmd]
 		_, takeover := w.acquired(c.Op)
-		return takeover && c.Client != g.Client && c.Op != op
+		return takeover && !granted && c.Client != g.Client && c.Op != op
 	}
 	return false
 }
@@ -249,7 +250,7 @@ func (w *wire) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 		return false
 	}
 	sent := w.Commands[t.Cmd].Sent
-	return t.Client != l.Client || !w.cared(l, keyspace.When{sent, sent})
+	return t.Client != l.Client || !w.cared(l, keyspace.At(sent))
 }
 
 // enters says whether the command at that place put a grant on the key.

@@ -82,11 +82,6 @@ func (w *wire) entersAgain(h Hold) bool {
 	})
 }
 
-// carries says whether the key ever carried a grant of a lock.
-func (w *wire) carries(key string) bool {
-	return slices.ContainsFunc(w.Grants, func(g *keyspace.Grant) bool { return g.Key == key && g.Lock != "" })
-}
-
 // trespass judges one strike: a finding for each owner that it robbed, or what could
 // not be told.
 func (w *wire) trespass(s keyspace.Strike) (findings []Finding, doubt string) {

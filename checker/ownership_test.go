@@ -2,8 +2,8 @@ package checker
 
 import (
 	"fmt"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -36,13 +36,13 @@ func TestOwnershipIsViolatedByWhatHitsAnothersGrant(t *testing.T) {
 		{"a script that forgets to compare", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.take(1100, 1, "OK", setPX("t1")...)
-			s.give(1200, 0, "1", s.cad("t0")...)
+			s.give(1200, 0, "1", "EVAL", `return redis.call("DEL", KEYS[1])`, "1", "lock", "t0")
 			s.give(1300, 1, "0", s.cad("t1")...)
 		}, []string{"exclusion: lease-outlived", "ownership: foreign-delete"}},
 		{"a DEL after the node lost the sender's key", "setnx", func(s *story) {
 			s.take(10, 0, "1", "SETNX", "lock", "1")
-			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Lost: &history.Lost{Keys: true}})
+			s.down(20)
+			s.up(30, "all keys")
 			s.take(40, 1, "1", "SETNX", "lock", "1")
 			s.give(50, 0, "1", "DEL", "lock")
 			s.give(60, 1, "0", "DEL", "lock")
@@ -86,14 +86,14 @@ func TestOwnershipAccusesNobodyOfWhatIsRight(t *testing.T) {
 			}
 		}, nil},
 		{"a leftover of a failed vote that another cleans up", "redlock", func(s *story) {
-			s.vote(10, 0, "t0", []int{0, 1}, []int{2, 3, 4})
-			s.invoke(99, 1, history.FAcquire)
-			s.onNodes(100, 1, otherHalf, "OK", setPX("t1")...)
-			s.done(110, 1, history.Fail)
-			s.node = "n3"
-			s.cmd(120, 0, "1", "DEL", "lock")
-			s.node = "n4"
-			s.cmd(130, 0, "1", "EXPIRE", "lock", "1")
+			s.invoke(9, 0, history.FAcquire)
+			s.onNodes(10, 0, otherHalf, "OK", setPX("t0")...)
+			s.done(20, 0, history.Fail)
+			s.at("n3")
+			s.cmd(120, 1, "1", "DEL", "lock")
+			s.at("n4")
+			s.cmd(130, 1, "1", "EXPIRE", "lock", "1")
+			s.cmd(140, 2, "OK", "SET", "lock", "t2")
 		}, nil},
 		{"an owner that prolongs its own", "set-nx-px-watchdog", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
@@ -152,10 +152,7 @@ func TestOwnershipAccusesNobodyOfWhatIsRight(t *testing.T) {
 			s.cmd(30, 0, "1", "EXPIRE", "lock", "1")
 		}, nil},
 		{"a script that gives its key a life before it sets it", "set-nx-px", func(s *story) {
-			s.e.Claims.Scripts = []history.Script{{Name: "enter", SHA1: "abc", Effects: map[string][]history.Effect{
-				"1": {{Kind: history.EffectExpire, TTLArg: 1, TTLUnit: time.Millisecond}, {Kind: history.EffectSet}},
-			}}}
-			enter := []string{"EVALSHA", "abc", "1", "lock", "1000"}
+			enter := []string{"EVAL", `redis.call("SET", KEYS[1], "1") redis.call("PEXPIRE", KEYS[1], ARGV[1]) return 1`, "1", "lock", "1000"}
 			s.take(10, 0, "1", enter...)
 			s.take(20, 1, "1", enter...)
 		}, []string{"exclusion: race"}},
@@ -183,44 +180,129 @@ func TestOwnershipAccusesNobodyOfWhatIsRight(t *testing.T) {
 	})
 }
 
-func TestOwnershipIsUnknownWhereTheWireDoesNotTell(t *testing.T) {
+// What a command did to the key is seen, whatever the command, and whatever it replied.
+func TestOwnershipTellsByWhatTheKeyWas(t *testing.T) {
+	const plain = "SET lock 1 EX 1 NX"
+	hit := func(args ...string) func(*story) {
+		return func(s *story) {
+			s.take(10, 0, "OK", strings.Fields(plain)...)
+			s.cmd(20, 1, "", args...)
+			s.invoke(29, 0, history.FRelease)
+			s.cmd(30, 0, "", "DEL", "lock")
+			s.done(31, 0, history.OK)
+		}
+	}
+	const deleted, renewed = "ownership: foreign-delete", "ownership: foreign-renewal"
+	for command, want := range map[string]string{
+		"EVAL return(redis.call('DEL',KEYS[1])) 1 lock":                 deleted,
+		"EVAL return(redis.call('SET',KEYS[1],'x')) 1 lock":             deleted,
+		"EVAL return(redis.call('SET',KEYS[1],'x','KEEPTTL')) 1 lock":   deleted,
+		"EVAL return(redis.call('SET',KEYS[1],'2')) 1 lock":             "", // it may have counted
+		"EVAL return(redis.call('PEXPIRE',KEYS[1],100)) 1 lock":         renewed,
+		"EVAL return(redis.call('GET',KEYS[1])) 1 lock":                 "",
+		"EVAL redis.call('SET',KEYS[1],'1','EX',1)return(nil) 1 lock x": renewed,
+		"RENAME lock other":     deleted,
+		"DEL lock other":        deleted,
+		"UNLINK other lock":     deleted,
+		"GETDEL lock":           deleted,
+		"SET lock 2":            deleted,
+		"SET lock 2 XX":         deleted,
+		"SET lock 2 XX KEEPTTL": deleted,
+		"SET lock 2 NX":         "",
+		"SETRANGE lock 0 2":     deleted,
+		"APPEND lock 2":         deleted,
+		"INCR lock":             "",
+		"DECR lock":             deleted,
+		"PERSIST lock":          renewed,
+		"PEXPIRE lock 5000":     renewed,
+		"PEXPIRE lock 5000 LT":  "",
+		"PEXPIRE lock 0":        deleted,
+		"EXPIRE lock 100 NX":    "",
+		"GET lock":              "",
+		"FLUSHALL":              deleted,
+		"SET lock:other 1":      "",
+		"EVAL return(redis.call('DEL','lock')) 0":     deleted, // which its keys do not tell
+		"EVAL return(redis.call('DEL',KEYS[1])) 1 l0": "",
+	} {
+		t.Run(strings.ReplaceAll(command, " ", "_"), func(t *testing.T) {
+			var want = []string{want}
+			if want[0] == "" {
+				want = nil
+			}
+			judgement(t, "set-nx-ex", hit(strings.Fields(command)...), want...)
+		})
+	}
+}
+
+func TestOwnershipIsUnknownWhereTheKeysDoNotTell(t *testing.T) {
 	tales(t, []tale{
-		{"an undeclared script touched the key", "set-nx-ex", func(s *story) {
+		{"nobody watched", "set-nx-ex", func(s *story) {
+			s.unwatched = true
 			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
-			s.cmd(20, 1, "1", "EVALSHA", "0123456789", "1", "lock")
 			s.give(30, 0, "1", "DEL", "lock")
-		}, []string{"ownership: unknown"}},
-		{"a command that nobody can read", "set-nx-ex", func(s *story) {
+		}, []string{"liveness: unknown", "ownership: unknown"}},
+		{"nobody watched the node any more", "set-nx-ex", func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
-			s.cmd(20, 1, "OK", "RENAME", "lock", "other")
+			s.nemesis(15, history.Op{Client: history.NoClient, F: history.FUnseen, Node: "n0", Error: "its password was changed"})
+			s.give(30, 0, "1", "DEL", "lock")
+		}, []string{"liveness: unknown", "ownership: unknown"}},
+		{"nobody watched a node that nobody used", "set-nx-ex", func(s *story) {
+			s.nemesis(5, history.Op{Client: history.NoClient, F: history.FUnseen, Node: "n7", Error: "it was not reached"})
+			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.give(30, 0, "1", "DEL", "lock")
+		}, nil},
+		{"what was found before nobody watched", "set-nx-ex", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.cmd(20, 1, "1", "DEL", "lock")
+			s.nemesis(25, history.Op{Client: history.NoClient, F: history.FUnseen, Node: "n0", Error: "its password was changed"})
+			s.give(30, 0, "0", "DEL", "lock")
+		}, []string{"liveness: unknown", "ownership: foreign-delete"}},
+		{"the key was gone, nobody saw by what", "set-nx-ex", func(s *story) {
+			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
+			s.unexplained(20, "DEL", "lock")
 			s.give(30, 0, "0", "DEL", "lock")
 		}, []string{"ownership: unknown"}},
 		{"the DEL overlaps the owner's release", "set-nx-ex", func(s *story) {
+			s.blurred = true
 			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
 			s.invoke(50, 0, history.FRelease)
 			s.late(45, 49.95, 1, "1", "DEL", "lock").Served = ms(50.05)
 			s.cmd(60, 0, "0", "DEL", "lock")
 			s.done(61, 0, history.Fail)
 		}, []string{"ownership: unknown"}},
-		{"a DEL of a promoted node's key may hit an older grant", "set-nx-ex", func(s *story) {
-			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
-			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FPromote, Node: "n1"})
-			s.node = "n1"
+	})
+}
+
+// What a node had of what it was told before shows when it is asked.
+func TestOwnershipTellsOfKeysThatOutlivedTheirNode(t *testing.T) {
+	plain := []string{"SET", "lock", "1", "EX", "1", "NX"}
+	tales(t, []tale{
+		{"a promoted node had it", "set-nx-ex", func(s *story) {
+			s.take(10, 0, "OK", plain...)
+			s.promote(20, "n1")
 			s.cmd(30, 1, "1", "DEL", "lock")
 			s.give(40, 0, "0", "DEL", "lock")
-		}, []string{"ownership: unknown"}},
-		{"a DEL of a restarted node's key may hit an older grant", "set-nx-ex", func(s *story) {
-			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
-			s.nemesis(20, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n0"})
-			s.nemesis(21, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n0", Lost: &history.Lost{Writes: 1}})
+		}, []string{"ownership: foreign-delete"}},
+		{"a promoted node had it not", "set-nx-ex", func(s *story) {
+			s.take(10, 0, "OK", plain...)
+			s.promote(20, "n1")
+			s.cmd(30, 1, "0", "DEL", "lock")
+			s.give(40, 0, "0", "DEL", "lock")
+		}, nil},
+		{"a restarted node had it", "set-nx-ex", func(s *story) {
+			s.take(10, 0, "OK", plain...)
+			s.down(20)
+			s.up(21, "the last second")
 			s.cmd(30, 1, "1", "DEL", "lock")
 			s.give(40, 0, "0", "DEL", "lock")
-		}, []string{"ownership: unknown"}},
-		{"a reply that says nothing of which key went", "set-nx-ex", func(s *story) {
-			s.take(10, 0, "OK", "SET", "lock", "1", "EX", "1", "NX")
-			s.cmd(20, 1, "1", "DEL", "lock", "other")
-			s.give(30, 0, "0", "DEL", "lock")
-		}, []string{"ownership: unknown"}},
+		}, []string{"ownership: foreign-delete"}},
+		{"a restarted node had it again, which was given back", "set-nx-ex", func(s *story) {
+			s.take(10, 0, "OK", plain...)
+			s.give(15, 0, "1", "DEL", "lock")
+			s.down(20)
+			s.up(21, "the last second")
+			s.cmd(30, 1, "1", "DEL", "lock")
+		}, nil},
 	})
 }
 

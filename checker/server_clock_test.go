@@ -110,7 +110,7 @@ func TestANodesClockThatJumpsForwardEndsLeases(t *testing.T) {
 			}
 			s.vote(100, 1, "t1", majority, otherHalf)
 			s.give(200, 1, "0", s.cad("t1")...)
-			s.give(300, 0, "0", s.cad("t0")...)
+			s.give(300, 0, "1", s.cad("t0")...)
 		}, []string{"exclusion: server-clock"}},
 		{"one node of a majority that had none to spare", "redlock", func(s *story) {
 			s.vote(10, 0, "t0", majority, nil)
@@ -165,11 +165,11 @@ func TestANodesClockThatJumpsBackProlongsLeases(t *testing.T) {
 			s.nodeClock(50, "n0", 0)
 			s.healed(60)
 			s.queue(1100, 5000, 1, "nil", setPX("t1")...)
-			s.keys(5100, key("lock", 56_000))
+			s.keys(5100)
 		}, []string{"liveness: server-clock"}},
 		{"a key that was overdue when the clock went back, and lives again", "set-nx-px", func(s *story) {
 			abandoned(s)
-			s.nodeClock(1200, "n0", -2000)
+			s.nodeClock(1050, "n0", -2000)
 			s.queue(1300, 2900, 1, "nil", setPX("t1")...)
 			s.take(3100, 1, "OK", setPX("t1")...)
 			s.give(3150, 1, "1", s.cad("t1")...)
@@ -220,11 +220,12 @@ func TestALifeBeyondTheClaimsIsNoOrphanOfTheUsualKind(t *testing.T) {
 			s.give(3150, 1, "1", "DEL", "lock")
 		}, []string{"liveness: no-expiry", "liveness: orphaned-key"}},
 		{"a key of somebody alive who is just giving it back", "set-nx-px", func(s *story) {
+			s.stranger(2, "SET", "lock", "t9", "PX", "3050")
 			s.healed(5)
 			s.queue(10, 3000, 1, "nil", setPX("t1")...)
 			s.take(3100, 0, "OK", setPX("t0")...)
 			s.invoke(3110, 0, history.FRelease)
-			s.keys(3200, key("lock", 900))
+			s.keys(3200)
 		}, []string{"liveness: unknown"}},
 		{"a life that was not over when the run ended", "set-nx-px", func(s *story) {
 			s.healed(5)
@@ -232,7 +233,7 @@ func TestALifeBeyondTheClaimsIsNoOrphanOfTheUsualKind(t *testing.T) {
 			s.unanswered(10, 0, "OK", "SET", "lock", "t0", "NX", "PX", "1000000")
 			s.done(300, 0, history.Info)
 			s.queue(1320, 4000, 1, "nil", setPX("t1")...)
-			s.keys(4100, key("lock", 990_000))
+			s.keys(4100)
 		}, []string{"liveness: unclassified"}},
 	})
 }
@@ -272,7 +273,7 @@ func TestLivenessBlamesTheClocksOfThoseConcerned(t *testing.T) {
 		{"the dead owner's clock was minutes ahead", "setnx-takeover-del", func(s *story) {
 			skew(s, 1, 0, 300_000)
 			blocked(s, 301_010, 5000)
-			s.keys(5100, key("lock", -1))
+			s.keys(5100)
 		}, []string{"liveness: client-clock"}},
 		{"the waiting client's clock is behind", "setnx-takeover-del", func(s *story) {
 			skew(s, 1, 1, -2000)
@@ -287,7 +288,7 @@ func TestLivenessBlamesTheClocksOfThoseConcerned(t *testing.T) {
 		{"a time that nobody reads is no key for ever", "setnx-takeover-del", func(s *story) {
 			skew(s, 1, 2, 300_000)
 			blocked(s, 301_010, 5000)
-			s.keys(5100, key("lock", -1))
+			s.keys(5100)
 		}, []string{"liveness: orphaned-key"}},
 	})
 }

@@ -21,12 +21,18 @@ type story struct {
 	t    *testing.T
 	e    history.Evidence
 	open map[int]history.Op
-	exec map[string]int
 	node string
 	jump map[int]int // by how many processes a client has moved on
 	conn int         // of whatever is sent: a node that is killed ends it
 	// killed: the run ended before its faults were healed.
 	killed bool
+	// conns are the last connections of before nodes were killed, by event.
+	conns   map[int]int
+	meddled []meddling
+	// blurred: that a command changed a key was seen when it was answered only.
+	blurred bool
+	// unwatched: nobody saw the nodes' keys.
+	unwatched bool
 }
 
 // tell begins the story of a recipe with a lease of one second.
@@ -42,7 +48,7 @@ func tell(t *testing.T, recipe string) *story {
 	}
 	return &story{
 		t: t, e: history.Evidence{Claims: r.Claims(time.Second, nodes)},
-		open: map[int]history.Op{}, exec: map[string]int{}, node: "n0", jump: map[int]int{}, conn: 1,
+		open: map[int]history.Op{}, node: "n0", jump: map[int]int{}, conn: 1, conns: map[int]int{},
 	}
 }
 
@@ -85,8 +91,9 @@ func (s *story) done(at float64, client int, how history.Type, lease ...history.
 // nemesis records an event.
 func (s *story) nemesis(at float64, op history.Op) {
 	op.Process, op.Type = history.Nemesis, history.Info
-	s.entry(at, op)
+	op = s.entry(at, op)
 	if op.F == history.FNodeDown {
+		s.conns[op.Index] = s.conn
 		s.conn++
 	}
 }
@@ -108,8 +115,48 @@ func (s *story) healed(at float64) {
 }
 
 // keys is a post-mortem of the current node.
-func (s *story) keys(at float64, keys ...history.KeyState) {
-	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FKeys, Node: s.node, Keys: keys})
+func (s *story) keys(at float64) {
+	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FKeys, Node: s.node})
+}
+
+// evict makes the current node evict the keys of these names, all if there are none.
+func (s *story) evict(at float64, names ...string) {
+	op := history.Op{Client: history.NoClient, F: history.FEvict, Node: s.node}
+	for _, n := range names {
+		op.Keys = append(op.Keys, history.KeyState{Key: n})
+	}
+	s.nemesis(at, op)
+}
+
+// split moves clients to n1, while the others go on at n0.
+func (s *story) split(at float64, clients ...int) {
+	for i, c := range clients {
+		s.nemesis(at+float64(i)/100, history.Op{Client: c, F: history.FSplit, Node: "n1"})
+	}
+}
+
+// promote makes a node the primary, where everything happens from then on.
+func (s *story) promote(at float64, node string) {
+	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FPromote, Node: node})
+	s.node = node
+}
+
+// at says on which node the following commands run.
+func (s *story) at(node string) { s.node = node }
+
+// down kills the current node, up brings it back: "all keys" are lost, "nothing", or
+// what later replies show.
+func (s *story) down(at float64) {
+	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: s.node})
+}
+
+func (s *story) up(at float64, lost string) {
+	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: s.node, Lost: losses[lost]})
+}
+
+// losses are what a node can have lost, by what stories call it.
+var losses = map[string]*history.Lost{
+	"all keys": {Keys: true}, "nothing": {}, "the last second": {Writes: 1},
 }
 
 // cmd is a command that runs at once.
@@ -120,10 +167,9 @@ func (s *story) cmd(at float64, client int, reply string, args ...string) *histo
 // late is a command that runs at some time after it was sent. Once sent, it
 // belongs to the operation that is open then, not when it is told.
 func (s *story) late(sent, at float64, client int, reply string, args ...string) *history.Command {
-	s.exec[s.node]++
 	c := history.Command{
 		Client: client, Node: s.node, Conn: s.conn, Op: -1, Sent: ms(sent), Arrived: ms(at), Served: ms(at + 0.1), Replied: ms(at + 0.3),
-		Exec: s.exec[s.node], Reply: history.Bytes(reply),
+		Exec: 1, Reply: history.Bytes(reply),
 	}
 	for _, op := range s.e.Ops {
 		if op.Client == client && op.Type == history.Invoke && op.Process != history.Nemesis && op.Time <= c.Sent {
@@ -140,11 +186,28 @@ func (s *story) late(sent, at float64, client int, reply string, args ...string)
 	return &s.e.Commands[len(s.e.Commands)-1]
 }
 
+// meddling is a command that is no client's.
+type meddling struct {
+	at   time.Duration
+	node string
+	by   history.ChangedBy
+	args []string
+}
+
+// stranger is a command of somebody who is no client of the trial.
+func (s *story) stranger(at float64, args ...string) {
+	s.meddled = append(s.meddled, meddling{ms(at), s.node, history.ByStranger, args})
+}
+
+// unexplained is a change that looks as if that command had made it, which nobody sent.
+func (s *story) unexplained(at float64, args ...string) {
+	s.meddled = append(s.meddled, meddling{ms(at), s.node, history.ByUnknown, args})
+}
+
 // lost is a command that never reached its node.
 func (s *story) lost(sent float64, client int, args ...string) {
 	c := s.late(sent, sent, client, "", args...)
 	c.Arrived, c.Served, c.Replied, c.Exec = 0, 0, 0, 0
-	s.exec[s.node]--
 }
 
 // unanswered is a command that ran, but whose reply did not reach its client.
@@ -152,14 +215,14 @@ func (s *story) unanswered(at float64, client int, reply string, args ...string)
 	s.cmd(at, client, reply, args...).Replied = 0
 }
 
-// script is the EVALSHA of a declared script on keys, with arguments.
+// script is the EVALSHA of one of the recipe's scripts on keys, with arguments.
 func (s *story) script(name string, keys []string, argv ...string) []string {
-	for _, sc := range s.e.Claims.Scripts {
-		if sc.Name == name {
-			return slices.Concat([]string{"EVALSHA", sc.SHA1, fmt.Sprint(len(keys))}, keys, argv)
+	for sha, known := range s.e.Claims.ScriptNames {
+		if known == name {
+			return slices.Concat([]string{"EVALSHA", sha, fmt.Sprint(len(keys))}, keys, argv)
 		}
 	}
-	s.t.Fatalf("%s declares no script %q", s.e.Claims.Lock, name)
+	s.t.Fatalf("%s runs no script %q", s.e.Claims.Lock, name)
 	return nil
 }
 
@@ -168,19 +231,49 @@ func (s *story) cad(token string) []string {
 	return s.script("compare-and-delete", []string{"lock"}, token)
 }
 
-// evidence puts the commands into the order of the log, and lets everything
-// heal at the end of a story that does not say when it did.
+// evidence puts the commands into the order of the log, lets everything heal at the end
+// of a story that does not say when it did, and has nodes say what their keys were.
 func (s *story) evidence() history.Evidence {
+	s.t.Helper()
 	heals := slices.ContainsFunc(s.e.Ops, func(op history.Op) bool { return op.F == history.FHealed })
 	if !heals && !s.killed {
 		s.entry(float64(s.e.Ops[len(s.e.Ops)-1].Time)/1e6+1, history.Op{
 			Process: history.Nemesis, Client: history.NoClient, Type: history.Info, F: history.FHealed})
 	}
-	slices.SortStableFunc(s.e.Commands, func(a, b history.Command) int { return cmp.Compare(a.Sent, b.Sent) })
-	for i := range s.e.Commands {
-		s.e.Commands[i].Index = i
+	e := s.e
+	e.Commands = slices.Clone(e.Commands)
+	slices.SortStableFunc(e.Commands, func(a, b history.Command) int { return cmp.Compare(a.Arrived, b.Arrived) })
+	ran := map[string]int{}
+	for i := range e.Commands {
+		if c := &e.Commands[i]; c.Exec > 0 {
+			ran[c.Node]++
+			c.Exec = ran[c.Node]
+		}
 	}
-	return s.e
+	slices.SortStableFunc(e.Commands, func(a, b history.Command) int { return cmp.Compare(a.Sent, b.Sent) })
+	for i := range e.Commands {
+		e.Commands[i].Index = i
+	}
+	st := s.stage(e)
+	e.Ops = st.ops
+	if e.Watched = !s.unwatched; e.Watched {
+		e.Keys = st.world.Changes
+	}
+	if s.blurred {
+		blur(e)
+	}
+	return e
+}
+
+// blur lets the evidence say only that commands changed keys before they were answered.
+func blur(e history.Evidence) {
+	for i := range e.Keys {
+		for _, c := range e.Commands {
+			if k := &e.Keys[i]; k.By == history.ByCommand && c.Node == k.Node && c.Exec == k.Exec {
+				k.To = max(k.To, c.Served)
+			}
+		}
+	}
 }
 
 // take is a whole acquire with one command that grants.

@@ -123,11 +123,12 @@ func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
 		r.changedBy(n, k, c, by)
 	case c.By == history.ByCommand, c.By == history.ByStranger:
 		r.changedBy(n, k, c, by)
-	case c.By == history.ByExpiry:
+	case c.By == history.ByExpiry && c.After == nil:
 		r.empty(k, End{How: Expired, Cmd: -1, Event: -1, At: earlier(k.due(), at)})
-	case c.By == history.ByClock:
+	case c.By == history.ByClock && c.Before.SameValue(c.After):
 		r.shift(k, c, at)
-	case c.By == history.ByUnknown:
+	case c.By == history.ByUnknown, c.By == history.ByExpiry, c.By == history.ByClock: // the last two never do that
+		c.By = history.ByUnknown
 		r.unexplained(n, k, c, at)
 	default:
 		r.moved(n, k, c, at)
@@ -246,8 +247,7 @@ func (r *reader) continues(p *place, by actor) bool {
 }
 
 // counted says by how much a command raised or lowered a number that stood there. A
-// number that it was handed was put there, unless it is just the next one and a script
-// can have counted.
+// number that a script was handed was put there, unless it is just the next one.
 func (r *reader) counted(was, is string, by actor) (step int64, counts bool) {
 	a, errA := strconv.ParseInt(was, 10, 64)
 	b, errB := strconv.ParseInt(is, 10, 64)
@@ -261,7 +261,7 @@ func (r *reader) counted(was, is string, by actor) (step int64, counts bool) {
 	}
 	handed := slices.Contains(args[1:], history.Bytes(is))
 	next := (b-a == 1 || b-a == -1) && b < maxCount
-	return b - a, !handed || next && scripted[name]
+	return b - a, scripted[name] && (!handed || next)
 }
 
 // maxCount is more than anybody counts to: a greater number that a script was handed is

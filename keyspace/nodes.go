@@ -266,15 +266,25 @@ func (r *reader) inherit(old string, op history.Op) {
 	for len(to.items) > 0 && to.items[0].cmd < 0 && r.Evidence.Keys[to.items[0].changes[0]].By == history.ByPromotion {
 		r.step(to)
 	}
-	lost := End{How: Lost, Cmd: -1, Event: op.Index, At: At(op.Time)}
 	for _, name := range from.names() {
 		for _, g := range from.keys[name].everything() {
 			if !r.has(to, g) {
 				twin := r.copy(to, g, history.KeyChange{}, At(op.Time))
-				r.finish([]*Grant{twin}, lost)
+				r.finish([]*Grant{twin}, absence(twin, from.ahead-to.ahead, op))
 			}
 		}
 	}
+}
+
+// absence is how what the heir does not have ended there: by the heir's clock, if its
+// life is over by that, which ends by so much later than by the old primary's.
+func absence(g *Grant, later time.Duration, op history.Op) End {
+	if t := g.Last(); t.Mortal && later < 0 && t.Expiry.Hi+later < op.Time {
+		t.Expiry = When{t.Expiry.Lo + later, t.Expiry.Hi + later}
+		t.Moved += later
+		return End{How: Expired, Cmd: -1, Event: -1, At: At(op.Time)}
+	}
+	return End{How: Lost, Cmd: -1, Event: op.Index, At: At(op.Time)}
 }
 
 // has says whether the node carries a copy of the grant.

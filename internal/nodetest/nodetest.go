@@ -1,0 +1,258 @@
+// Package nodetest drives simulated nodes by hand and records what becomes of their
+// keys, for tests of those who read that.
+package nodetest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/sim/node"
+)
+
+// Epoch is what a node's wall clock shows when a trial starts, in Unix milliseconds.
+const Epoch = 1_700_000_000_000
+
+// Active is how long a node keeps an expired key that nobody asks for: Redis looks for
+// them ten times a second.
+const Active = 100 * time.Millisecond
+
+// World is some nodes, and what became of their keys.
+type World struct {
+	Changes []history.KeyChange
+
+	tb    testing.TB
+	nodes map[string]*Node
+	order []*Node
+}
+
+// idle are nodes that no world uses: making one takes long.
+var idle sync.Pool
+
+// NewWorld makes a world without nodes. Close gives back what it used.
+func NewWorld(tb testing.TB) *World { return &World{tb: tb, nodes: map[string]*Node{}} }
+
+// Close ends the world: its nodes must not be used any more.
+func (w *World) Close() {
+	for _, n := range w.order {
+		if lack := n.redis.Lacking(); lack != "" {
+			w.tb.Errorf("%s: %s", n.name, lack)
+		}
+		n.redis.Reset()
+		idle.Put(n.redis)
+	}
+	w.nodes, w.order = map[string]*Node{}, nil
+}
+
+// Node is one node of a world, a primary unless it is made a replica.
+type Node struct {
+	// Past is what the node had after each change, the latest last.
+	Past []node.Snapshot
+
+	name    string
+	world   *World
+	redis   *node.Node
+	session *node.Session
+	skew    time.Duration
+	now     time.Duration
+	exec    int               // of the command that runs
+	ran     int               // of the last one that did
+	as      history.ChangedBy // what is said to have made a change; "" = as the node says
+	unseen  bool
+}
+
+// Node returns the node of that name, and makes it if it is new.
+func (w *World) Node(name string) *Node {
+	if n := w.nodes[name]; n != nil {
+		return n
+	}
+	redis, _ := idle.Get().(*node.Node)
+	if redis == nil {
+		var err error
+		if redis, err = node.New(); err != nil {
+			w.tb.Fatal(err)
+		}
+	}
+	n := &Node{name: name, world: w, redis: redis, session: redis.Connect()}
+	redis.Watch(n)
+	w.nodes[name] = n
+	w.order = append(w.order, n)
+	return n
+}
+
+// Expire lets every node do by that time what it does by itself.
+func (w *World) Expire(at time.Duration) {
+	for _, n := range w.order {
+		n.Expire(at)
+	}
+}
+
+func (n *Node) wall() time.Time { return time.UnixMilli(Epoch).Add(n.now + n.skew) }
+
+// Ends implements node.Witness.
+func (n *Node) Ends(deadline time.Time) time.Duration {
+	return deadline.Sub(time.UnixMilli(Epoch)) - n.skew
+}
+
+// Changed implements node.Witness.
+func (n *Node) Changed(key string, by history.ChangedBy, before, after *history.KeyContent) {
+	if n.unseen {
+		return
+	}
+	exec := n.ran
+	if by = cmp.Or(n.as, by); by == history.ByCommand {
+		exec = n.exec
+	}
+	n.world.Changes = append(n.world.Changes, history.KeyChange{
+		Index: len(n.world.Changes), Node: n.name, Key: history.Bytes(key), By: by, Exec: exec,
+		From: n.now, To: n.now, Before: before, After: after,
+	})
+}
+
+// do runs what may change keys at that time, and keeps what the node has then.
+func (n *Node) do(at time.Duration, as history.ChangedBy, what func()) {
+	writes := n.redis.Writes()
+	n.now = at
+	n.as = as
+	what()
+	n.as = ""
+	if n.redis.Writes() != writes {
+		n.Past = append(n.Past, n.redis.Snapshot(n.wall()))
+	}
+}
+
+// Expire takes away what expired so long ago that the node has noticed.
+func (n *Node) Expire(at time.Duration) {
+	for {
+		due := n.redis.NextExpiry()
+		if due.IsZero() || n.Ends(due)+Active > at {
+			return
+		}
+		n.do(max(n.now, n.Ends(due)+Active), "", func() { n.redis.Expire(n.wall()) })
+		if n.redis.NextExpiry().Equal(due) {
+			return // a replica's
+		}
+	}
+}
+
+// Run executes a client's command, the exec-th of the node, and returns the reply in
+// its compact form.
+func (n *Node) Run(at time.Duration, exec int, args ...string) (reply history.Bytes) {
+	n.Expire(at)
+	n.now = at
+	n.redis.Expire(n.wall()) // apart from what the command does
+	n.do(at, "", func() {
+		n.exec = exec
+		raw, _ := n.session.Exec(n.wall(), args)
+		reply = testbed.Message(raw).Compact()
+	})
+	n.ran = exec
+	return reply
+}
+
+// Meddle has somebody else run a command, so that the change is told to be by that.
+func (n *Node) Meddle(at time.Duration, by history.ChangedBy, args ...string) {
+	n.Expire(at)
+	n.now = at
+	n.redis.Expire(n.wall())
+	n.do(at, by, func() { n.session.Exec(n.wall(), args) })
+}
+
+// Load puts a script where EVALSHA finds it.
+func (n *Node) Load(source string) { n.session.Exec(n.wall(), []string{"SCRIPT", "LOAD", source}) }
+
+// Flush empties the script cache.
+func (n *Node) Flush() { n.redis.FlushScripts() }
+
+// SetClock sets the node's wall clock: so much ahead of what is right.
+func (n *Node) SetClock(at, ahead time.Duration) {
+	n.Expire(at)
+	n.do(at, "", func() {
+		n.skew = ahead
+		n.redis.ClockSet()
+	})
+}
+
+// Evict takes the keys of these names away, all if there are no names, and returns them.
+func (n *Node) Evict(at time.Duration, names ...string) (gone []history.KeyState) {
+	n.Expire(at)
+	for _, k := range n.Keys(at) {
+		if len(names) == 0 || slices.Contains(names, k.Key) {
+			gone = append(gone, k)
+		}
+	}
+	for _, k := range gone {
+		n.Meddle(at, history.ByEviction, "DEL", k.Key)
+	}
+	return gone
+}
+
+// Keys lists what the node has.
+func (n *Node) Keys(at time.Duration) []history.KeyState {
+	n.Expire(at)
+	n.now = at
+	return n.redis.Keys(n.wall())
+}
+
+// Restart brings the node back with that.
+func (n *Node) Restart(at time.Duration, with node.Snapshot) {
+	n.do(at, "", func() {
+		n.redis.Restarted()
+		n.redis.Reload(n.wall(), with, true)
+	})
+}
+
+// Follow makes the node a replica, which nobody watches.
+func (n *Node) Follow() { n.redis.SetReadOnly(true) }
+
+// Promote makes a replica a primary that has heard of that.
+func (n *Node) Promote(at time.Duration, with node.Snapshot) {
+	n.do(at, "", func() {
+		n.redis.Load(n.wall(), with)
+		n.redis.SetReadOnly(false)
+		n.redis.Expire(n.wall())
+	})
+}
+
+// MoveTo gives all that the node has to another: their slots migrate. It returns them.
+func (n *Node) MoveTo(at time.Duration, to *Node) (moved []history.KeyState) {
+	moved = n.Keys(at)
+	data := n.redis.Snapshot(n.wall())
+	n.do(at, history.ByMigration, func() { n.redis.Reload(n.wall(), node.Snapshot{}, true) })
+	to.do(at, history.ByMigration, func() { to.redis.Reload(to.wall(), data, true) })
+	return moved
+}
+
+// Unsee ends the record of the node's keys.
+func (n *Node) Unsee() { n.unseen = true }
+
+// Line writes a change in one line: "n0 lock string 1 → absent, by expiry at 1.01s".
+func Line(c history.KeyChange) string {
+	return fmt.Sprintf("%s %s %s → %s, by %s at %v", c.Node, c.Key, content(c.Before), content(c.After), c.By, c.From)
+}
+
+func content(k *history.KeyContent) string {
+	if k == nil {
+		return "absent"
+	}
+	said := []string{k.Type}
+	if k.Value != "" {
+		said = append(said, string(k.Value))
+	}
+	for _, f := range k.Fields {
+		said = append(said, fmt.Sprintf("%s=%s", f.Name, f.Value))
+	}
+	for _, m := range k.Members {
+		said = append(said, string(m))
+	}
+	if k.Expires > 0 {
+		said = append(said, "until "+k.Expires.String())
+	}
+	return strings.Join(said, " ")
+}
