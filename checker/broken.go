@@ -3,7 +3,7 @@ package checker
 import (
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -310,7 +310,13 @@ func (w *wire) standstill(client int, since, until, deadline time.Duration) stri
 
 // targets says whether the window is over the client and nothing else.
 func targets(win *history.Window, client int) bool {
-	return win.Target == "" || win.Target == fmt.Sprintf("c%d", client)
+	switch len(win.Clients) + len(win.Nodes) + len(win.Links) {
+	case 0:
+		return true
+	case 1:
+		return slices.Contains(win.Clients, client)
+	}
+	return false
 }
 
 // stirs says whether the client did anything in that time, or crashed by its end.
@@ -339,27 +345,29 @@ func (w *wire) struck(l *keyspace.Grant, until time.Duration) string {
 		if win.Complete != nil {
 			to = win.Complete.Time
 		}
-		if over == nil || over.Target == "" || win.Invoke.Time >= until || to <= l.At.Lo {
+		if over == nil || win.Invoke.Time >= until || to <= l.At.Lo {
 			continue
 		}
-		for _, link := range strings.Fields(over.Target) {
-			if isOn(l, link) {
-				return fmt.Sprintf("%s was struck from %s to %s (%s)", link, seconds(win.Invoke.Time), seconds(to), over.Fault)
-			}
+		if name := among(l, over); name != "" {
+			return fmt.Sprintf("%s was struck from %s to %s (%s)", name, seconds(win.Invoke.Time), seconds(to), over.Fault)
 		}
 	}
 	return ""
 }
 
-// isOn says whether a window's target is the claim's node itself, or its client, or a
-// link of that.
-func isOn(l *keyspace.Grant, target string) bool {
-	names := strings.FieldsFunc(target, func(r rune) bool { return strings.ContainsRune("→←↔", r) })
+// among names the claim's client, its node or a link of its client if the window
+// strikes one of them.
+func among(l *keyspace.Grant, win *history.Window) string {
 	switch {
-	case len(names) == 0:
-		return false
-	case len(names) == 1 && names[0] == l.Node:
-		return true
+	case slices.Contains(win.Clients, l.Client):
+		return history.ClientName(l.Client)
+	case slices.Contains(win.Nodes, l.Node):
+		return l.Node
 	}
-	return names[0] == fmt.Sprintf("c%d", l.Client)
+	for _, link := range win.Links {
+		if c, ok := link.Client(); ok && c == l.Client {
+			return link.String()
+		}
+	}
+	return ""
 }

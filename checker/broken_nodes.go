@@ -129,7 +129,7 @@ func (w *wire) loses(op history.Op, key string) string {
 		return assume(follows, fmt.Sprintf("%s was promoted at %s without all that clients had been told was done", op.Node, seconds(op.Time)))
 	}
 	back := w.backUp(op)
-	return assume(keeps, fmt.Sprintf("%s restarted at %s and lost %s", op.Node, seconds(back.Time), cmp.Or(back.Error, "its data")))
+	return assume(keeps, fmt.Sprintf("%s restarted at %s and lost %s", op.Node, seconds(back.Time), cmp.Or(back.Lost.String(), "its data")))
 }
 
 // backUp is the event of the node's return after it went down; the event itself if

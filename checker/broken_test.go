@@ -33,9 +33,17 @@ func brokenBy(t *testing.T, e history.Evidence, cause Cause) []string {
 	return slices.Compact(all)
 }
 
-// window records a fault's window over a target.
-func (s *story) window(at float64, how history.Type, client int, fault, target string) {
-	s.entry(at, history.Op{Process: history.Nemesis, Client: client, Type: how, F: fault, Window: &history.Window{Fault: fault, Target: target, ID: 7, Hits: 1}})
+// window records a fault's window over what it strikes.
+func (s *story) window(at float64, how history.Type, client int, fault string, over history.Window) {
+	over.Fault, over.ID, over.Hits = fault, 7, 1
+	s.entry(at, history.Op{Process: history.Nemesis, Client: client, Type: how, F: fault, Window: &over})
+}
+
+// over strikes a client, cut its link to n0.
+func over(client int) history.Window { return history.Window{Clients: []int{client}} }
+
+func cut(client int) history.Window {
+	return history.Window{Links: []history.Link{{From: history.ClientName(client), To: "n0"}}}
 }
 
 // outlived is a hold that outlives its lease while another gets in; during tells what
@@ -57,38 +65,38 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 	}{
 		{"a frozen holder", "set-nx-px", LeaseOutlived, func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
-			s.window(20, history.Invoke, 0, "some-freeze", "c0")
+			s.window(20, history.Invoke, 0, "some-freeze", over(0))
 			s.take(1100, 1, "OK", setPX("t1")...)
-			s.window(1101.5, history.Info, 0, "some-freeze", "c0")
+			s.window(1101.5, history.Info, 0, "some-freeze", over(0))
 			s.give(1150, 1, "1", s.cad("t1")...)
 			s.give(1200, 0, "0", s.cad("t0")...)
 		}, "that a client stops when its lease ends: c0 was frozen from 0.020s to 1.101500s (some-freeze)"},
 		{"a fault over somebody else explains nothing: the holder overran its lease", "set-nx-px", LeaseOutlived, func(s *story) {
 			outlived(s, func() {
-				s.window(20, history.Invoke, 1, "some-freeze", "c1")
-				s.window(900, history.Info, 1, "some-freeze", "c1")
+				s.window(20, history.Invoke, 1, "some-freeze", over(1))
+				s.window(900, history.Info, 1, "some-freeze", over(1))
 			})
 		}, "that a client stops when its lease ends: c0 worked on until 1.199s under a lease that it had got at 0.010s and that ended at 1.010s"},
 		{"a freeze that was over before the lease was is not to blame", "set-nx-px", LeaseOutlived, func(s *story) {
 			outlived(s, func() {
-				s.window(20, history.Invoke, 0, "some-freeze", "c0")
-				s.window(900, history.Info, 0, "some-freeze", "c0")
+				s.window(20, history.Invoke, 0, "some-freeze", over(0))
+				s.window(900, history.Info, 0, "some-freeze", over(0))
 			})
 		}, "that a client stops when its lease ends: c0 worked on until 1.199s under a lease that it had got at 0.010s and that ended at 1.010s"},
 		{"a fault of the network is no freeze", "set-nx-px", LeaseOutlived, func(s *story) {
-			outlived(s, func() { s.window(20, history.Invoke, 0, "some-cut", "c0↔n0") })
+			outlived(s, func() { s.window(20, history.Invoke, 0, "some-cut", cut(0)) })
 		}, "that a client stops when its lease ends: c0 worked on until 1.199s under a lease that it had got at 0.010s and that ended at 1.010s"},
 		{"a client that says nothing while its link is cut was not frozen", "set-nx-px", LeaseOutlived, func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
-			s.window(20, history.Invoke, 0, "some-cut", "c0↔n0")
+			s.window(20, history.Invoke, 0, "some-cut", cut(0))
 			s.take(1100, 1, "OK", setPX("t1")...)
-			s.window(1101.5, history.Info, 0, "some-cut", "c0↔n0")
+			s.window(1101.5, history.Info, 0, "some-cut", cut(0))
 			s.give(1150, 1, "1", s.cad("t1")...)
 			s.give(1200, 0, "0", s.cad("t0")...)
 		}, "that a client stops when its lease ends: c0 worked on until 1.199s under a lease that it had got at 0.010s and that ended at 1.010s"},
 		{"a client that goes on under a fault was not frozen", "set-nx-px", LeaseOutlived, func(s *story) {
 			outlived(s, func() {
-				s.window(20, history.Invoke, 0, "some-skew", "c0")
+				s.window(20, history.Invoke, 0, "some-skew", over(0))
 				s.cmd(500, 0, "510", "PTTL", "lock")
 			})
 		}, "that a client stops when its lease ends: c0 worked on until 1.199s under a lease that it had got at 0.010s and that ended at 1.010s"},
@@ -112,7 +120,7 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 		{"a restart without data", "set-nx-px", ServerLostKey, func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.down(100)
-			s.up(150, "all keys")
+			s.up(150, allKeys)
 			s.take(200, 1, "OK", setPX("t1")...)
 			s.give(250, 1, "1", s.cad("t1")...)
 			s.give(300, 0, "0", s.cad("t0")...)
@@ -197,9 +205,9 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 		}, ""},
 		{"a bare DEL after the lease was overrun", "set-nx-ex", ForeignDelete, func(s *story) {
 			s.take(10, 0, "OK", "SET", "lock", "t0", "EX", "1", "NX")
-			s.window(20, history.Invoke, 0, "some-freeze", "c0")
+			s.window(20, history.Invoke, 0, "some-freeze", over(0))
 			s.take(1100, 1, "OK", "SET", "lock", "t1", "EX", "1", "NX")
-			s.window(1102, history.Info, 0, "some-freeze", "c0")
+			s.window(1102, history.Info, 0, "some-freeze", over(0))
 			s.give(1110, 0, "1", "DEL", "lock")
 			s.take(1120, 2, "OK", "SET", "lock", "t2", "EX", "1", "NX")
 			s.give(1150, 2, "1", "DEL", "lock")
@@ -245,9 +253,9 @@ func TestFencesThatRegressNameWhatLostTheCounter(t *testing.T) {
 		want string
 	}{
 		{"nothing happened", func(*story) {}, "14", ""},
-		{"a restart", func(s *story) { s.down(90); s.up(100, "all keys") }, "7",
+		{"a restart", func(s *story) { s.down(90); s.up(100, allKeys) }, "7",
 			"that a node keeps what it acknowledged: n0 restarted at 0.100s and lost all keys"},
-		{"a restart of another node", func(s *story) { s.at("n1"); s.down(90); s.up(100, "all keys"); s.at("n0") }, "14", ""},
+		{"a restart of another node", func(s *story) { s.at("n1"); s.down(90); s.up(100, allKeys); s.at("n0") }, "14", ""},
 		{"a promotion", func(s *story) { s.promote(100, "n1") }, "7",
 			"that a replica has what its primary acknowledged: n1 was promoted at 0.100s without all that clients had been told was done"},
 		{"an eviction", func(s *story) { s.evict(100, "lock:fence") }, "7",
@@ -299,12 +307,25 @@ func TestACounterOfFencesKeepsNobodyOut(t *testing.T) {
 
 func TestAFaultsTargetIsAClaimsNodeClientOrLink(t *testing.T) {
 	claim := &keyspace.Grant{Client: 1, Node: "n0"}
-	for target, want := range map[string]bool{
-		"n0": true, "c1": true, "c1→n0": true, "c1←n0": true, "c1→n3": true,
-		"n1": false, "c0": false, "c0→n0": false, "": false, "→": false, "↔←": false,
+	link := func(from, to string, d history.Direction) history.Window {
+		return history.Window{Links: []history.Link{{From: "c0", To: "n0"}, {From: from, To: to, Direction: d}}}
+	}
+	for _, c := range []struct {
+		over history.Window
+		want string
+	}{
+		{history.Window{Nodes: []string{"n1", "n0"}}, "n0"},
+		{over(1), "c1"},
+		{history.Window{Clients: []int{0, 1}, Nodes: []string{"n0"}}, "c1"},
+		{link("c1", "n0", history.Upstream), "c1→n0"},
+		{link("c1", "n3", history.Downstream), "c1←n3"},
+		{history.Window{Nodes: []string{"n1"}}, ""},
+		{over(0), ""},
+		{link("n1", "n0", history.Both), ""},
+		{history.Window{}, ""},
 	} {
-		if got := isOn(claim, target); got != want {
-			t.Errorf("%q: got %v, want %v", target, got, want)
+		if got := among(claim, &c.over); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.over.Target(), got, c.want)
 		}
 	}
 }

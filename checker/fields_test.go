@@ -72,7 +72,7 @@ func TestFieldsWithALifeOfTheirOwn(t *testing.T) {
 		{"a node that restarts without its data loses every field", "rw-hash-owners", func(s *story) {
 			enter(s, 10, 0, history.Read, 1009)
 			s.down(20)
-			s.up(30, "all keys")
+			s.up(30, allKeys)
 			enter(s, 40, 1, history.Write, 1039)
 			leave(s, 50, 1, history.Write, 40, "1")
 			leave(s, 60, 0, history.Read, 10, "0")

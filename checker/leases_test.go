@@ -221,7 +221,7 @@ func TestCausesOfReentry(t *testing.T) {
 		{"a count in memory re-enters what a node lost", "reentrant-local", func(s *story) {
 			s.take(10, 0, "OK", set("token-zero")...)
 			s.down(30)
-			s.up(40, "all keys")
+			s.up(40, allKeys)
 			s.take(100, 1, "OK", set("token-one")...)
 			s.invoke(150, 0, history.FAcquire)
 			s.done(151, 0, history.OK)

@@ -138,7 +138,7 @@ func TestWhatNobodyHeardDoesNotHideACause(t *testing.T) {
 	inBothCases(t, "set-nx-px", "a key lost in a restart", func(s *story, certain bool) {
 		s.take(10, 0, "OK", setPX("t0")...)
 		s.down(20)
-		s.up(25, "all keys")
+		s.up(25, allKeys)
 		tryUnheard(s, 40, 1, certain, setPX("t1")...)
 		s.take(1100, 2, "OK", setPX("t2")...)
 		s.give(1150, 2, "1", s.cad("t2")...)

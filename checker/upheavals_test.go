@@ -243,7 +243,7 @@ func TestCausesOfSplitBrains(t *testing.T) {
 			s.take(10, 2, "OK", setPX("t2")...)
 			s.give(48, 2, "1", s.cad("t2")...)
 			s.down(50)
-			s.up(55, "the last second")
+			s.up(55, someWrites)
 			s.queue(60, 1000, 1, "nil", setPX("t1")...)
 			s.take(1100, 1, "OK", setPX("t1")...)
 			s.give(1200, 1, "1", s.cad("t1")...)

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"html"
@@ -27,13 +28,17 @@ const (
 	holdColor  = "#d7ead2"
 )
 
+// WindowWords tell a fault's window as it was opened, and as it was closed; nil if it
+// never was.
+type WindowWords func(opened history.Window, closed *history.Window) string
+
 // Visualize writes porcupine's picture of the history, one HTML page: acquires
 // and releases of every client with their (partial) linearizations, what each
 // believed to hold, and the fault windows and events of the nemesis as
 // annotations. Times are nanoseconds since the trial's start. Of a history too
 // long to draw it shows where porcupine finds fault, else the beginning. The search
 // for the model that it is drawn by ends with ctx, the drawing does not.
-func Visualize(ctx context.Context, w io.Writer, e history.Evidence) error {
+func Visualize(ctx context.Context, w io.Writer, e history.Evidence, words WindowWords) error {
 	f := newCaseFile(e)
 	if err := f.sound(); err != nil {
 		return fmt.Errorf("draw the history: %w", err)
@@ -53,7 +58,7 @@ func Visualize(ctx context.Context, w io.Writer, e history.Evidence) error {
 	}
 	p.model.Partition = func([]porcupine.Operation) [][]porcupine.Operation { return p.parts }
 	_, info := porcupine.CheckOperationsVerbose(p.model, nil, pictureLimit)
-	windows, err := nemesisNotes(e.Ops, p.end)
+	windows, err := nemesisNotes(e.Ops, p.end, words)
 	if err != nil {
 		return fmt.Errorf("draw the history: %w", err)
 	}
@@ -130,7 +135,7 @@ func (p *picture) chunk(lock string, c []span) {
 
 // nemesisNotes are the fault windows, a lane for each fault and target, and the
 // events of the nemesis.
-func nemesisNotes(ops []history.Op, end time.Duration) ([]porcupine.Annotation, error) {
+func nemesisNotes(ops []history.Op, end time.Duration, words WindowWords) ([]porcupine.Annotation, error) {
 	pairs, err := history.Pairs(ops)
 	if err != nil {
 		return nil, err
@@ -141,13 +146,15 @@ func nemesisNotes(ops []history.Op, end time.Duration) ([]porcupine.Annotation, 
 		if w == nil {
 			continue
 		}
-		to, after := end, "it was never healed"
+		to, told := end, ""
 		if pair.Complete != nil && pair.Complete.Window != nil {
-			to, after = pair.Complete.Time, fmt.Sprintf("%d hits: %s", pair.Complete.Window.Hits, pair.Complete.Window.Evidence)
+			to, told = pair.Complete.Time, words(*w, pair.Complete.Window)
+		} else {
+			told = words(*w, nil)
 		}
 		notes = append(notes, porcupine.Annotation{
-			Tag: strings.TrimSpace(w.Fault + " " + w.Target), Start: int64(pair.Invoke.Time), End: int64(to),
-			Description: w.Fault, Details: html.EscapeString(w.Planned + "; " + after), BackgroundColor: faultColor,
+			Tag: strings.TrimSpace(w.Fault + " " + w.Target()), Start: int64(pair.Invoke.Time), End: int64(to),
+			Description: w.Fault, Details: html.EscapeString(told), BackgroundColor: faultColor,
 		})
 	}
 	for _, op := range ops {
@@ -169,7 +176,7 @@ func nemesisNotes(ops []history.Op, end time.Duration) ([]porcupine.Annotation, 
 			continue
 		}
 		notes = append(notes, porcupine.Annotation{
-			Tag: "events", Start: int64(op.Time), Description: text, Details: html.EscapeString(op.Error), BackgroundColor: eventColor,
+			Tag: "events", Start: int64(op.Time), Description: text, Details: html.EscapeString(cmp.Or(op.Error, op.Lost.String())), BackgroundColor: eventColor,
 		})
 	}
 	return notes, nil

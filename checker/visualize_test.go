@@ -10,6 +10,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
+// windowWords tell whether a window was closed.
+func windowWords(_ history.Window, closed *history.Window) string {
+	if closed == nil {
+		return "it was never healed"
+	}
+	return "it was healed"
+}
+
 func TestVisualizeShowsHoldsAndFaults(t *testing.T) {
 	e := history.Evidence{Ops: timeline(t, `
 		c0 acquire 1-2 ok lock=<b>
@@ -21,10 +29,10 @@ func TestVisualizeShowsHoldsAndFaults(t *testing.T) {
 		nemesis crash c1 40
 		nemesis window delay 41-`)}
 	var page bytes.Buffer
-	if err := Visualize(context.Background(), &page, e); err != nil {
+	if err := Visualize(context.Background(), &page, e, windowWords); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"c0 acquires", "c0 releases", "c1 acquires", "held by c0", "client-pause", "it was never healed",
+	for _, want := range []string{"c0 acquires", "c0 releases", "c1 acquires", "held by c0", "client-pause", "it was healed", "it was never healed",
 		"clock c1 by 7ms, healed", "crash c1", "believes it holds", "from 0.011s to 0.040s (crash or loss)"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q", want)
@@ -50,7 +58,7 @@ func TestVisualizeDrawsAnyHistory(t *testing.T) {
 	}
 	for name, e := range histories {
 		var page bytes.Buffer
-		if err := Visualize(context.Background(), &page, e); err != nil {
+		if err := Visualize(context.Background(), &page, e, windowWords); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if page.Len() > 2_000_000 || !strings.Contains(page.String(), "</html>") {
@@ -88,7 +96,7 @@ func TestVisualizeSpeaksOfFencesDepthAndPermits(t *testing.T) {
 			c1 acquire 3-4 ok`, []string{"held by c0, c1, 0 of 2 permits left"}},
 	} {
 		var page bytes.Buffer
-		if err := Visualize(context.Background(), &page, history.Evidence{Ops: timeline(t, c.text), Claims: c.claims}); err != nil {
+		if err := Visualize(context.Background(), &page, history.Evidence{Ops: timeline(t, c.text), Claims: c.claims}, windowWords); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range c.want {

@@ -211,24 +211,16 @@ func (k *keys) nemesis(e *ednEntry) {
 	}
 	op.Lock, op.Node, op.From = k.text("lock"), k.text("node"), k.text("from")
 	op.Offset = time.Duration(k.number("offset"))
-	if !k.has("window") {
-		return
+	if k.has("lost") {
+		op.Lost = new(Lost)
+		k.into("lost", op.Lost)
 	}
-	m, err := members(k.m["window"])
-	if err != nil {
-		k.err = fmt.Errorf(":window: %w", err)
-		return
-	}
-	w := keys{m: m}
-	op.Window = &Window{
-		Fault: w.text("fault"), ID: int(w.number("id")), Target: w.text("target"), Planned: w.text("planned"),
-		Hits: int(w.number("hits")), Evidence: w.text("evidence"),
-	}
-	if string(m["opens"]) == "true" {
-		op.Type = Invoke
-	}
-	if k.err == nil {
-		k.err = w.err
+	if k.has("window") {
+		op.Window = new(Window)
+		k.into("window", op.Window)
+		if string(k.m["opens"]) == "true" {
+			op.Type = Invoke
+		}
 	}
 }
 

@@ -316,9 +316,10 @@ func TestWhatIsWrittenAsEDNIsReadBack(t *testing.T) {
 				op.Client = rapid.IntRange(NoClient, 3).Draw(t, "client")
 				op.Node, op.From = text.Draw(t, "node"), text.Draw(t, "from")
 				op.Offset = time.Duration(rapid.Int64Range(-5, 5).Draw(t, "offset"))
+				op.Lost = rapid.SampledFrom([]*Lost{nil, {}, {Durability: Volatile, Keys: true, Scripts: true}, {Writes: 2, Commands: []Bytes{"SET k \"v\"", "\xff"}}}).Draw(t, "lost")
 				if id := rapid.IntRange(-1, 2).Draw(t, "window"); id >= 0 {
 					op.F = "delay"
-					op.Window = &Window{ID: id, Fault: op.F, Target: text.Draw(t, "target"), Planned: text.Draw(t, "planned"), Hits: int(number.Draw(t, "hits")), Evidence: text.Draw(t, "evidence")}
+					op.Window = drawWindow(t, id, op.F)
 					if windows[id] = !windows[id]; windows[id] {
 						op.Type = Invoke
 					}

@@ -17,10 +17,10 @@ import (
 // read or a write is what was read or written. What Jepsen has no word for
 // stands in keys of its own, which it ignores and ReadAny understands: :client (in
 // every entry; nil if it concerns none), :lock, :mode, :token, :fence,
-// :deadline, :seq, :reason, and of the nemesis :node, :offset and :window. A
-// deadline ends a hold without an operation: a model that does not know of
-// :deadline takes the lock for held until a release that succeeds. Left out
-// are the keys that a post-mortem found and that an eviction took (Op.Keys): of
+// :deadline, :seq, :reason, and of the nemesis :node, :from, :offset, :lost,
+// :window, and :opens where a window is opened. A deadline ends a hold without an
+// operation: a model that does not know of :deadline takes the lock for held until
+// a release that succeeds. Left out are the keys that a post-mortem found and that an eviction took (Op.Keys): of
 // these events only the node and the time are left.
 func WriteEDN(w io.Writer, ops []Op) error {
 	out := bufio.NewWriter(w)
@@ -76,8 +76,14 @@ func (m *ednMap) op(op *Op) {
 	m.text(":node", op.Node)
 	m.text(":from", op.From)
 	m.b = appendNumber(m.b, ", :offset ", op.Offset)
+	if op.Lost != nil {
+		m.raw(":lost", ednOf(op.Lost))
+	}
 	if op.Window != nil {
-		m.window(op.Window, op.Type == Invoke)
+		if op.Type == Invoke {
+			m.raw(":opens", "true")
+		}
+		m.raw(":window", ednOf(op.Window))
 	}
 	m.b = append(m.b, '}')
 }
@@ -98,20 +104,6 @@ func (m *ednMap) value(op *Op) {
 	default:
 		m.b = append(m.b, "nil"...)
 	}
-}
-
-func (m *ednMap) window(w *Window, opens bool) {
-	m.b = append(m.b, ", :window {:id "...)
-	m.b = appendInt(m.b, w.ID)
-	if opens {
-		m.raw(":opens", "true")
-	}
-	m.text(":fault", w.Fault)
-	m.text(":target", w.Target)
-	m.text(":planned", w.Planned)
-	m.b = appendNumber(m.b, ", :hits ", w.Hits)
-	m.text(":evidence", w.Evidence)
-	m.b = append(m.b, '}')
 }
 
 func (m *ednMap) raw(key, value string) {

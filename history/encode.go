@@ -43,6 +43,9 @@ func (op *Op) AppendJSON(b []byte) []byte {
 	b = appendText(b, `,"node":`, op.Node)
 	b = appendText(b, `,"from":`, op.From)
 	b = appendNumber(b, `,"offset":`, op.Offset)
+	if op.Lost != nil {
+		b = appendRare(append(b, `,"lost":`...), op.Lost)
+	}
 	if op.Window != nil {
 		b = appendRare(append(b, `,"window":`...), op.Window)
 	}

@@ -19,6 +19,8 @@ func fill(t *rapid.T, v reflect.Value) {
 	case reflect.String:
 		v.SetString(rapid.OneOf(rapid.String(), rapid.StringMatching(`[ -~\n\t\r\x00-\x1f]*`),
 			rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text"))
+	case reflect.Bool:
+		v.SetBool(true)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(t, v.Elem())

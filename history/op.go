@@ -70,7 +70,7 @@ const (
 	FCrash     = "crash"      // nemesis event: Op.Client stops for ever
 	FClock     = "clock"      // nemesis event: Op.Client's wall clock is off by Op.Offset from now on
 	FNodeDown  = "node-down"  // nemesis event: Op.Node was killed
-	FNodeUp    = "node-up"    // nemesis event: Op.Node is back; Op.Error says what it lost
+	FNodeUp    = "node-up"    // nemesis event: Op.Node is back; Op.Lost says what it had not kept
 	FPromote   = "promote"    // nemesis event: Op.Node is primary from now on
 	FNodeClock = "node-clock" // nemesis event: Op.Node's wall clock is off by Op.Offset from now on
 	FEvict     = "evict"      // nemesis event: Op.Node evicted Op.Keys under memory pressure
@@ -143,6 +143,8 @@ type Op struct {
 	// Offset is by how much a clock is ahead (or behind, if negative), or how
 	// long a stall lasted.
 	Offset time.Duration `json:"offset,omitempty"`
+	// Lost is what a node that came back had not kept.
+	Lost *Lost `json:"lost,omitempty"`
 	// Window is what the nemesis is about to do (on invoke) and what it hit (on info).
 	Window *Window `json:"window,omitempty"`
 	// Keys is what a post-mortem found on Node, or what an eviction took from it.
@@ -169,22 +171,6 @@ type Lease struct {
 	// *client's own* wall clock, in nanoseconds since the trial's start as an
 	// unskewed wall clock would show it; 0 = until release.
 	Deadline time.Duration `json:"deadline,omitempty"`
-}
-
-// Window describes one fault: on the invoke entry what is intended, on the
-// closing info entry also what it hit.
-type Window struct {
-	Fault  string `json:"fault"`
-	ID     int    `json:"id"` // the number of the action in the trial's plan
-	Target string `json:"target,omitempty"`
-	// Planned names the trigger or instant in words ("c0 acquire, n0, 2nd command, replied").
-	Planned string `json:"planned,omitempty"`
-	// Hits counts what the fault demonstrably affected: commands held,
-	// dropped or refused, connections cut, seconds lost. 0 on the closing
-	// entry means that the fault did not bite.
-	Hits int `json:"hits"`
-	// Evidence says in words what was hit, from the gate, the proxy or the node.
-	Evidence string `json:"evidence,omitempty"`
 }
 
 // KeyState is one key found by a post-mortem.

@@ -142,7 +142,7 @@ func TestChaosIsAnotherOneForEachTrial(t *testing.T) {
 		for _, f := range p.Faults() {
 			met[f] = true
 		}
-		plans[p[0].planned()+p[0].Idea] = true
+		plans[asJSON(p[0].timing())+p[0].Idea] = true
 	}
 	for _, f := range disturbances {
 		// The recipe has no scripts, the topology no slots.

@@ -21,7 +21,8 @@ var clientCrash = Fault{
 	named:      namedCrashes,
 	deadly:     true,
 	freezes:    true,
-	target:     clientTarget,
+	effect:     history.Crashed,
+	aim:        aimAtClient,
 	inject: func(_ context.Context, s *strike) (heal, error) {
 		if err := s.rec.Crash(s.client); err != nil {
 			return nil, err
@@ -30,7 +31,7 @@ var clientCrash = Fault{
 			return nil, fmt.Errorf("crash %s: %w", clientName(s.client), err)
 		}
 		return func(context.Context) (result, error) {
-			return result{1, s.place() + ": stopped for ever"}, nil
+			return result{1, s.impact()}, nil
 		}, nil
 	},
 }

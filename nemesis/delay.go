@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -18,8 +19,9 @@ var delay = Fault{
 	Topologies: sameTopology,
 	Plans:      delayPlans,
 	named:      namedDelays,
-	target:     linkTarget,
-	inject:     linkFault("message", "held", hold),
+	effect:     history.Delayed,
+	aim:        aimAtLinks,
+	inject:     linkFault(hold),
 }
 
 func delayPlans(w World, r *rand.Rand) []Plan {

@@ -74,12 +74,11 @@ func (s *strike) outvote(ctx context.Context) (heal, error) {
 		return nil, fmt.Errorf("outvote %s: %w", primary, errors.Join(err, uerr))
 	}
 	return func(ctx context.Context) (result, error) {
-		lasted := s.lasted()
+		r := result{impact: s.lasted()}
 		held, release, err := s.electionHeld(ctx)
 		defer release()
-		r := result{}
 		if err == nil {
-			r, err = s.overthrow(ctx, primary)
+			r.hits, r.impact.Keys, err = s.overthrow(ctx, primary)
 		}
 		_, uerr := undoAll(ctx, append(news, cuts...))
 		if held != nil {
@@ -90,8 +89,7 @@ func (s *strike) outvote(ctx context.Context) (heal, error) {
 				uerr = errors.Join(uerr, s.stalled(*held))
 			}
 		}
-		r.evidence = fmt.Sprintf("%s reached by clients only, %s; %s elected, clients told by %s: it %s",
-			primary, lasted, heir, instant(s.env.Now()), r.evidence)
+		r.impact.Handover = &history.Handover{From: primary, To: heir, How: history.PrimaryOutvoted, Told: s.env.Now()}
 		return r, errors.Join(err, uerr)
 	}, nil
 }
@@ -149,21 +147,21 @@ func (s *strike) otherHolder(ctx context.Context, held int) {
 	}
 }
 
-// overthrow kills the old primary.
-func (s *strike) overthrow(ctx context.Context, primary string) (result, error) {
+// overthrow kills the old primary, and tells what the new one has otherwise.
+func (s *strike) overthrow(ctx context.Context, primary string) (hits int, fates []history.KeyFate, err error) {
 	before, err := s.look(ctx, primary)
 	if err != nil {
-		return result{}, err
+		return 0, nil, err
 	}
 	if err := s.dies(ctx, primary, func() {}); err != nil {
-		return result{}, err
+		return 0, nil, err
 	}
 	after, err := s.look(ctx, s.action.Nodes[0])
 	if err != nil {
-		return result{}, err
+		return 0, nil, err
 	}
-	hits, words := s.differences(before, after, -1) // it has served some for a while
-	return result{hits, words}, nil
+	hits, fates = s.differences(before, after, -1) // it has served some for a while
+	return hits, fates, nil
 }
 
 // provoke loses the primary and waits until another is elected. Clients go on
@@ -178,7 +176,7 @@ func (s *strike) provoke(ctx context.Context) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	lasted := s.lasted()
+	i := s.lasted()
 	restore, how, err := s.lose(ctx, primary)
 	if err != nil {
 		return result{}, err
@@ -196,24 +194,25 @@ func (s *strike) provoke(ctx context.Context) (result, error) {
 	if err != nil {
 		return result{}, errors.Join(err, uerr)
 	}
-	hits, words := s.differences(before, after, elected)
-	return result{hits, fmt.Sprintf("replication stopped %s; %s %s, %s elected by %s: it %s",
-		lasted, primary, how, heir, instant(elected), words)}, uerr
+	i.Handover = &history.Handover{From: primary, To: heir, How: how, At: elected}
+	n := 0
+	n, i.Keys = s.differences(before, after, elected)
+	return result{n, i}, uerr
 }
 
 // lose loses the primary, and says how.
-func (s *strike) lose(ctx context.Context, primary string) (restore []testbed.Undo, how string, err error) {
+func (s *strike) lose(ctx context.Context, primary string) (restore []testbed.Undo, how history.PrimaryLoss, err error) {
 	switch s.action.Loss {
 	case Forced:
-		return nil, "replaced by force", nil
+		return nil, history.PrimaryForced, nil
 	case Frozen:
 		undo, err := s.env.(testbed.Nodes).Pause(ctx, primary)
-		return []testbed.Undo{undo}, "frozen", err
+		return []testbed.Undo{undo}, history.PrimaryFrozen, err
 	case CutOff:
 		if u, ok := s.env.(testbed.Unplugger); ok {
 			undo, err := u.Unplug(ctx, primary)
 			if !errors.Is(err, errors.ErrUnsupported) {
-				return []testbed.Undo{undo}, "unplugged", err
+				return []testbed.Undo{undo}, history.PrimaryUnplugged, err
 			}
 		}
 		links := serversOf(primary)
@@ -221,9 +220,9 @@ func (s *strike) lose(ctx context.Context, primary string) (restore []testbed.Un
 			links = append(links, testbed.Link{From: clientName(c), To: primary})
 		}
 		restore, err = disturb(ctx, s.env, links, testbed.Network.Cut)
-		return restore, "cut off", err
+		return restore, history.PrimaryCutOff, err
 	}
-	return nil, "killed", s.dies(ctx, primary, func() {})
+	return nil, history.PrimaryKilled, s.dies(ctx, primary, func() {})
 }
 
 // serversOf are the links over which other servers reach a node.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -21,9 +20,10 @@ var eviction = Fault{
 	Topologies: sameTopology,
 	Plans:      evictionPlans,
 	named:      namedEvictions,
-	target:     nodeTarget,
+	effect:     history.Evicted,
+	aim:        aimAtNodes,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
-		hits, words := 0, []string{}
+		var fates []history.KeyFate
 		for _, node := range s.action.Nodes {
 			keys, err := s.env.(testbed.Memory).Evict(ctx, node, func(keys []history.KeyState) error {
 				return s.event(history.Op{Client: history.NoClient, F: history.FEvict, Node: node, Keys: keys})
@@ -31,16 +31,14 @@ var eviction = Fault{
 			if err != nil {
 				return nil, fmt.Errorf("evict the keys of %s: %w", node, err)
 			}
-			hits += len(keys)
 			for _, k := range keys {
-				words = append(words, node+" evicted "+k.Key)
+				fates = append(fates, history.KeyFate{Node: node, Key: history.Bytes(k.Key), Fate: history.FateEvicted})
 			}
 		}
-		if hits == 0 {
-			words = []string{"no key was there"}
-		}
 		return func(context.Context) (result, error) {
-			return result{hits, s.place() + ": " + strings.Join(words, "; ")}, nil
+			i := s.impact()
+			i.Keys = fates
+			return result{len(fates), i}, nil
 		}, nil
 	},
 }

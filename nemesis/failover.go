@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -36,7 +35,8 @@ var failover = Fault{
 	},
 	Plans:  failoverPlans,
 	named:  namedFailovers,
-	target: nodeTarget,
+	effect: history.Promoted,
+	aim:    aimAtNodes,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		if s.action.Loss == Outvoted {
 			return s.outvote(ctx)
@@ -46,7 +46,7 @@ var failover = Fault{
 			return nil, fmt.Errorf("stop replication: %w", err)
 		}
 		return func(ctx context.Context) (result, error) {
-			r := result{evidence: "replication lagged, the primary lived on"}
+			r := result{impact: s.lasted()} // replication lagged, the primary lives on
 			var err error
 			switch _, elects := s.env.(testbed.Elections); {
 			case s.ended == nil:
@@ -91,9 +91,11 @@ func (s *strike) failOver(ctx context.Context) (result, error) {
 	if err := errors.Join(err, s.outlast(ctx, dead)); err != nil {
 		return result{}, err
 	}
-	hits, words := s.differences(before, after, promoted)
-	return result{hits, fmt.Sprintf("replication stopped %s; %s killed, %s promoted by %s: it %s",
-		s.lasted(), primary, heir, instant(promoted), words)}, nil
+	i := s.lasted()
+	i.Handover = &history.Handover{From: primary, To: heir, How: history.PrimaryKilled, At: promoted}
+	n := 0
+	n, i.Keys = s.differences(before, after, promoted)
+	return result{n, i}, nil
 }
 
 // primary is the node that the action's heir is to replace.
@@ -109,31 +111,30 @@ func (s *strike) primary() (string, error) {
 }
 
 // differences are what a new primary, promoted at some time, has otherwise than the
-// old one had it.
-func (s *strike) differences(before, after look, promoted time.Duration) (n int, inWords string) {
-	var words, expired []string
+// old one had it, and how many of them are not due to the keys' own ends.
+func (s *strike) differences(before, after look, promoted time.Duration) (n int, fates []history.KeyFate) {
+	var expired []history.KeyFate
 	old, heir := before.all(), after.all()
+	fate := func(k history.KeyState, f history.Fate) history.KeyFate {
+		return history.KeyFate{Node: s.action.Nodes[0], Key: history.Bytes(k.Key), Fate: f}
+	}
 	for _, k := range old {
 		switch {
 		case holds(heir, k):
 		case before.expired(k, after):
-			expired = append(expired, "lacks "+k.Key+", which expired meanwhile")
+			expired = append(expired, fate(k, history.FateExpired))
 		default:
-			words = append(words, "lacks "+k.Key+" as it was")
+			fates = append(fates, fate(k, history.FateLost))
 		}
 	}
 	cameBack := s.cameBack(before, promoted, after)
 	for _, k := range heir {
 		known := slices.ContainsFunc(old, func(o history.KeyState) bool { return o.Key == k.Key })
 		if !known && cameBack(k) {
-			words = append(words, "still has "+k.Key)
+			fates = append(fates, fate(k, history.FateRevived))
 		}
 	}
-	n, words = len(words), append(words, expired...)
-	if len(words) == 0 {
-		return 0, "has all that the old primary had"
-	}
-	return n, strings.Join(words, " and ")
+	return len(fates), append(fates, expired...)
 }
 
 func failoverPlans(w World, r *rand.Rand) []Plan {

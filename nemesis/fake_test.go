@@ -219,13 +219,13 @@ func (e *fakeEnv) Kill(_ context.Context, node string, down func() error) error 
 	return nil
 }
 
-func (e *fakeEnv) Restart(_ context.Context, node string) (string, error) {
+func (e *fakeEnv) Restart(_ context.Context, node string) (history.Lost, error) {
 	e.did("restart %s", node)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	n := e.nodes[node]
 	n.down, n.keys, n.scripts = false, map[string]fakeKey{}, 0
-	return "everything", nil
+	return history.Lost{Durability: history.Volatile, Keys: true, Scripts: true}, nil
 }
 
 func (e *fakeEnv) StopReplication(context.Context) (testbed.Undo, error) {

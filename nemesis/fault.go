@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -40,8 +41,10 @@ type Fault struct {
 	// freezes says that it stops the client that it strikes: for how long that is
 	// held besides is part of it.
 	freezes bool
-	// target names what an action strikes.
-	target func(s *strike) string
+	// effect is what it does to those that it strikes.
+	effect history.FaultEffect
+	// aim fills in what an action strikes.
+	aim func(s *strike, w *history.Window)
 	// inject puts the fault in force and returns how to take it back. It has to
 	// leave nothing behind if it fails.
 	inject func(ctx context.Context, s *strike) (heal, error)
@@ -51,10 +54,10 @@ type Fault struct {
 // trial's. It is called once.
 type heal func(ctx context.Context) (result, error)
 
-// result is what a fault hit: a count that was proven, and the proof in words.
+// result is what a fault hit: a count that was proven, and how it struck.
 type result struct {
-	hits     int
-	evidence string
+	hits   int
+	impact *history.Impact
 }
 
 // faults is in the order in which lists and matrices show them.

@@ -113,7 +113,7 @@ func TestPlansFindWhatTheyAreMadeFor(t *testing.T) {
 					t.Logf("trial %d: %d together, idle %v, %v", k, tr.together, tr.idle, tr.faults)
 					for _, op := range tr.ops {
 						if op.Window != nil && op.Type == history.Info {
-							t.Logf("  %v %s: %d hits, %s (%s)", op.Time, op.Window.Fault, op.Window.Hits, op.Window.Evidence, op.Window.Planned)
+							t.Logf("  %v %s: %d hits, %s (%s)", op.Time, op.Window.Fault, op.Window.Hits, asJSON(op.Window.Impact), asJSON(op.Window.Planned))
 						}
 					}
 				}

@@ -2,7 +2,7 @@ package nemesis
 
 import (
 	"context"
-	"strings"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +18,7 @@ type returning struct {
 	with map[string]fakeKey
 }
 
-func (r returning) Restart(ctx context.Context, node string) (string, error) {
+func (r returning) Restart(ctx context.Context, node string) (history.Lost, error) {
 	lost, err := r.fakeEnv.Restart(ctx, node)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,28 +58,33 @@ func closes(t *testing.T, a Action, keys map[string]fakeKey, granted []string, w
 	return w
 }
 
+// fated is what became of the one key there is.
+func fated(node string, f history.Fate) []history.KeyFate {
+	return []history.KeyFate{{Node: node, Key: "k", Fate: f}}
+}
+
 func TestARestartHasHitWhatOutlivedItOnly(t *testing.T) {
 	const brief, long = slowness, time.Minute
 	for name, c := range map[string]struct {
 		had, has map[string]fakeKey
 		granted  []string
 		hits     int
-		evidence string
+		fates    []history.KeyFate
 		away     time.Duration
 	}{
-		"a key that is lost":              {map[string]fakeKey{"k": {"t", long}}, nil, nil, 1, "n0 lost k", 0},
-		"one without an end":              {map[string]fakeKey{"k": {"t", 0}}, nil, nil, 1, "n0 lost k", 0},
-		"one that is kept":                {map[string]fakeKey{"k": {"t", long}}, map[string]fakeKey{"k": {"t", long}}, nil, 1, "n0 kept k", 0},
-		"one that was over anyway":        {map[string]fakeKey{"k": {"t", 3 * brief / 2}}, nil, nil, 0, "n0 k expired meanwhile", 0},
-		"one that it was kept away for":   {map[string]fakeKey{"k": {"t", 3 * brief}}, nil, nil, 1, "n0 away for longer than the life of k", 4 * brief},
-		"one too old for any restart":     {map[string]fakeKey{"k": {"t", 3 * brief / 2}}, nil, nil, 0, "n0 k expired meanwhile", 4 * brief},
-		"one that another has set since":  {nil, map[string]fakeKey{"k": {"anew", long}}, []string{"t"}, 0, "no key was there", 0},
-		"one that is back":                {nil, map[string]fakeKey{"k": {"t", long}}, []string{"t"}, 1, "n0 has k again", 0},
-		"one whose owner sets it always":  {nil, map[string]fakeKey{"k": {"t", long}}, []string{"t", "t"}, 0, "no key was there", 0},
-		"one of many fields that is back": {nil, map[string]fakeKey{"k": {"s=2 t=1", long}}, []string{"t"}, 1, "n0 has k again", 0},
-		"one field's value that is back":  {nil, map[string]fakeKey{"k": {"at=t by=s", long}}, []string{"t"}, 1, "n0 has k again", 0},
-		"one of a token that has another": {nil, map[string]fakeKey{"k": {"10", long}}, []string{"1"}, 0, "no key was there", 0},
-		"a field that has another":        {nil, map[string]fakeKey{"k": {"t1=10", long}}, []string{"1"}, 0, "no key was there", 0},
+		"a key that is lost":              {map[string]fakeKey{"k": {"t", long}}, nil, nil, 1, fated("n0", history.FateLost), 0},
+		"one without an end":              {map[string]fakeKey{"k": {"t", 0}}, nil, nil, 1, fated("n0", history.FateLost), 0},
+		"one that is kept":                {map[string]fakeKey{"k": {"t", long}}, map[string]fakeKey{"k": {"t", long}}, nil, 1, fated("n0", history.FateKept), 0},
+		"one that was over anyway":        {map[string]fakeKey{"k": {"t", 3 * brief / 2}}, nil, nil, 0, fated("n0", history.FateExpired), 0},
+		"one that it was kept away for":   {map[string]fakeKey{"k": {"t", 3 * brief}}, nil, nil, 1, fated("n0", history.FateOutlasted), 4 * brief},
+		"one too old for any restart":     {map[string]fakeKey{"k": {"t", 3 * brief / 2}}, nil, nil, 0, fated("n0", history.FateExpired), 4 * brief},
+		"one that another has set since":  {nil, map[string]fakeKey{"k": {"anew", long}}, []string{"t"}, 0, nil, 0},
+		"one that is back":                {nil, map[string]fakeKey{"k": {"t", long}}, []string{"t"}, 1, fated("n0", history.FateRevived), 0},
+		"one whose owner sets it always":  {nil, map[string]fakeKey{"k": {"t", long}}, []string{"t", "t"}, 0, nil, 0},
+		"one of many fields that is back": {nil, map[string]fakeKey{"k": {"s=2 t=1", long}}, []string{"t"}, 1, fated("n0", history.FateRevived), 0},
+		"one field's value that is back":  {nil, map[string]fakeKey{"k": {"at=t by=s", long}}, []string{"t"}, 1, fated("n0", history.FateRevived), 0},
+		"one of a token that has another": {nil, map[string]fakeKey{"k": {"10", long}}, []string{"1"}, 0, nil, 0},
+		"a field that has another":        {nil, map[string]fakeKey{"k": {"t1=10", long}}, []string{"1"}, 0, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.had == nil {
@@ -88,8 +93,8 @@ func TestARestartHasHitWhatOutlivedItOnly(t *testing.T) {
 			w := closes(t, Action{Fault: "node-restart", Nodes: []string{"n0"}, Away: c.away, For: brief}, c.had, c.granted, func(e *fakeEnv) testbed.Env {
 				return returning{e, c.has}
 			})
-			if w.Hits != c.hits || !strings.Contains(w.Evidence, c.evidence) {
-				t.Errorf("got %d hits, %s; want %d, %s", w.Hits, w.Evidence, c.hits, c.evidence)
+			if w.Hits != c.hits || !slices.Equal(w.Impact.Keys, c.fates) {
+				t.Errorf("got %d hits, %v; want %d, %v", w.Hits, w.Impact.Keys, c.hits, c.fates)
 			}
 		})
 	}
@@ -97,12 +102,12 @@ func TestARestartHasHitWhatOutlivedItOnly(t *testing.T) {
 
 func TestAFailoverHasHitWhatOutlivedItOnly(t *testing.T) {
 	for name, c := range map[string]struct {
-		expires  time.Duration
-		hits     int
-		evidence string
+		expires time.Duration
+		hits    int
+		fates   []history.KeyFate
 	}{
-		"a key that is lost":       {time.Minute, 1, "it lacks k as it was"},
-		"one that was over anyway": {100*time.Millisecond + slowness, 0, "it lacks k, which expired meanwhile"},
+		"a key that is lost":       {time.Minute, 1, fated("n1", history.FateLost)},
+		"one that was over anyway": {100*time.Millisecond + slowness, 0, fated("n1", history.FateExpired)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := Action{Fault: "failover", Nodes: []string{"n1"}, Until: &Trigger{Clients: []int{0}, Step: testbed.StepHold}, Limit: time.Second}
@@ -116,8 +121,8 @@ func TestAFailoverHasHitWhatOutlivedItOnly(t *testing.T) {
 				}()
 				return returning{e, nil}
 			})
-			if w.Hits != c.hits || !strings.Contains(w.Evidence, c.evidence) {
-				t.Errorf("got %d hits, %s; want %d, %s", w.Hits, w.Evidence, c.hits, c.evidence)
+			if w.Hits != c.hits || !slices.Equal(w.Impact.Keys, c.fates) {
+				t.Errorf("got %d hits, %v; want %d, %v", w.Hits, w.Impact.Keys, c.hits, c.fates)
 			}
 		})
 	}

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // linkFault makes the inject of a fault that does one thing to each of its
-// links. What the network counted is the proof; noun and done say what that was:
-// "message", "dropped".
-func linkFault(noun, done string, do func(context.Context, testbed.Network, testbed.Link, testbed.Direction) (testbed.Undo, error)) func(context.Context, *strike) (heal, error) {
+// links. What the network counted is the proof: messages, or connections if these
+// are reset.
+func linkFault(do func(context.Context, testbed.Network, testbed.Link, testbed.Direction) (testbed.Undo, error)) func(context.Context, *strike) (heal, error) {
 	return func(ctx context.Context, s *strike) (heal, error) {
 		network := s.env.(testbed.Network)
 		var undos []testbed.Undo
@@ -27,10 +28,14 @@ func linkFault(noun, done string, do func(context.Context, testbed.Network, test
 			undos = append(undos, undo)
 		}
 		return func(ctx context.Context) (result, error) {
-			lasted := s.lasted()
+			i := s.lasted()
 			hits, err := undoAll(ctx, undos)
-			return result{hits, fmt.Sprintf("%s: %s %s on %s, %s",
-				s.place(), plural(hits, noun), done, linkTarget(s), lasted)}, err
+			if s.fault.effect == history.Reset {
+				i.Connections = hits
+			} else {
+				i.Messages = hits
+			}
+			return result{hits, i}, err
 		}, nil
 	}
 }

@@ -3,6 +3,7 @@ package nemesis
 import (
 	"math/rand/v2"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -16,8 +17,9 @@ var lostReply = Fault{
 	Topologies: sameTopology,
 	Plans:      lostReplyPlans,
 	named:      namedLostReplies,
-	target:     linkTarget,
-	inject:     linkFault("message", "lost", cut),
+	effect:     history.ReplyLost,
+	aim:        aimAtLinks,
+	inject:     linkFault(cut),
 }
 
 func lostReplyPlans(w World, r *rand.Rand) []Plan {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -32,7 +31,8 @@ var nodeClock = Fault{
 	},
 	Plans:  nodeClockPlans,
 	named:  namedNodeClocks,
-	target: nodeTarget,
+	effect: history.ClockSet,
+	aim:    aimAtNodes,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		there, err := s.setClocks(ctx, s.action.Offset)
 		if err != nil {
@@ -42,10 +42,10 @@ var nodeClock = Fault{
 			return nil, errors.Join(err, uerr)
 		}
 		return func(ctx context.Context) (result, error) {
-			lasted := s.lasted()
+			i := s.lasted()
 			back, err := s.setClocks(ctx, 0)
-			return result{there + back, fmt.Sprintf("%s: clock of %s off by %v %s: it moved the lives of %s, setting it right those of %s",
-				s.place(), strings.Join(s.action.Nodes, " "), s.action.Offset, lasted, plural(there, "key"), plural(back, "key"))}, err
+			i.Offset, i.Shifted, i.ShiftedBack = s.action.Offset, there, back
+			return result{there + back, i}, err
 		}, nil
 	},
 }

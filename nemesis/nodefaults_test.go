@@ -21,7 +21,7 @@ func story(ops []history.Op) []string {
 		s := op.F
 		switch {
 		case op.Window != nil && op.Type == history.Invoke:
-			s = "open " + op.Window.Target
+			s = "open " + op.Window.Target()
 		case op.Window != nil:
 			s = fmt.Sprintf("close %d", op.Window.Hits)
 		case op.Client != history.NoClient:
@@ -140,7 +140,7 @@ func TestFaultsFollowClientsToANewPrimary(t *testing.T) {
 		if err := Run(t.Context(), p, e, rec); err != nil {
 			t.Fatal(err)
 		}
-		if got := windows(rec.Ops())[2].Window.Target; got != "c0↔n1" {
+		if got := windows(rec.Ops())[2].Window.Target(); got != "c0↔n1" {
 			t.Errorf("the partition struck %s, want c0↔n1", got)
 		}
 	})

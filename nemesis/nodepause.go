@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -20,7 +20,8 @@ var nodePause = Fault{
 	Topologies: sameTopology,
 	Plans:      nodePausePlans,
 	named:      namedNodePauses,
-	target:     nodeTarget,
+	effect:     history.Paused,
+	aim:        aimAtNodes,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		var undos []testbed.Undo
 		for _, node := range s.action.Nodes {
@@ -34,10 +35,10 @@ var nodePause = Fault{
 			undos = append(undos, undo)
 		}
 		return func(ctx context.Context) (result, error) {
-			lasted := s.lasted()
+			i := s.lasted()
 			hits, err := undoAll(ctx, undos)
-			return result{hits, fmt.Sprintf("%s: %s waited at %s, frozen %s",
-				s.place(), plural(hits, "command"), strings.Join(s.action.Nodes, " "), lasted)}, err
+			i.Commands = hits
+			return result{hits, i}, err
 		}, nil
 	},
 }

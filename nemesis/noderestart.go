@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -39,7 +38,8 @@ var nodeRestart = Fault{
 		}
 		return all
 	},
-	target: nodeTarget,
+	effect: history.Restarted,
+	aim:    aimAtNodes,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		before, err := s.look(ctx, s.env.(testbed.Nodes).List()...)
 		if err != nil {
@@ -179,7 +179,7 @@ func (s *strike) restart(ctx context.Context, before look, killed []*death) (res
 			err = errors.Join(err, fmt.Errorf("restart %s: %w", node, rerr))
 			continue
 		}
-		err = errors.Join(err, s.event(history.Op{Client: history.NoClient, F: history.FNodeUp, Node: node, Error: lost}))
+		err = errors.Join(err, s.event(history.Op{Client: history.NoClient, F: history.FNodeUp, Node: node, Lost: &lost}))
 	}
 	if err != nil {
 		return result{}, err
@@ -188,32 +188,22 @@ func (s *strike) restart(ctx context.Context, before look, killed []*death) (res
 	return s.restarted(before, after, up), err
 }
 
-// restarted says what the restart put at stake and what it lost. What was only as
+// restarted tells what the restart put at stake and what it lost. What was only as
 // good as over anyway has lost nothing, and what was written since lost nothing either.
 // Where the operator keeps nodes away until their keys are over, whether that saves the
 // lock is what is tried: there the kill itself put at stake what outlives a restart.
 func (s *strike) restarted(before, after look, up time.Duration) result {
-	var atStake int
-	var words []string
+	i, atStake := s.lasted(), 0
 	for _, node := range s.action.Nodes {
 		for _, k := range before.keys[node] {
-			fate := "kept"
-			switch {
-			case holds(after.keys[node], k):
-			case before.expired(k, after) && (s.action.Away == 0 || k.TTL <= s.action.For):
-				words = append(words, fmt.Sprintf("%s %s expired meanwhile", node, k.Key))
-				continue
-			case before.expired(k, after):
-				fate = "away for longer than the life of"
-			default:
-				fate = "lost"
+			f := history.KeyFate{Node: node, Key: history.Bytes(k.Key), Fate: s.fateOf(k, node, before, after)}
+			if f.Fate != history.FateExpired {
+				f.Spared = s.elsewhere(before, k) >= max(1, s.action.Quorum)
+				if !f.Spared {
+					atStake++
+				}
 			}
-			if s.elsewhere(before, k) < max(1, s.action.Quorum) {
-				atStake++
-				words = append(words, fmt.Sprintf("%s %s %s", node, fate, k.Key))
-			} else {
-				words = append(words, fmt.Sprintf("%s %s %s, which a quorum of others has", node, fate, k.Key))
-			}
+			i.Keys = append(i.Keys, f)
 		}
 	}
 	cameBack := s.cameBack(before, up, after)
@@ -221,15 +211,24 @@ func (s *strike) restarted(before, after look, up time.Duration) result {
 		for _, k := range after.keys[node] {
 			if !holds(before.keys[node], k) && cameBack(k) {
 				atStake++
-				words = append(words, fmt.Sprintf("%s has %s again", node, k.Key))
+				i.Keys = append(i.Keys, history.KeyFate{Node: node, Key: history.Bytes(k.Key), Fate: history.FateRevived})
 			}
 		}
 	}
-	if len(words) == 0 {
-		words = []string{"no key was there"}
+	return result{atStake, i}
+}
+
+// fateOf is what became of a key that a node had before its restart.
+func (s *strike) fateOf(k history.KeyState, node string, before, after look) history.Fate {
+	switch {
+	case holds(after.keys[node], k):
+		return history.FateKept
+	case before.expired(k, after) && (s.action.Away == 0 || k.TTL <= s.action.For):
+		return history.FateExpired
+	case before.expired(k, after):
+		return history.FateOutlasted
 	}
-	return result{atStake, fmt.Sprintf("%s: %s restarted at %s: %s",
-		s.place(), strings.Join(s.action.Nodes, " "), instant(s.env.Now()), strings.Join(words, "; "))}
+	return history.FateLost
 }
 
 // elsewhere is how many nodes that are not struck had the key.

@@ -25,8 +25,9 @@ func partitionFault(name, doc, color string, d testbed.Direction) Fault {
 		Topologies: sameTopology,
 		Plans:      func(w World, r *rand.Rand) []Plan { return partitionPlans(w, r, name, d) },
 		named:      func(w World) []Schedule { return namedPartitions(w, name, d) },
-		target:     linkTarget,
-		inject:     linkFault("message", "dropped", cut),
+		effect:     history.Cut,
+		aim:        aimAtLinks,
+		inject:     linkFault(cut),
 	}
 }
 

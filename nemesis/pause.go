@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -22,7 +23,8 @@ var clientPause = Fault{
 	Plans:      pausePlans,
 	named:      namedPauses,
 	freezes:    true,
-	target:     clientTarget,
+	effect:     history.Paused,
+	aim:        aimAtClient,
 	inject: func(_ context.Context, s *strike) (heal, error) {
 		undo, err := s.env.(testbed.Clients).PauseClient(s.client)
 		if err != nil {
@@ -30,9 +32,9 @@ var clientPause = Fault{
 		}
 		return func(ctx context.Context) (result, error) {
 			lasted, planned := s.env.Now()-s.from, s.ended != nil || s.env.Now()-s.from >= s.action.length()
+			r := result{impact: s.lasted()}
 			waited, err := undo(ctx)
-			r := result{evidence: fmt.Sprintf("%s: frozen %s; %s waited at the gate",
-				s.place(), s.lasted(), plural(waited, "message"))}
+			r.impact.Messages = waited
 			if planned && lasted > 0 {
 				r.hits = 1
 			}

@@ -112,25 +112,17 @@ type Action struct {
 
 // Who restricts the clients of an Until to those that stand in a relation to
 // the struck one.
-type Who string
+type Who = history.Who
 
 // Relations to the struck client.
 const (
-	Anyone Who = ""
-	Other  Who = "other" // anyone but the struck client
-	Same   Who = "same"  // the struck client itself
+	Anyone = history.Anyone
+	Other  = history.Other // anyone but the struck client
+	Same   = history.Same  // the struck client itself
 )
 
 // Trigger is a place in the protocol of whichever of some clients gets there first.
-type Trigger struct {
-	Clients []int        `json:"clients"`
-	Who     Who          `json:"who,omitempty"`
-	Step    string       `json:"step"`
-	Node    string       `json:"node,omitempty"` // any, if empty
-	N       int          `json:"n,omitempty"`    // 0 = the step's beginning
-	When    testbed.When `json:"when,omitempty"`
-	Skip    int          `json:"skip,omitempty"` // times that each client passes unhurt first
-}
+type Trigger history.Trigger
 
 // point is the trigger's place for one client.
 func (t Trigger) point(client int) testbed.Point {

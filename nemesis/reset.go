@@ -3,6 +3,7 @@ package nemesis
 import (
 	"math/rand/v2"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -16,8 +17,9 @@ var reset = Fault{
 	Topologies: sameTopology,
 	Plans:      resetPlans,
 	named:      namedResets,
-	target:     linkTarget,
-	inject:     linkFault("connection", "reset", resetLink),
+	effect:     history.Reset,
+	aim:        aimAtLinks,
+	inject:     linkFault(resetLink),
 }
 
 func resetPlans(w World, r *rand.Rand) []Plan {

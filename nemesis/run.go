@@ -119,7 +119,7 @@ func (x *execution) perform(ctx context.Context, a Action) error {
 	case err != nil:
 		return errors.Join(err, s.stall, x.close(s, result{}, err))
 	case !started:
-		return errors.Join(x.open(s), x.close(s, result{evidence: "its trigger did not come"}, nil))
+		return errors.Join(x.open(s), x.close(s, result{}, nil))
 	}
 	release := x.end(ctx, s)
 	s.letGo = sync.OnceFunc(func() {
@@ -286,7 +286,7 @@ func (x *execution) open(s *strike) error {
 func (x *execution) close(s *strike, r result, failure error) error {
 	op := s.entry()
 	op.Type = history.Info
-	op.Window.Hits, op.Window.Evidence = r.hits, r.evidence
+	op.Window.Hits, op.Window.Impact = r.hits, r.impact
 	if failure != nil {
 		op.Error = failure.Error()
 	}
@@ -297,8 +297,7 @@ func (x *execution) close(s *strike, r result, failure error) error {
 // entry is the nemesis's entry about this action.
 func (s *strike) entry() history.Op {
 	a := s.action
-	return history.Op{
-		Process: history.Nemesis, Client: s.client, F: a.Fault, Offset: a.Offset,
-		Window: &history.Window{Fault: a.Fault, ID: a.ID, Target: s.fault.target(s), Planned: a.planned()},
-	}
+	w := &history.Window{Fault: a.Fault, ID: a.ID, Effect: s.fault.effect, Planned: a.timing()}
+	s.fault.aim(s, w)
+	return history.Op{Process: history.Nemesis, Client: s.client, F: a.Fault, Offset: a.Offset, Window: w}
 }

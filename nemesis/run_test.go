@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,7 +117,7 @@ func TestFaultIsHealedWhenTheTrialIsGivenUp(t *testing.T) {
 		}
 	}
 	if w := closed[1].Window; w.Hits != 0 {
-		t.Errorf("a pause that was cut short has %d hits, want 0 (%s)", w.Hits, w.Evidence)
+		t.Errorf("a pause that was cut short has %d hits, want 0 (%s)", w.Hits, asJSON(w.Impact))
 	}
 }
 
@@ -158,9 +157,14 @@ func TestClientIsHeldAtThePointUntilTheFaultIsInForce(t *testing.T) {
 		_, _ = e.clients[0].get()
 	}, nil)
 	w := windows(ops)[1].Window
-	if w.Hits != 1 || w.Target != "c0→n0" || !strings.Contains(w.Evidence, "1 message dropped") {
+	if w.Hits != 1 || w.Target() != "c0→n0" || w.Effect != history.Cut || w.Impact.Messages != 1 {
 		t.Errorf("window = %+v, want one message of c0 dropped", w)
 	}
+}
+
+// began says whether a place is the beginning of a client's step.
+func began(p *history.Place, client int, step string) bool {
+	return p != nil && p.Client == client && p.Step == step && p.N == 0
 }
 
 func TestUntilHoldsItsClientUntilTheFaultIsHealed(t *testing.T) {
@@ -180,7 +184,7 @@ func TestUntilHoldsItsClientUntilTheFaultIsHealed(t *testing.T) {
 		}
 	}, nil)
 	w := windows(ops)[1]
-	if w.Time != 1100*time.Millisecond || w.Window.Hits != 1 || !strings.Contains(w.Window.Evidence, "until c1 began hold") {
+	if w.Time != 1100*time.Millisecond || w.Window.Hits != 1 || !began(w.Window.Impact.Until, 1, testbed.StepHold) {
 		t.Errorf("closed at %v with %+v, want at 1.1s, ended by c1", w.Time, w.Window)
 	}
 }
@@ -196,7 +200,7 @@ func TestUntilIsAwaitedBeforeTheStruckClientGoesOn(t *testing.T) {
 		_ = e.clients[0].Step(ctx, testbed.StepHold)
 		_ = e.clients[0].Step(ctx, testbed.StepRead)
 	}, nil)
-	if w := windows(ops)[1]; w.Time != 100*time.Millisecond || !strings.Contains(w.Window.Evidence, "until c0 began read") {
+	if w := windows(ops)[1]; w.Time != 100*time.Millisecond || !began(w.Window.Impact.Until, 0, testbed.StepRead) {
 		t.Errorf("closed at %v with %+v, want at 100ms, ended by c0", w.Time, w.Window)
 	}
 }
@@ -238,7 +242,7 @@ func TestSkewIsInTheHistoryForAsLongAsItLasts(t *testing.T) {
 		t.Errorf("clock events (time, offset) = %v, want %v", clocks, want)
 	}
 	if w := windows(ops)[1].Window; w.Hits != 3 {
-		t.Errorf("hits = %d, want the 3 attempts (%s)", w.Hits, w.Evidence)
+		t.Errorf("hits = %d, want the 3 attempts (%s)", w.Hits, asJSON(w.Impact))
 	}
 }
 
@@ -266,7 +270,7 @@ func TestKeysThatAQuorumStillHasAreNotAtStakeInARestart(t *testing.T) {
 				t.Fatal(err)
 			}
 			if w := windows(rec.Ops())[1].Window; w.Hits != test.want {
-				t.Errorf("%s: hits = %d, want %d (%s)", test.name, w.Hits, test.want, w.Evidence)
+				t.Errorf("%s: hits = %d, want %d (%s)", test.name, w.Hits, test.want, asJSON(w.Impact))
 			}
 			var events []string
 			for _, op := range rec.Ops() {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -29,7 +29,8 @@ var scriptFlush = Fault{
 	},
 	Plans:  scriptFlushPlans,
 	named:  namedFlushes,
-	target: nodeTarget,
+	effect: history.Flushed,
+	aim:    aimAtNodes,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		hits := 0
 		for _, node := range s.action.Nodes {
@@ -40,8 +41,9 @@ var scriptFlush = Fault{
 			hits += n
 		}
 		return func(context.Context) (result, error) {
-			return result{hits, fmt.Sprintf("%s: %s thrown away on %s",
-				s.place(), plural(hits, "script"), strings.Join(s.action.Nodes, " "))}, nil
+			i := s.impact()
+			i.Scripts = hits
+			return result{hits, i}, nil
 		}, nil
 	},
 }

@@ -2,7 +2,6 @@ package nemesis
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -23,7 +22,8 @@ var clientSkew = Fault{
 	Topologies: sameTopology,
 	Plans:      skewPlans,
 	named:      namedSkews,
-	target:     clientTarget,
+	effect:     history.ClockSet,
+	aim:        aimAtClient,
 	inject:     injectSkew,
 }
 
@@ -37,21 +37,18 @@ func injectSkew(_ context.Context, s *strike) (heal, error) {
 	moved := (time.Until(wall()) - before).Round(time.Millisecond)
 	count := countAttempts(s)
 	return func(context.Context) (result, error) {
-		attempts, lasted, held := count(), s.lasted(), 0
-		if slices.Contains(holding, s.hit.Point.Step) {
-			held = 1
-		}
+		i := s.lasted()
+		i.Offset, i.Attempts, i.Holding = moved, count(), slices.Contains(holding, s.hit.Point.Step)
 		err := s.event(history.Op{Client: s.client, F: history.FClock})
 		clocks.Skew(s.client, 0)
 		if moved.Abs() < s.action.Offset.Abs()/2 {
-			attempts, held = 0, 0 // the clock that clients are handed did not follow
+			i.Attempts, i.Holding = 0, false // the clock that clients are handed did not follow
 		}
-		did := fmt.Sprintf("it asked for the lock %s", plural(attempts, "time"))
-		if held > 0 {
-			did = "it held the lock, and asked for it " + plural(attempts, "time")
+		hits := i.Attempts
+		if i.Holding {
+			hits++
 		}
-		return result{attempts + held, fmt.Sprintf("%s: clock of %s moved by %v %s; with it, %s",
-			s.place(), clientName(s.client), moved, lasted, did)}, err
+		return result{hits, i}, err
 	}, nil
 }
 

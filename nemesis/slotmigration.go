@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
@@ -27,15 +26,16 @@ var slotMigration = Fault{
 		return ""
 	},
 	Plans:  slotMigrationPlans,
-	target: nodeTarget,
+	effect: history.SlotMoved,
+	aim:    aimAtNodes,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
-		var names []string
+		var fates []history.KeyFate
 		giver, taker := s.action.Nodes[0], s.action.Nodes[1]
 		at := s.env.Now()
 		finish, err := s.env.(testbed.Slots).Migrate(ctx, giver, taker, func(from, to string, keys []history.KeyState) error {
 			giver, taker, at = from, to, s.env.Now()
 			for _, k := range keys {
-				names = append(names, k.Key)
+				fates = append(fates, history.KeyFate{Node: from, Key: history.Bytes(k.Key), Fate: history.FateMoved})
 			}
 			return s.event(history.Op{Client: history.NoClient, F: history.FMigrate, Node: to, From: from, Keys: keys})
 		})
@@ -44,11 +44,12 @@ var slotMigration = Fault{
 		}
 		return func(ctx context.Context) (result, error) {
 			hits, err := finish(ctx)
-			if hits == 0 {
-				return result{0, "no key was there to move"}, err
+			i := s.impact()
+			i.Keys = fates
+			if hits > 0 {
+				i.Handover = &history.Handover{From: giver, To: taker, At: at, Told: s.env.Now()}
 			}
-			return result{hits, fmt.Sprintf("%s: %s went from %s to %s at %s, everybody was told by %s",
-				s.place(), strings.Join(names, " "), giver, taker, instant(at), instant(s.env.Now()))}, err
+			return result{hits, i}, err
 		}, nil
 	},
 }

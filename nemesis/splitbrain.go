@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -33,11 +32,10 @@ var splitBrain = Fault{
 		}
 		return unreplicated(w)
 	},
-	Plans: splitBrainPlans,
-	named: namedSplits,
-	target: func(s *strike) string {
-		return strings.Join(append(clientNames(s.clients()), s.action.Nodes...), " ")
-	},
+	Plans:  splitBrainPlans,
+	named:  namedSplits,
+	effect: history.Parted,
+	aim:    func(s *strike, w *history.Window) { w.Clients, w.Nodes = s.clients(), s.action.Nodes },
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		heir, moved := s.action.Nodes[0], s.clients()
 		_, elects := s.env.(testbed.Elections) // which records by itself who serves whom
@@ -54,26 +52,22 @@ var splitBrain = Fault{
 			return nil, fmt.Errorf("promote %s for some clients: %w", heir, err)
 		}
 		return func(ctx context.Context) (result, error) {
-			lasted := s.lasted()
+			i := s.lasted()
 			if elects {
 				s.letGo() // the election may be late
 				hits, err := unite(ctx)
-				return s.parted(moved, heir, lasted, hits), err
+				i.Writes = hits
+				return result{hits, i}, err
 			}
 			if err := s.event(history.Op{Client: history.NoClient, F: history.FPromote, Node: heir}); err != nil {
 				_, uerr := unite(ctx)
 				return result{}, errors.Join(err, uerr)
 			}
 			hits, err := unite(ctx)
-			return s.parted(moved, heir, lasted, hits), err
+			i.Writes = hits
+			return result{hits, i}, err
 		}, nil
 	},
-}
-
-// parted says what a split brain hit.
-func (s *strike) parted(moved []int, heir, lasted string, hits int) result {
-	return result{hits, fmt.Sprintf("%s: %s served by %s, the others by the old primary, %s; of the old primary %s lost",
-		s.place(), strings.Join(clientNames(moved), " "), heir, lasted, plural(hits, "acknowledged write"))}
 }
 
 // unreplicated says why a fault that needs a replica cannot strike, "" if it can.

@@ -16,7 +16,7 @@ type slow struct{ *fakeEnv }
 
 const slowness = 300 * time.Millisecond
 
-func (s slow) Restart(ctx context.Context, node string) (string, error) {
+func (s slow) Restart(ctx context.Context, node string) (history.Lost, error) {
 	time.Sleep(slowness)
 	return s.fakeEnv.Restart(ctx, node)
 }

@@ -2,7 +2,6 @@ package nemesis
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -17,49 +16,49 @@ func (s *strike) event(op history.Op) error {
 	return err
 }
 
-// place says in words where the action struck: "c0 about to send DEL lock-0 to n0".
-func (s *strike) place() string {
-	p := s.hit.Point
-	if p.Step == "" {
-		return "at " + instant(s.hit.Time)
-	}
-	who := clientName(s.client)
-	what := command(s.hit.Command)
-	if p.N == 0 {
-		return fmt.Sprintf("%s at the beginning of %s at %s", who, p.Step, instant(s.hit.Time))
-	}
-	if what == "" {
-		what = fmt.Sprintf("the %s command of %s", ordinal(p.N), p.Step)
-	}
-	p.Node = cmp.Or(p.Node, s.hit.Command.Node) // a trigger may leave it open
-	switch p.When {
-	case testbed.Before:
-		return fmt.Sprintf("%s about to send %s to %s at %s", who, what, p.Node, instant(s.hit.Time))
-	case testbed.Sent:
-		return fmt.Sprintf("%s having sent %s to %s at %s", who, what, p.Node, instant(s.hit.Time))
-	}
-	return fmt.Sprintf("%s at the reply to its %s from %s at %s", who, what, p.Node, instant(s.hit.Time))
+// impact is where the action struck.
+func (s *strike) impact() *history.Impact {
+	at := placeOf(s.hit)
+	at.Client = s.client
+	return &history.Impact{At: at}
 }
 
-// lasted says in words how long the action was in force and what ended it.
-func (s *strike) lasted() string {
-	now := s.env.Now()
+// lasted is where the action struck, for how long it was in force, and what ended it.
+func (s *strike) lasted() *history.Impact {
+	i, now := s.impact(), s.env.Now()
 	if s.ended != nil {
 		now = s.ended.Time
+		until := placeOf(*s.ended)
+		i.Until = &until
 	}
-	text := fmt.Sprintf("from %s for %s", instant(s.from), span(now-s.from))
-	if s.ended == nil {
-		return text
+	i.From, i.For = s.from, now-s.from
+	return i
+}
+
+// placeOf is where a client was when it reached a point.
+func placeOf(h testbed.Hit) history.Place {
+	at := history.Place{Time: h.Time, Client: h.Point.Client, Step: h.Point.Step, N: h.Point.N}
+	if at.N == 0 {
+		return at
 	}
-	p := s.ended.Point
-	text += fmt.Sprintf(", until %s", clientName(p.Client))
-	if p.N == 0 {
-		return text + " began " + p.Step
+	at.Node, at.When = cmp.Or(h.Point.Node, h.Command.Node), h.Point.When // a trigger may leave the node open
+	at.Command, at.Key = commandAndKey(h.Command)
+	return at
+}
+
+// commandAndKey are a command's name and its key, as far as it has them.
+func commandAndKey(c history.Command) (name string, key history.Bytes) {
+	if len(c.Args) == 0 {
+		return "", ""
 	}
-	if what := command(s.ended.Command); what != "" {
-		return text + " came to its " + what
+	name, at := strings.ToUpper(string(c.Args[0])), 1
+	if name == "EVAL" || name == "EVALSHA" {
+		at = 3
 	}
-	return text + fmt.Sprintf(" came to the %s command of %s", ordinal(p.N), p.Step)
+	if at < len(c.Args) {
+		key = c.Args[at]
+	}
+	return name, key
 }
 
 // clients are whom the action strikes: those that it names but for the one at
@@ -107,29 +106,29 @@ func serving(env testbed.Env, node string) string {
 	return node
 }
 
-// clientTarget names the client that a fault of clients strikes.
-func clientTarget(s *strike) string {
-	if s.client == history.NoClient {
-		return ""
+// aimAtClient is for faults of clients.
+func aimAtClient(s *strike, w *history.Window) {
+	if s.client != history.NoClient {
+		w.Clients = []int{s.client}
 	}
-	return clientName(s.client)
 }
 
-// nodeTarget names the nodes that a fault of nodes strikes.
-func nodeTarget(s *strike) string { return strings.Join(s.action.Nodes, " ") }
+// aimAtNodes is for faults of nodes.
+func aimAtNodes(s *strike, w *history.Window) { w.Nodes = s.action.Nodes }
 
-// linkTarget names the links that a fault of the network strikes.
-func linkTarget(s *strike) string { return linkNames(s.links(), s.action.Direction) }
-
-// linkNames is links in words: "c0→n0", "c0←n0", "c0↔n0".
-func linkNames(links []testbed.Link, d testbed.Direction) string {
-	arrow := map[testbed.Direction]string{testbed.Upstream: "→", testbed.Downstream: "←"}[d]
-	if arrow == "" {
-		arrow = "↔"
+// aimAtLinks is for faults of the network.
+func aimAtLinks(s *strike, w *history.Window) {
+	for _, l := range s.links() {
+		w.Links = append(w.Links, history.Link{From: l.From, To: l.To, Direction: s.action.Direction, Conn: l.Conn})
 	}
-	names := make([]string, len(links))
-	for i, l := range links {
-		names[i] = l.From + arrow + l.To
-	}
-	return strings.Join(names, " ")
 }
+
+// timing is when the action is to begin and to end.
+func (a Action) timing() *history.Timing {
+	return &history.Timing{
+		At: a.At, After: a.After, Delay: a.Delay, Arm: (*history.Trigger)(a.Arm), Point: (*history.Trigger)(a.Point),
+		For: a.For, Until: (*history.Trigger)(a.Until), Limit: a.Limit,
+	}
+}
+
+func clientName(i int) string { return history.ClientName(i) }

@@ -18,7 +18,7 @@ func busyTrial() sampleTrial {
 	t.claims.Lock = "set-nx-px"
 	t.acquire(0, 10, 16)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
-	t.window("client-pause", "c0", 20, 1400, 1, "the client's next command came 1380 ms later")
+	t.window(20, 1400, history.Window{Fault: "client-pause", Effect: history.Paused, Clients: []int{0}, Hits: 1})
 	t.acquire(1, 1050, 1056)
 	t.command(1, "n0", 1050.4, "OK", "SET orders token-b PX 1000 NX")
 	t.release(1, 1500, 1506, history.OK)

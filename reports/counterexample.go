@@ -173,15 +173,15 @@ func relevant(e history.Evidence, f focus) (entries []entry, more int) {
 
 func nemesisEntry(op history.Op) string {
 	if w := op.Window; w != nil {
-		name := strings.TrimSpace(w.Fault + " " + w.Target)
+		name := strings.TrimSpace(w.Fault + " " + w.Target())
 		if op.Type == history.Invoke {
 			return name + " begins"
 		}
-		text := fmt.Sprintf("%s ends; %d hit", name, w.Hits)
-		if w.Evidence != "" {
-			text += ": " + w.Evidence
+		what := impactWords(*w)
+		if w.Impact == nil && op.Error != "" {
+			what = firstLine(op.Error)
 		}
-		return text
+		return fmt.Sprintf("%s ends; %d hit: %s", name, w.Hits, what)
 	}
 	switch op.F {
 	case history.FHealed:
@@ -206,11 +206,10 @@ func eventWords(op history.Op) string {
 	case history.FNodeDown:
 		return op.Node + " was killed"
 	case history.FNodeUp:
-		text := op.Node + " came back"
-		if op.Error != "" {
-			text += " (" + op.Error + ")"
+		if lost := op.Lost.String(); lost != "" {
+			return op.Node + " came back and had lost " + lost
 		}
-		return text
+		return op.Node + " came back"
 	case history.FElection:
 		return op.Node + " was taken for dead though no fault had struck it"
 	case history.FPromote:

@@ -61,11 +61,11 @@ func TestCommandsStandWhereTheirNodeRanThem(t *testing.T) {
 func TestFaultLinesTellWhatTheNemesisDid(t *testing.T) {
 	tape := newTape()
 	tape.acquire(1, 10, 13)
-	tape.window("client-pause", "c1", 20, 40, 2, "2 commands waited")
+	tape.window(20, 40, history.Window{Fault: "client-pause", Effect: history.Paused, Clients: []int{1}, Hits: 2, Impact: &history.Impact{Messages: 2}})
 	tape.crash(1, 50)
 	want := []string{
 		"   0.020000  nemesis  client-pause c1 begins",
-		"   0.040000  nemesis  client-pause c1 ends; 2 hit: 2 commands waited",
+		"   0.040000  nemesis  client-pause c1 ends; 2 hit: frozen from 0.020 s for 20 ms; 2 messages waited at the gate",
 		"   0.050000  nemesis  c1 crashed",
 	}
 	if got := FaultLines(tape.evidence().Ops); !slices.Equal(got, want) {

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -238,10 +237,9 @@ func invokedAt(ops []history.Op, op history.Op) time.Duration {
 
 // faultWindow is one window of the nemesis.
 type faultWindow struct {
-	Fault, Target, Planned, Evidence string
-	From, To                         time.Duration
-	Hits                             int
-	Open                             bool // never closed
+	history.Window // as it was closed, or else opened
+	From, To       time.Duration
+	Open           bool // never closed
 }
 
 // over says whether the window belongs to what was before a time.
@@ -252,17 +250,49 @@ func (w faultWindow) over(began time.Duration) bool {
 // matters says whether a window can have struck one of these clients: it is
 // aimed at one of them, or at no client.
 func (w faultWindow) matters(clients []int) bool {
-	aimed := false
-	for _, name := range targetName.FindAllString(w.Target, -1) {
-		if name[0] != 'c' {
-			continue
-		}
-		aimed = true
-		if slices.ContainsFunc(clients, func(c int) bool { return name == fmt.Sprintf("c%d", c) }) {
-			return true
+	aimed := w.aimedAt()
+	return len(aimed) == 0 || slices.ContainsFunc(clients, func(c int) bool { return slices.Contains(aimed, c) })
+}
+
+// aimedAt are the clients that a window strikes, themselves or their links.
+func (w faultWindow) aimedAt() []int {
+	all := slices.Clone(w.Clients)
+	for _, l := range w.Links {
+		if c, ok := l.Client(); ok {
+			all = append(all, c)
 		}
 	}
-	return !aimed
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// servers are the nodes that a window strikes, themselves or the links between them.
+func (w faultWindow) servers() []string {
+	all := slices.Clone(w.Nodes)
+	for _, l := range w.Links {
+		if _, ok := l.Client(); !ok {
+			all = append(all, l.From, l.To)
+		}
+	}
+	slices.SortFunc(all, byNumber)
+	return slices.Compact(all)
+}
+
+// stopsReplication says whether a window kept that replica behind the primary.
+func (w faultWindow) stopsReplication(replica string) bool {
+	return w.lagged() && slices.Contains(w.Nodes, replica)
+}
+
+// lagged says whether a window kept a replica behind the primary that it replaced.
+func (w faultWindow) lagged() bool {
+	return w.Effect == history.Promoted && w.Impact != nil && w.Impact.Handover != nil && w.Impact.Handover.How != history.PrimaryOutvoted
+}
+
+// cuts says whether a window cut two servers off from each other.
+func (w faultWindow) cuts(a, b string) bool {
+	return slices.ContainsFunc(w.Links, func(l history.Link) bool {
+		return l.From == a && l.To == b || l.From == b && l.To == a
+	})
 }
 
 // windows pairs the nemesis's windows, in order of their opening.
@@ -282,11 +312,11 @@ func windows(ops []history.Op) []faultWindow {
 		w, k := op.Window, id{op.Window.Fault, op.Window.ID}
 		if op.Type == history.Invoke {
 			open[k] = len(out)
-			out = append(out, faultWindow{Fault: w.Fault, Target: w.Target, Planned: w.Planned, From: op.Time, Open: true})
+			out = append(out, faultWindow{Window: *w, From: op.Time, Open: true})
 			continue
 		}
 		if i, ok := open[k]; ok {
-			out[i].To, out[i].Open, out[i].Hits, out[i].Evidence = op.Time, false, w.Hits, w.Evidence
+			out[i].Window, out[i].To, out[i].Open = *w, op.Time, false
 			delete(open, k)
 		}
 	}

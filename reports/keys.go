@@ -190,9 +190,7 @@ func (t *teller) heirWithout(x keyEvent) string {
 	}
 	heir, set := t.Ops[i].Node, t.spans[claim].From
 	if slices.ContainsFunc(t.wins, func(w faultWindow) bool {
-		ends := nodeLink.FindStringSubmatch(w.Target)
-		behind := strings.Contains(w.Evidence, "replication stopped") && slices.Contains(uniqueNames(w.Target), heir) ||
-			ends != nil && slices.Contains(ends[1:], heir) && slices.Contains(ends[1:], x.Node)
+		behind := w.stopsReplication(heir) || w.cuts(heir, x.Node)
 		return w.Hits > 0 && behind && w.From <= set && w.To >= x.At
 	}) {
 		return heir

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,16 +13,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-var targetName = regexp.MustCompile(`\b[cn][0-9]+\b`)
-
-// aims says whether a window is aimed at the named client or node. A window
-// between a client and a node is aimed at the client.
-func (w faultWindow) aims(name string) bool {
-	named := targetName.FindAllString(w.Target, -1)
-	if strings.HasPrefix(name, "n") && slices.ContainsFunc(named, func(n string) bool { return n[0] == 'c' }) {
-		return false
-	}
-	return slices.Contains(named, name)
+// aimsAtNode says whether a window is aimed at the node. A window between a client
+// and a node, or over both, is aimed at the client.
+func (w faultWindow) aimsAtNode(node string) bool {
+	return len(w.aimedAt()) == 0 && slices.Contains(w.servers(), node)
 }
 
 // faultLanes stacks the windows so that none covers another, in at most four lanes.
@@ -33,10 +26,7 @@ func faultLanes(ops []history.Op, f focus) []lane {
 		if !overlaps(w.From, w.To, f.From, f.To) {
 			continue
 		}
-		label := w.Fault
-		if w.Target != "" {
-			label += " " + w.Target
-		}
+		label := strings.TrimSpace(w.Fault + " " + w.Target())
 		if w.Hits == 0 && !w.Open {
 			label += " (hit nothing)"
 		}
@@ -114,8 +104,8 @@ func stack(bars []bar, kind laneKind, label string, most int, room time.Duration
 
 // newClientLane shows what one client did and believed.
 func newClientLane(client int, e history.Evidence, f focus) lane {
-	name := "c" + strconv.Itoa(client)
-	l := lane{Kind: clientLane, Label: name, Shades: shades(f.wins, name)}
+	mine := func(w faultWindow) bool { return slices.Contains(w.aimedAt(), client) }
+	l := lane{Kind: clientLane, Label: history.ClientName(client), Shades: shades(f.wins, mine)}
 	lock := f.Finding.Lock
 	end := crashOf(client, e.Ops, endOf(e))
 	for _, p := range f.pairs {
@@ -194,10 +184,10 @@ func (l *lane) operation(p history.Pair, end time.Duration) {
 	}
 }
 
-func shades(wins []faultWindow, name string) []shade {
+func shades(wins []faultWindow, here func(faultWindow) bool) []shade {
 	var out []shade
 	for _, w := range wins {
-		if w.aims(name) {
+		if here(w) {
 			out = append(out, shade{From: w.From, To: w.To, Fault: w.Fault})
 		}
 	}
@@ -218,7 +208,7 @@ func nodeLanes(e history.Evidence, f focus) []lane {
 		if perNode[n.node] > 1 {
 			label += " " + n.key
 		}
-		lanes = append(lanes, lane{Kind: nodeLane, Label: label, Shades: shades(f.wins, n.node)})
+		lanes = append(lanes, lane{Kind: nodeLane, Label: label, Node: n.node, Shades: shades(f.wins, func(w faultWindow) bool { return w.aimsAtNode(n.node) })})
 	}
 	for _, s := range f.spans {
 		i, ok := index[keyName{s.Node, s.Key}]
@@ -239,18 +229,16 @@ func nodeLanes(e history.Evidence, f focus) []lane {
 	}
 	for _, op := range e.Ops {
 		for i := range lanes {
-			if node, _, _ := strings.Cut(lanes[i].Label, " "); node != op.Node {
-				continue
+			if lanes[i].Node == op.Node {
+				lanes[i].nodeEvent(op)
 			}
-			lanes[i].nodeEvent(op)
 		}
 	}
 	splits := splitsOf(e.Ops)
 	_, gone := nodeDowns(e.Ops)
 	for i := range lanes {
-		node, _, _ := strings.Cut(lanes[i].Label, " ")
-		lanes[i].Dead = gone[node]
-		lanes[i].split(node, splits)
+		lanes[i].Dead = gone[lanes[i].Node]
+		lanes[i].split(lanes[i].Node, splits)
 		lanes[i] = lanes[i].within(f.From, f.To)
 	}
 	return lanes

@@ -1,24 +1,20 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/lockstorm/lockstorm/history"
 )
 
-// uniqueNames are the clients and nodes that a window was aimed at.
-func uniqueNames(target string) []string {
-	names := targetName.FindAllString(target, -1)
-	slices.SortFunc(names, byNumber)
-	return slices.Compact(names)
-}
-
 // linkWords tell what a fault did to the traffic between clients and nodes.
-func (t *teller) linkWords(w faultWindow, verb string, links [][]string, until string) string {
-	direction, what := links[0][2], t.traffic(w, verb, links)
-	groups := linkGroups(links)
-	if what != "" && direction == "←" && verb == "lost" && len(links) == 1 {
+func (t *teller) linkWords(w faultWindow, until string) string {
+	what, groups := t.traffic(w), linkGroups(w.Links)
+	direction := cmp.Or(w.Links[0].Direction, history.Both)
+	if what != "" && direction == history.Downstream && w.Effect == history.ReplyLost && len(w.Links) == 1 {
 		return fmt.Sprintf("the reply of %s to %s's %s was lost", groups[0].nodes, groups[0].clients, what)
 	}
 	if what != "" {
@@ -33,21 +29,21 @@ func (t *teller) linkWords(w faultWindow, verb string, links [][]string, until s
 		return strings.Join(all, ", ")
 	}
 	switch {
-	case verb == "reset" && len(groups) == 1:
+	case w.Effect == history.Reset && len(groups) == 1:
 		return fmt.Sprintf("the connection between %s and %s broke", groups[0].clients, groups[0].nodes)
-	case verb == "reset":
+	case w.Effect == history.Reset:
 		return "connections broke: " + each(func(g linkGroup) string { return "of " + g.clients + " to " + g.nodes })
-	case verb == "held" && direction == "←":
+	case w.Effect == history.Delayed && direction == history.Downstream:
 		return "the network held up " + each(func(g linkGroup) string { return "what " + g.nodes + " answered to " + g.clients }) + what + until
-	case verb == "held":
+	case w.Effect == history.Delayed:
 		return "the network held up " + each(func(g linkGroup) string { return "what " + g.clients + " sent to " + g.nodes }) + what + until
-	case direction == "↔" && len(groups) == 1:
+	case direction == history.Both && len(groups) == 1:
 		return fmt.Sprintf("the network between %s and %s was cut%s", groups[0].clients, groups[0].nodes, until)
-	case direction == "↔":
+	case direction == history.Both:
 		return "the network cut off " + each(func(g linkGroup) string { return g.clients + " from " + g.nodes }) + until
-	case direction == "←" && verb == "lost":
+	case direction == history.Downstream && w.Effect == history.ReplyLost:
 		return "replies were lost: " + each(func(g linkGroup) string { return "of " + g.nodes + " to " + g.clients }) + what
-	case direction == "←":
+	case direction == history.Downstream:
 		return each(func(g linkGroup) string { return "no reply of " + g.nodes + " reached " + g.clients }) + until
 	}
 	return each(func(g linkGroup) string { return "nothing that " + g.clients + " sent reached " + g.nodes }) + until
@@ -58,10 +54,12 @@ type linkGroup struct{ clients, nodes string }
 
 // linkGroups puts clients together that are linked to the same nodes: no two that are
 // not linked may read as if they were.
-func linkGroups(links [][]string) []linkGroup {
+func linkGroups(links []history.Link) []linkGroup {
 	nodes := map[string][]string{}
 	for _, l := range links {
-		nodes["c"+l[1]] = append(nodes["c"+l[1]], l[3])
+		if _, ok := l.Client(); ok {
+			nodes[l.From] = append(nodes[l.From], l.To)
+		}
 	}
 	var order []string
 	clients := map[string][]string{}
@@ -81,15 +79,15 @@ func linkGroups(links [][]string) []linkGroup {
 }
 
 // traffic names the commands whose way a fault barred: "DEL and SET".
-func (t *teller) traffic(w faultWindow, verb string, links [][]string) string {
+func (t *teller) traffic(w faultWindow) string {
 	var names []string
 	for _, c := range t.Commands {
-		onLink := slices.ContainsFunc(links, func(l []string) bool { return fmt.Sprint(c.Client) == l[1] && c.Node == l[3] })
+		onLink := slices.ContainsFunc(w.Links, func(l history.Link) bool { return l.From == history.ClientName(c.Client) && l.To == c.Node })
 		if !onLink || c.N == 0 && c.Phase != "" || c.Sent > w.To || max(c.Replied, c.Served) < w.From && c.Replied > 0 {
 			continue
 		}
 		late := c.Ran() && c.Served-c.Sent > lateness || c.Replied > 0 && c.Replied-c.Served > lateness
-		if verb == "held" && !late || verb != "held" && (c.Replied > 0 || c.Sent < w.From-lateness) {
+		if w.Effect == history.Delayed && !late || w.Effect != history.Delayed && (c.Replied > 0 || c.Sent < w.From-lateness) {
 			continue
 		}
 		if name := t.commandName(c); !slices.Contains(names, name) {

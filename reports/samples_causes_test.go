@@ -18,9 +18,9 @@ func fenceRegressed() sampleTrial {
 	fenced(0, 10, 13, 7)
 	t.command(0, "n0", 10.4, "7", "EVALSHA "+fencedScript+" 2 orders orders:fence token-a 1000")
 	t.release(0, 110, 113, history.OK)
-	t.window("node-restart", "n0", 150, 190, 1, "n0 restarted at 0.190s: n0 lost orders:fence")
+	t.window(150, 190, history.Window{Fault: "node-restart", Effect: history.Restarted, Nodes: []string{"n0"}, Hits: 1, Impact: &history.Impact{Keys: []history.KeyFate{{Node: "n0", Key: "orders:fence", Fate: history.FateLost}}}})
 	t.event(history.FNodeDown, 151, func(o *history.Op) { o.Node = "n0" })
-	t.event(history.FNodeUp, 189, func(o *history.Op) { o.Node, o.Error = "n0", "all keys; its script cache" })
+	t.event(history.FNodeUp, 189, func(o *history.Op) { o.Node, o.Lost = "n0", &history.Lost{Keys: true, Scripts: true} })
 	fenced(1, 300, 303, 1)
 	t.command(1, "n0", 300.4, "1", "EVALSHA "+fencedScript+" 2 orders orders:fence token-b 1000")
 	t.release(1, 400, 403, history.OK)
@@ -40,9 +40,9 @@ func panicked() sampleTrial {
 	t := newTape()
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
-	t.window("node-restart", "n0", 50, 90, 1, "n0 restarted at 0.090s: n0 lost orders")
+	t.window(50, 90, history.Window{Fault: "node-restart", Effect: history.Restarted, Nodes: []string{"n0"}, Hits: 1, Impact: &history.Impact{Keys: []history.KeyFate{{Node: "n0", Key: "orders", Fate: history.FateLost}}}})
 	t.event(history.FNodeDown, 51, func(o *history.Op) { o.Node = "n0" })
-	t.event(history.FNodeUp, 89, func(o *history.Op) { o.Node, o.Error = "n0", "all keys" })
+	t.event(history.FNodeUp, 89, func(o *history.Op) { o.Node, o.Lost = "n0", &history.Lost{Keys: true} })
 	t.op(0, history.FRelease, 110, -1, "", nil)
 	t.command(0, "n0", 110.4, "nil", "GET orders")
 	t.event(history.FPanic, 113, func(o *history.Op) { o.Error = "runtime error: index out of range [0] with length 0" })
@@ -57,7 +57,7 @@ func runaway() sampleTrial {
 	t.claims.Renews = true
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
-	t.window("partition", "c0↔n0", 300, 1900, 40, "40 messages dropped on c0↔n0, from 0.3s for 1.6s")
+	t.window(300, 1900, history.Window{Fault: "partition", Effect: history.Cut, Links: link("c0", "n0", ""), Hits: 40, Impact: &history.Impact{Messages: 40}})
 	for at := 343.0; at < 360; at++ {
 		c := t.command(0, "n0", at, "", "EXPIRE orders 1")
 		c.Arrived, c.Served, c.Replied = 0, 0, 0

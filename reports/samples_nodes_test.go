@@ -11,7 +11,7 @@ func evicted() sampleTrial {
 	t := newTape()
 	t.acquire(0, 150, 153)
 	t.command(0, "n0", 150.4, "OK", "SET orders token-a PX 1000 NX")
-	t.window("eviction", "n0", 200, 201, 1, "n0 evicted orders")
+	t.window(200, 201, history.Window{Fault: "eviction", Effect: history.Evicted, Nodes: []string{"n0"}, Hits: 1, Impact: &history.Impact{Keys: []history.KeyFate{{Node: "n0", Key: "orders", Fate: history.FateEvicted}}}})
 	t.event(history.FEvict, 200.5, func(o *history.Op) {
 		o.Node, o.Keys = "n0", []history.KeyState{{Key: "orders", Type: "string", TTL: ms(950)}}
 	})
@@ -30,7 +30,7 @@ func evicted() sampleTrial {
 // nodeClock: a node's clock jumps forward by more than a lease, then back.
 func nodeClock() sampleTrial {
 	t := newTape()
-	t.window("node-clock", "n0", 195, 700, 1, "1 key with a life was on n0 when its clock jumped")
+	t.window(195, 700, history.Window{Fault: "node-clock", Effect: history.ClockSet, Nodes: []string{"n0"}, Hits: 1, Impact: &history.Impact{Shifted: 1}})
 	t.acquire(0, 150, 153)
 	t.command(0, "n0", 150.4, "OK", "SET orders token-a PX 1000 NX")
 	t.event(history.FNodeClock, 200, func(o *history.Op) { o.Node, o.Offset = "n0", ms(5000) })
@@ -50,7 +50,7 @@ func nodeClock() sampleTrial {
 // splitInTwo: two primaries grant the lock, each to its own clients.
 func splitInTwo() sampleTrial {
 	t := newTape()
-	t.window("split-brain", "n1", 95, 600, 2, "n0 acknowledged 2 writes after the split and lost them")
+	t.window(95, 600, history.Window{Fault: "split-brain", Effect: history.Parted, Nodes: []string{"n1"}, Hits: 2, Impact: &history.Impact{Writes: 2}})
 	t.event(history.FSplit, 100, func(o *history.Op) { o.Node, o.Client = "n1", 1 })
 	t.event(history.FSplit, 100.1, func(o *history.Op) { o.Node, o.Client = "n1", 2 })
 	t.acquire(0, 150, 153)
@@ -75,7 +75,7 @@ func splitInTwo() sampleTrial {
 func deadlocked() sampleTrial {
 	t := newTape()
 	t.claims.Lock = "redisson"
-	t.window("lost-reply", "c0←n0", 60, 61, 1, "1 message lost on c0←n0, from 0.06s for 1ms")
+	t.window(60, 61, history.Window{Fault: "lost-reply", Effect: history.ReplyLost, Links: link("c0", "n0", history.Downstream), Hits: 1, Impact: &history.Impact{Messages: 1}})
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
 	t.op(0, history.FRelease, 60, -1, "", nil)

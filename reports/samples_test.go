@@ -1,6 +1,9 @@
 package reports
 
 import (
+	"slices"
+	"time"
+
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
@@ -89,7 +92,7 @@ func foreignDelete() sampleTrial {
 	t.claims.Lock = "set-nx-ex"
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders 1 EX 1 NX")
-	t.window("client-pause", "c0", 60, 1500, 1, "c0 about to send DEL orders to n0 at 0.060s: frozen from 0.060s for 1.44s; 1 message waited at the gate")
+	t.window(60, 1500, history.Window{Fault: "client-pause", Effect: history.Paused, Clients: []int{0}, Hits: 1, Impact: &history.Impact{At: before(0, "release", "DEL"), Messages: 1}})
 	t.busy(1, 200, 203)
 	t.command(1, "n0", 200.4, "nil", "SET orders 1 EX 1 NX")
 	t.busy(1, 700, 703)
@@ -119,7 +122,7 @@ func foreignRenewal() sampleTrial {
 	t.claims.Lock, t.claims.Renews = "set-nx-px-watchdog", true
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
-	t.window("client-pause", "c0", 40, 1400, 1, "c0 at the beginning of hold at 0.040s: frozen from 0.040s for 1.36s")
+	t.window(40, 1400, history.Window{Fault: "client-pause", Effect: history.Paused, Clients: []int{0}, Hits: 1, Impact: &history.Impact{At: before(0, "hold", "")}})
 	t.acquire(1, 1100, 1103)
 	t.command(1, "n0", 1100.4, "OK", "SET orders token-b PX 1000 NX")
 	t.command(0, "n0", 1401, "1", "EXPIRE orders 1")
@@ -142,7 +145,7 @@ func renewalFailed() sampleTrial {
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
 	t.command(0, "n0", 343, "1", "EXPIRE orders 1")
-	t.window("lost-reply", "c0←n0", 676, 690, 1, "c0 about to send EXPIRE orders to n0 at 0.676s: 1 message lost on c0←n0, from 0.676s for 14ms")
+	t.window(676, 690, history.Window{Fault: "lost-reply", Effect: history.ReplyLost, Links: link("c0", "n0", history.Downstream), Hits: 1, Impact: &history.Impact{At: before(0, "hold", "EXPIRE"), Messages: 1}})
 	c := t.command(0, "n0", 676, "1", "EXPIRE orders 1")
 	c.Replied = 0
 	t.busy(1, 1000, 1003)
@@ -165,7 +168,7 @@ func leaseOutlived() sampleTrial {
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
 	t.touch(0, history.FRead, 15, 7)
-	t.window("client-pause", "c0", 60, 1560, 1, "c0 at the beginning of touch at 0.060s: frozen from 0.060s for 1.5s")
+	t.window(60, 1560, history.Window{Fault: "client-pause", Effect: history.Paused, Clients: []int{0}, Hits: 1, Impact: &history.Impact{At: before(0, "touch", "")}})
 	for _, at := range []float64{120, 320, 520, 720, 920} {
 		t.busy(1, at, at+3)
 		t.command(1, "n0", at+0.4, "nil", "SET orders token-b PX 1000 NX")
@@ -200,7 +203,7 @@ func leaseOutlived() sampleTrial {
 // serverLostKey: a failover forgets an acknowledged grant.
 func serverLostKey() sampleTrial {
 	t := newTape()
-	t.window("failover", "n0", 100, 420, 3, "n1 was promoted without the grant of c0")
+	t.window(100, 420, history.Window{Fault: "failover", Effect: history.Promoted, Nodes: []string{"n1"}, Hits: 3, Impact: &history.Impact{Keys: []history.KeyFate{{Node: "n1", Key: "orders", Fate: history.FateLost}}, Handover: &history.Handover{From: "n0", To: "n1", How: history.PrimaryKilled, At: ms(419)}}})
 	t.acquire(0, 150, 153)
 	t.command(0, "n0", 150.4, "OK", "SET orders token-a PX 1000 NX")
 	t.event(history.FNodeDown, 250, func(o *history.Op) { o.Node = "n0" })
@@ -222,7 +225,7 @@ func clientClock() sampleTrial {
 	t := newTape()
 	t.claims.Lock, t.claims.ClientClock = "getset", true
 	t.event(history.FClock, 5, func(o *history.Op) { o.Client, o.Offset = 1, ms(5000) })
-	t.window("client-skew", "c1", 5, 900, 1, "c1's clock was 5 s ahead")
+	t.window(5, 900, history.Window{Fault: "client-skew", Effect: history.ClockSet, Clients: []int{1}, Hits: 1, Impact: &history.Impact{Offset: 5 * time.Second, Attempts: 1}})
 	t.acquire(0, 10, 16)
 	t.command(0, "n0", 10.4, "1", "SETNX orders 2013")
 	t.command(0, "n0", 13, "1", "EXPIRE orders 1")
@@ -248,7 +251,7 @@ func noExpiry() sampleTrial {
 	t.claims.Lock = "setnx-expire"
 	t.op(0, history.FAcquire, 50, -1, "", nil)
 	t.command(0, "n0", 50.4, "1", "SETNX orders 1").Replied = 0
-	t.window("client-crash", "c0", 51.5, 52, 1, "c0 stopped before its 2nd command")
+	t.window(51.5, 52, history.Window{Fault: "client-crash", Effect: history.Crashed, Clients: []int{0}, Hits: 1})
 	t.crash(0, 51.6)
 	for _, at := range []float64{100, 600, 1100, 1600, 2100} {
 		t.busy(1, at, at+3)
@@ -273,7 +276,7 @@ func lateCommand() sampleTrial {
 	t.claims.Lock = "lua-setnx-expire"
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders 1 PX 1000 NX")
-	t.window("delay", "c0→n0", 100, 1300, 1, "1 message held on c0→n0, from 0.1s for 1.2s")
+	t.window(100, 1300, history.Window{Fault: "delay", Effect: history.Delayed, Links: link("c0", "n0", history.Upstream), Hits: 1, Impact: &history.Impact{Messages: 1}})
 	t.unknown(0, history.FRelease, 110, 410)
 	c := t.command(0, "n0", 110.4, "1", "DEL orders")
 	c.Arrived, c.Served, c.Replied = ms(1300.5), ms(1301), 0
@@ -295,7 +298,7 @@ func orphanedKey() sampleTrial {
 	t := newTape()
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
-	t.window("client-crash", "c0", 60, 61, 1, "c0 stopped while it held")
+	t.window(60, 61, history.Window{Fault: "client-crash", Effect: history.Crashed, Clients: []int{0}, Hits: 1})
 	t.crash(0, 60.5)
 	for _, at := range []float64{120, 320, 520, 720, 920} {
 		t.busy(1, at, at+3)
@@ -346,8 +349,8 @@ func quorum() sampleTrial {
 	for i, n := range nodes {
 		t.command(0, n, 10.4+float64(i)/10, "OK", "SET orders token-a PX 1000 NX")
 	}
-	t.window("node-pause", "n3", 20, 1400, 2, "2 commands waited at n3, frozen from 0.020s for 1.38s")
-	t.window("partition", "c0↔n0 c0↔n1", 30, 1300, 4, "4 messages dropped on c0↔n0 c0↔n1, from 0.030s for 1.27s")
+	t.window(20, 1400, history.Window{Fault: "node-pause", Effect: history.Paused, Nodes: []string{"n3"}, Hits: 2, Impact: &history.Impact{Commands: 2}})
+	t.window(30, 1300, history.Window{Fault: "partition", Effect: history.Cut, Links: slices.Concat(link("c0", "n0", ""), link("c0", "n1", "")), Hits: 4, Impact: &history.Impact{Messages: 4}})
 	t.acquire(1, 1050, 1056)
 	for i, n := range nodes[:4] {
 		c := t.command(1, n, 1050.4+float64(i)/10, "OK", "SET orders token-b PX 1000 NX")

@@ -43,6 +43,7 @@ const (
 type lane struct {
 	Kind   laneKind
 	Label  string
+	Node   string // whose keys it shows, if it shows keys
 	Bars   []bar
 	Marks  []mark
 	Shades []shade

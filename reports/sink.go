@@ -175,7 +175,7 @@ func (g glossary) render(folder, name, origin string, t campaign.Trial, e histor
 // picture writes porcupine's.
 func picture(folder string, e history.Evidence) error {
 	var b bytes.Buffer
-	if err := checker.Visualize(context.Background(), &b, e); err != nil {
+	if err := checker.Visualize(context.Background(), &b, e, WindowWords); err != nil {
 		return err
 	}
 	return write(filepath.Join(folder, PorcupineFile), b.Bytes())

@@ -114,7 +114,7 @@ func broken(f focus) string {
 	x := f.Finding
 	switch {
 	case x.Broken != "":
-		return sentence(strings.ReplaceAll(rounded(x.Broken), "; ", " and "))
+		return sentence(rounded(x.Broken))
 	case x.Cause == checker.Unclassified || x.Cause == "":
 		return "The evidence does not tell."
 	case x.Kind == locks.Limit:

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -51,7 +50,7 @@ func (t *teller) strikes() []step {
 // leftBehind says whether a window kept a replica behind until the story began, which
 // then was promoted as it was: what was over by then is what the story rests on.
 func (t *teller) leftBehind(w faultWindow) bool {
-	return strings.Contains(w.Evidence, "replication stopped") && w.To >= t.Start
+	return w.lagged() && w.To >= t.Start
 }
 
 // bears says whether an event has its part in the story: it happened in it, or
@@ -83,62 +82,67 @@ func (t *teller) bears(op history.Op) bool {
 	return false
 }
 
-// hit reads the nemesis's evidence of a fault on links: "2 messages held on
-// c1→n0, from 0.417s for 1.6s".
-var hit = regexp.MustCompile(`\d+ (?:message|connection)s? (held|dropped|lost|reset) on `)
-
-// link is one connection that a fault was aimed at, and the direction.
-var link = regexp.MustCompile(`c(\d+)\s*([↔→←])\s*(n\d+)`)
-
-// nodeLink is a connection between two nodes, by which one tells the other what it wrote.
-var nodeLink = regexp.MustCompile(`(n\d+)\s*[↔→←]\s*(n\d+)`)
-
-// trigger reads what a client was about to do when a fault struck it.
-var trigger = regexp.MustCompile(`^c(\d+) about to send (\S+)`)
-
-// windowWords tell what a fault did, from its evidence and from what became of
-// the commands meanwhile; "" for what its events tell better.
+// windowWords tell what a fault did, and what became of the commands meanwhile; ""
+// for what its events tell better.
 func (t *teller) windowWords(w faultWindow) string {
-	verb, links := "", link.FindAllStringSubmatch(w.Target, -1)
-	if m := hit.FindStringSubmatch(w.Evidence); m != nil {
-		verb = m[1]
-	}
 	until := ""
 	if w.To-w.From >= 2*time.Millisecond && !w.Open {
 		until = " until " + instant(w.To)
 	}
 	switch {
-	case len(links) > 0 && verb != "":
-		return t.linkWords(w, verb, links, until)
-	case nodeLink.MatchString(w.Target) && verb != "":
-		ends := nodeLink.FindStringSubmatch(w.Target)
-		return fmt.Sprintf("the network between %s and %s was cut%s: neither got what the other wrote", ends[1], ends[2], until)
-	case strings.Contains(w.Evidence, "frozen"):
-		who := list(uniqueNames(w.Target))
-		if strings.HasPrefix(who, "n") {
-			return fmt.Sprintf("%s stopped answering%s; what was sent to it meanwhile waited there", who, until)
-		}
-		text := who + " froze" + until
-		if m := trigger.FindStringSubmatch(w.Evidence); m != nil && "c"+m[1] == who {
-			text = fmt.Sprintf("%s froze%s, when it was about to send %s", who, until, m[2])
-		}
-		return text + ", as a process does in a long garbage collection"
+	case len(w.Links) > 0 && len(w.aimedAt()) > 0:
+		return t.linkWords(w, until)
+	case len(w.Links) > 0:
+		return serverLinkWords(w, until)
+	case w.Effect == history.Paused && len(w.Nodes) > 0:
+		return fmt.Sprintf("%s stopped answering%s; what was sent to it meanwhile waited there", list(w.servers()), until)
+	case w.Effect == history.Paused:
+		return freezeWords(w, until)
 	case t.toldByEvents(w):
 		return ""
-	case strings.Contains(w.Evidence, "replication stopped"):
-		if t.cutOff(w) {
-			return ""
-		}
-		return fmt.Sprintf("%s stopped getting what the primary wrote", list(uniqueNames(w.Target)))
+	case w.lagged() && t.cutOff(w):
+		return ""
+	case w.lagged():
+		return fmt.Sprintf("%s stopped getting what the primary wrote", list(w.servers()))
 	}
 	text := w.Fault
-	if w.Target != "" {
-		text += " struck " + w.Target
+	if target := w.Target(); target != "" {
+		text += " struck " + target
 	}
-	if w.Evidence != "" {
-		text += ": " + rounded(w.Evidence)
+	if w.Impact != nil {
+		text += ": " + impactWords(w.Window)
 	}
 	return text
+}
+
+// serverLinkWords tell what a fault did between servers.
+func serverLinkWords(w faultWindow, until string) string {
+	ends := list(w.servers())
+	switch w.Effect {
+	case history.Delayed:
+		return fmt.Sprintf("the network between %s held up what they wrote to each other%s", ends, until)
+	case history.Reset:
+		return fmt.Sprintf("the connections between %s broke", ends)
+	}
+	return fmt.Sprintf("the network between %s was cut%s: neither got what the other wrote", ends, until)
+}
+
+// freezeWords tell that clients stood still, and what they were about to do.
+func freezeWords(w faultWindow, until string) string {
+	text := list(clientNames(w.Clients)) + " froze" + until
+	if command := w.beforeSending(w.Clients...); command != "" {
+		text += ", when it was about to send " + command
+	}
+	return text + ", as a process does in a long garbage collection"
+}
+
+// beforeSending names the command that one of these clients was about to send when the
+// fault struck; "" if it struck elsewhere.
+func (w faultWindow) beforeSending(clients ...int) string {
+	if w.Impact == nil || w.Impact.At.When != history.Before || !slices.Contains(clients, w.Impact.At.Client) {
+		return ""
+	}
+	return w.Impact.At.Command
 }
 
 // cutOff says whether the network had cut a replica off from the primary that was then
@@ -149,29 +153,29 @@ func (t *teller) cutOff(w faultWindow) bool {
 			return op.F == history.FNodeDown && op.Node == node && op.Time >= w.From && op.Time <= w.To
 		})
 	}
-	replicas := uniqueNames(w.Target)
+	behind := func(l history.Link) bool {
+		return slices.Contains(w.Nodes, l.From) && killed(l.To) || slices.Contains(w.Nodes, l.To) && killed(l.From)
+	}
 	return slices.ContainsFunc(t.wins, func(v faultWindow) bool {
-		ends := nodeLink.FindStringSubmatch(v.Target)
-		return ends != nil && v.Hits > 0 && v.From <= w.From && v.To >= w.From &&
-			(slices.Contains(replicas, ends[1]) && killed(ends[2]) || slices.Contains(replicas, ends[2]) && killed(ends[1]))
+		return v.Hits > 0 && v.From <= w.From && v.To >= w.From && slices.ContainsFunc(v.Links, behind)
 	})
 }
 
 // toldByEvents says whether events tell all that a window did: a crash, a clock, a node
 // that went or came, an eviction, a split.
 func (t *teller) toldByEvents(w faultWindow) bool {
-	names := uniqueNames(w.Target)
+	clients, nodes := w.aimedAt(), w.servers()
 	return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
 		if op.Process != history.Nemesis || op.Window != nil || op.Time < w.From-time.Millisecond || op.Time > w.To+time.Millisecond {
 			return false
 		}
 		switch op.F {
 		case history.FCrash, history.FClock:
-			return slices.Contains(names, fmt.Sprintf("c%d", op.Client))
+			return slices.Contains(clients, op.Client)
 		case history.FPromote:
-			return !strings.Contains(w.Evidence, "replication stopped")
+			return !w.lagged()
 		case history.FNodeUp, history.FNodeDown, history.FNodeClock, history.FEvict, history.FSplit, history.FMigrate:
-			return slices.Contains(names, op.Node)
+			return slices.Contains(nodes, op.Node)
 		}
 		return false
 	})
@@ -197,9 +201,9 @@ func (t *teller) eventStep(op history.Op) string {
 	case history.FCrash:
 		text := fmt.Sprintf("c%d crashed", op.Client)
 		for _, w := range t.wins {
-			m := trigger.FindStringSubmatch(w.Evidence)
-			if m != nil && m[1] == fmt.Sprint(op.Client) && w.From <= op.Time && op.Time <= w.To+time.Millisecond {
-				text += " before it could send " + m[2]
+			command := w.beforeSending(op.Client)
+			if command != "" && w.Effect == history.Crashed && w.From <= op.Time && op.Time <= w.To+time.Millisecond {
+				text += " before it could send " + command
 			}
 		}
 		return text
@@ -211,8 +215,8 @@ func (t *teller) eventStep(op history.Op) string {
 		return op.Node + " went down"
 	case history.FNodeUp:
 		text := op.Node + " came back"
-		if op.Error != "" {
-			text += " and had lost " + strings.ReplaceAll(rounded(op.Error), "; ", " and ")
+		if lost := op.Lost.String(); lost != "" {
+			text += " and had lost " + lost
 		}
 		return text
 	case history.FPromote:

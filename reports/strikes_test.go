@@ -45,15 +45,27 @@ func says(t *testing.T, text string, these, those []string) {
 }
 
 func TestCutLinksAreToldAsTheyWereCut(t *testing.T) {
-	for _, c := range []struct{ target, evidence, want string }{
-		{"c0↔n3 c0↔n4 c1↔n4 c1↔n0 c2↔n0 c2↔n1", "6 messages dropped on it", "the network cut off c0 from n3 and n4, c1 from n0 and n4, c2 from n0 and n1"},
-		{"c0↔n0 c0↔n1 c1↔n1 c1↔n0", "6 messages dropped on it", "the network between c0 and c1 and n0 and n1 was cut"},
-		{"c0→n0 c1→n1", "6 messages held on it", "the network held up what c0 sent to n0, what c1 sent to n1"},
-		{"c0←n0 c1←n1", "6 messages dropped on it", "no reply of n0 reached c0, no reply of n1 reached c1"},
-		{"c0↔n0 c1↔n1", "6 connections reset on it", "connections broke: of c0 to n0, of c1 to n1"},
+	all := func(d history.Direction, ends ...string) (links []history.Link) {
+		for i := 0; i < len(ends); i += 2 {
+			links = append(links, link(ends[i], ends[i+1], d)...)
+		}
+		return links
+	}
+	for _, c := range []struct {
+		links  []history.Link
+		effect history.FaultEffect
+		want   string
+	}{
+		{all(history.Both, "c0", "n3", "c0", "n4", "c1", "n4", "c1", "n0", "c2", "n0", "c2", "n1"), history.Cut, "the network cut off c0 from n3 and n4, c1 from n0 and n4, c2 from n0 and n1"},
+		{all(history.Both, "c0", "n0", "c0", "n1", "c1", "n1", "c1", "n0"), history.Cut, "the network between c0 and c1 and n0 and n1 was cut"},
+		{all(history.Upstream, "c0", "n0", "c1", "n1"), history.Delayed, "the network held up what c0 sent to n0, what c1 sent to n1"},
+		{all(history.Downstream, "c0", "n0", "c1", "n1"), history.Cut, "no reply of n0 reached c0, no reply of n1 reached c1"},
+		{all("", "c0", "n0", "c1", "n1"), history.Reset, "connections broke: of c0 to n0, of c1 to n1"},
+		{all(history.Both, "n1", "n0"), history.Cut, "the network between n0 and n1 was cut: neither got what the other wrote"},
 	} {
-		if got := new(teller).windowWords(faultWindow{Target: c.target, Evidence: c.evidence, Open: true}); got != c.want {
-			t.Errorf("%s:\n got %q\nwant %q", c.target, got, c.want)
+		w := faultWindow{Window: history.Window{Links: c.links, Effect: c.effect}, Open: true}
+		if got := new(teller).windowWords(w); got != c.want {
+			t.Errorf("%s:\n got %q\nwant %q", w.Target(), got, c.want)
 		}
 	}
 }
@@ -63,10 +75,10 @@ func TestCutLinksAreToldAsTheyWereCut(t *testing.T) {
 func failedOver(cut bool, wait string) (campaign.Trial, history.Evidence) {
 	t := newTape()
 	if cut {
-		t.window("partition", "n1↔n0", 149, 1149, 2, "2 messages dropped on n1↔n0, from 0.149s for 1s")
-		t.window("failover", "n1", 154, 154.2, 1, "replication stopped from 0.154s for 0s; n0 killed, n1 promoted by 0.154s: it lacks orders")
+		t.window(149, 1149, history.Window{Fault: "partition", Effect: history.Cut, Links: link("n1", "n0", ""), Hits: 2, Impact: &history.Impact{Messages: 2}})
+		t.window(154, 154.2, history.Window{Fault: "failover", Effect: history.Promoted, Nodes: []string{"n1"}, Hits: 1, Impact: &history.Impact{Keys: []history.KeyFate{{Node: "n1", Key: "orders", Fate: history.FateLost}}, Handover: &history.Handover{From: "n0", To: "n1", How: history.PrimaryKilled, At: ms(154.1)}}})
 	} else {
-		t.window("failover", "n1", 50, 154.2, 1, "replication stopped from 0.050s for 0.104s; n0 killed, n1 promoted by 0.154s: it lacks orders")
+		t.window(50, 154.2, history.Window{Fault: "failover", Effect: history.Promoted, Nodes: []string{"n1"}, Hits: 1, Impact: &history.Impact{Keys: []history.KeyFate{{Node: "n1", Key: "orders", Fate: history.FateLost}}, Handover: &history.Handover{From: "n0", To: "n1", How: history.PrimaryKilled, At: ms(154.1)}}})
 	}
 	t.acquire(0, 150, 154)
 	t.command(0, "n0", 150.4, "OK", "SET orders token-a PX 1000 NX")
@@ -87,7 +99,7 @@ func failedOver(cut bool, wait string) (campaign.Trial, history.Evidence) {
 func TestAReplicaIsBehindFromWhenItWasCutOff(t *testing.T) {
 	trial, e := failedOver(true, "1")
 	says(t, toldOf(t, trial, e), []string{
-		"0.149 s: the network between n1 and n0 was cut until 1.149 s: neither got what the other wrote",
+		"0.149 s: the network between n0 and n1 was cut until 1.149 s: neither got what the other wrote",
 		"- waiting for all replicas (WAIT), or promoting only one that acknowledged",
 	}, []string{"stopped getting", "(WAIT) before the lock counts"})
 }
@@ -118,7 +130,7 @@ func TestAFreezeIsToldBesideAClockThatJumped(t *testing.T) {
 	tape.op(0, history.FAcquire, 10, 13, history.OK, func(o *history.Op) { o.Lease = &history.Lease{Token: "token-a", Deadline: ms(1010)} })
 	tape.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
 	tape.event(history.FClock, 14, func(o *history.Op) { o.Client, o.Offset = 0, ms(-2500) })
-	tape.window("client-pause", "c0", 14, 1100, 1, "c0 at the beginning of hold at 0.014s: frozen from 0.014s for 1.086s")
+	tape.window(14, 1100, history.Window{Fault: "client-pause", Effect: history.Paused, Clients: []int{0}, Hits: 1, Impact: &history.Impact{At: before(0, "hold", "")}})
 	tape.acquire(1, 1050, 1053)
 	tape.command(1, "n0", 1050.4, "OK", "SET orders token-b PX 1000 NX")
 	tape.release(0, 1101, 1104, history.Fail)

@@ -97,19 +97,41 @@ func (t *tape) touch(client int, f string, at float64, value ...int64) {
 	t.op(client, f, at, at+1, history.OK, func(o *history.Op) { o.Value, o.Seq = value, seq })
 }
 
-// window adds a fault from start to end; end < 0 leaves it open.
-func (t *tape) window(fault, target string, start, end float64, hits int, evidence string) {
+// window adds a fault from start to end, as it is closed; end < 0 leaves it open.
+func (t *tape) window(start, end float64, w history.Window) {
 	t.windows++
-	op := history.Op{Process: history.Nemesis, Client: history.NoClient, F: fault}
-	open, done := op, op
-	open.Time, open.Type = ms(start), history.Invoke
-	open.Window = &history.Window{Fault: fault, ID: t.windows, Target: target, Planned: "at " + instant(ms(start))}
-	t.ops = append(t.ops, open)
-	if end >= 0 {
-		done.Time, done.Type = ms(end), history.Info
-		done.Window = &history.Window{Fault: fault, ID: t.windows, Target: target, Hits: hits, Evidence: evidence}
-		t.ops = append(t.ops, done)
+	w.ID = t.windows
+	closed, opened := w, w
+	opened.Hits, opened.Impact = 0, nil
+	opened.Planned = &history.Timing{At: ms(start)}
+	op := history.Op{Time: ms(start), Process: history.Nemesis, Client: history.NoClient, Type: history.Invoke, F: w.Fault, Window: &opened}
+	t.ops = append(t.ops, op)
+	if end < 0 {
+		return
 	}
+	i := history.Impact{At: history.Place{Client: history.NoClient}}
+	if w.Impact != nil {
+		i = *w.Impact
+	}
+	i.At.Time, i.From, i.For = ms(start), ms(start), ms(end-start)
+	closed.Impact = &i
+	op.Time, op.Type, op.Window = ms(end), history.Info, &closed
+	t.ops = append(t.ops, op)
+}
+
+// before is where a client was about to send its first command of a step; at the
+// step's beginning if there is no command.
+func before(client int, step, command string) history.Place {
+	p := history.Place{Client: client, Step: step}
+	if command != "" {
+		p.Node, p.N, p.When, p.Command, p.Key = "n0", 1, history.Before, command, "orders"
+	}
+	return p
+}
+
+// link is one over which a fault struck, in one direction or "" for both.
+func link(from, to string, d history.Direction) []history.Link {
+	return []history.Link{{From: from, To: to, Direction: d}}
 }
 
 // event adds an event of the nemesis.

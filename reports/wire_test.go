@@ -81,12 +81,12 @@ func TestKeyLifeFollowsCommands(t *testing.T) {
 		{"a node that came back without its data lost it when it went", func(p *tape) {
 			p.command(0, "n0", 1, "1", "SETNX k a")
 			p.event(history.FNodeDown, 20, func(o *history.Op) { o.Node = "n0" })
-			p.event(history.FNodeUp, 40, func(o *history.Op) { o.Node, o.Error = "n0", "everything" })
+			p.event(history.FNodeUp, 40, func(o *history.Op) { o.Node, o.Lost = "n0", &history.Lost{Keys: true} })
 		}, []string{"c0 2ms-20ms lost for ever"}},
 		{"a node that came back with its data kept it", func(p *tape) {
 			p.command(0, "n0", 1, "1", "SETNX k a")
 			p.event(history.FNodeDown, 20, func(o *history.Op) { o.Node = "n0" })
-			p.event(history.FNodeUp, 40, func(o *history.Op) { o.Node = "n0" })
+			p.event(history.FNodeUp, 40, func(o *history.Op) { o.Node, o.Lost = "n0", &history.Lost{Durability: history.Always, Scripts: true} })
 		}, []string{"c0 2ms-40ms  for ever"}},
 	}
 	for _, test := range tests {

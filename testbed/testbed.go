@@ -99,13 +99,13 @@ const (
 )
 
 // Durability is what a node keeps when it is killed and restarted.
-type Durability string
+type Durability = history.Durability
 
 // Durabilities, after redis.conf's appendfsync.
 const (
-	Volatile Durability = "volatile" // nothing
-	EverySec Durability = "everysec" // loses up to the last second
-	Always   Durability = "always"   // loses nothing acknowledged
+	Volatile = history.Volatile // nothing
+	EverySec = history.EverySec // loses up to the last second
+	Always   = history.Always   // loses nothing acknowledged
 )
 
 // Setup describes the world of one trial.
@@ -185,13 +185,13 @@ const (
 )
 
 // When says on which side of a command a Point lies.
-type When string
+type When = history.When
 
 // Sides of a command.
 const (
-	Before  When = "before"  // the client is about to send it
-	Sent    When = "sent"    // handed to the network
-	Replied When = "replied" // the reply has arrived, the client has not seen it yet
+	Before  = history.Before  // the client is about to send it
+	Sent    = history.Sent    // handed to the network
+	Replied = history.Replied // the reply has arrived, the client has not seen it yet
 )
 
 // Point is a place in a client's protocol. The zero fields match anything, but
@@ -221,13 +221,13 @@ type Hit struct {
 }
 
 // Direction of a link.
-type Direction string
+type Direction = history.Direction
 
 // Directions, as toxiproxy names them.
 const (
-	Upstream   Direction = "upstream"   // requests: client to node, replica to primary
-	Downstream Direction = "downstream" // replies: node to client, primary to replica
-	Both       Direction = "both"
+	Upstream   = history.Upstream   // requests: client to node, replica to primary
+	Downstream = history.Downstream // replies: node to client, primary to replica
+	Both       = history.Both
 )
 
 // Link is a pair of ends between which packets travel: "c0" and "n0" for a
@@ -276,8 +276,8 @@ type Nodes interface {
 	// If down fails, the node lives on.
 	Kill(ctx context.Context, node string, down func() error) error
 	// Restart brings a killed node back, with what the setup's durability
-	// kept; lost says in words what was not.
-	Restart(ctx context.Context, node string) (lost string, err error)
+	// kept; lost is what was not.
+	Restart(ctx context.Context, node string) (lost history.Lost, err error)
 	// StopReplication holds the replication stream to all replicas back.
 	StopReplication(ctx context.Context) (Undo, error)
 	// Promote makes a replica the primary and moves the clients to it.

@@ -20,7 +20,7 @@ var drawings = map[string]func(context.Context, campaign.Trial, history.Evidence
 	".svg": timelineSVG,
 	".html": func(ctx context.Context, _ campaign.Trial, e history.Evidence) ([]byte, error) {
 		var b bytes.Buffer
-		err := checker.Visualize(ctx, &b, e)
+		err := checker.Visualize(ctx, &b, e, reports.WindowWords)
 		return b.Bytes(), err
 	},
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -75,22 +76,21 @@ func (a *aof) end(now time.Duration) {
 	a.killed = now
 }
 
-// cut truncates the file to what was on the disk and says what went. Nothing is
-// said to be kept of which that is not known.
-func (a *aof) cut(dir string) (lost string, err error) {
+// cut truncates the file to what was on the disk and returns the commands that
+// went. It fails where that is not known.
+func (a *aof) cut(dir string) (lost []history.Bytes, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	const nothing = "nothing of its append-only file"
 	path, err := growingFile(dir)
 	switch {
 	case err != nil:
-		return "", err
+		return nil, err
 	case path == "":
-		return "", errors.New("there is no append-only file")
+		return nil, errors.New("there is no append-only file")
 	case a.err != nil && (a.path == path || a.path == ""):
-		return "", fmt.Errorf("follow the append-only file: %w", a.err)
+		return nil, fmt.Errorf("follow the append-only file: %w", a.err)
 	case path != a.path:
-		return nothing, nil // rewritten since: then it was synced
+		return nil, nil // rewritten since: then it was synced
 	}
 	synced := testbed.LastFsync(a.began, a.killed)
 	keep := a.sizes[0].size
@@ -101,20 +101,20 @@ func (a *aof) cut(dir string) (lost string, err error) {
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if int64(len(content)) <= keep {
-		return nothing, nil
+		return nil, nil
 	}
 	if err := os.Truncate(path, keep); err != nil {
-		return "", err
+		return nil, err
 	}
-	return "of its append-only file the last second: " + strings.Join(commands(content[keep:]), ", "), nil
+	return commands(content[keep:]), nil
 }
 
 // commands of a piece of an append-only file, in words.
-func commands(piece []byte) []string {
-	var all []string
+func commands(piece []byte) []history.Bytes {
+	var all []history.Bytes
 	r := bufio.NewReader(bytes.NewReader(piece))
 	for {
 		m, err := testbed.ReadMessage(r)
@@ -122,14 +122,14 @@ func commands(piece []byte) []string {
 			return all
 		}
 		args, err := m.Args()
-		if err != nil {
+		if err != nil || testbed.CommandName(args) == "SELECT" { // which writes nothing
 			continue
 		}
 		words := []string{testbed.CommandName(args)}
 		for _, arg := range args[1:] {
 			words = append(words, printable(string(arg)))
 		}
-		all = append(all, strings.Join(words, " "))
+		all = append(all, history.Bytes(strings.Join(words, " ")))
 	}
 }
 

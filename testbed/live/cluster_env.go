@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -168,13 +169,13 @@ func (e clusterEnv) Kill(ctx context.Context, node string, down func() error) er
 // Restart implements testbed.Nodes. It waits until the node serves: for two seconds
 // a master that comes back does not. One that has been replaced comes back as a
 // replica.
-func (e clusterEnv) Restart(ctx context.Context, node string) (lost string, err error) {
+func (e clusterEnv) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
 	n, err := e.node(node)
 	if err != nil {
-		return "", err
+		return lost, err
 	}
 	if err := ctx.Err(); err != nil {
-		return "", err
+		return lost, err
 	}
 	failed := e.killed(node) // replaced or not, it explains what its coming back leads to
 	if lost, err = n.restart(e.ctx); err != nil {

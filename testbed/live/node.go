@@ -206,35 +206,33 @@ func (n *node) end(ctx context.Context, s Server) error {
 	}
 }
 
-// restart starts a killed node again with what its durability keeps,
-// and says what was lost.
-func (n *node) restart(ctx context.Context, args ...string) (lost string, err error) {
+// restart starts a killed node again with what its durability keeps, and tells
+// what was lost.
+func (n *node) restart(ctx context.Context, args ...string) (lost history.Lost, err error) {
 	n.life.Lock()
 	defer n.life.Unlock()
 	if s := n.latest(); s == nil || n.runs(s) {
-		return "", fmt.Errorf("restart: node %s is not down", n.name)
+		return lost, fmt.Errorf("restart: node %s is not down", n.name)
 	}
 	lost, err = n.lose()
 	if err != nil {
-		return "", fmt.Errorf("restart node %s: %w", n.name, err)
+		return lost, fmt.Errorf("restart node %s: %w", n.name, err)
 	}
 	return lost, n.launch(ctx, args...)
 }
 
 // lose removes from the node's directory what a power loss would have.
-func (n *node) lose() (lost string, err error) {
+func (n *node) lose() (lost history.Lost, err error) {
+	lost = history.Lost{Durability: n.durability, Scripts: true}
 	switch n.durability {
 	case testbed.Always:
-		return "no acknowledged write; its script cache", nil
 	case testbed.EverySec:
-		lost, err = n.aof.cut(n.dir)
-		return lost + "; its script cache", err
+		lost.Commands, err = n.aof.cut(n.dir)
+		lost.Writes = len(lost.Commands)
 	default:
-		if err := n.wipe(); err != nil {
-			return "", err
-		}
-		return "all keys and its script cache", nil
+		lost.Keys, err = true, n.wipe()
 	}
+	return lost, err
 }
 
 // wipe empties the node's directory.

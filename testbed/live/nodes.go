@@ -43,17 +43,17 @@ func (e ownEnv) Kill(ctx context.Context, node string, down func() error) error 
 
 // Restart implements testbed.Nodes. A replica, and a primary that another has
 // replaced, comes back as a replica of the present primary and takes its data.
-func (e ownEnv) Restart(ctx context.Context, node string) (lost string, err error) {
+func (e ownEnv) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
 	n, err := e.node(node)
 	if err != nil {
-		return "", err
+		return lost, err
 	}
 	if err := ctx.Err(); err != nil {
-		return "", err
+		return lost, err
 	}
 	args, err := e.rejoin(n)
 	if err != nil {
-		return "", err
+		return lost, err
 	}
 	return n.restart(e.ctx, args...)
 }

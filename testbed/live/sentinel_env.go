@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -118,13 +119,13 @@ func (e watchedEnv) Kill(ctx context.Context, node string, down func() error) er
 
 // Restart implements testbed.Nodes. An old primary comes back as a replica, as if
 // its configuration said so: Sentinels would take ten seconds to tell it.
-func (e watchedEnv) Restart(ctx context.Context, node string) (lost string, err error) {
+func (e watchedEnv) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
 	n, err := e.node(node)
 	if err != nil {
-		return "", err
+		return lost, err
 	}
 	if err := ctx.Err(); err != nil {
-		return "", err
+		return lost, err
 	}
 	failed := e.killed(node) // replaced or not, it explains what its coming back leads to
 	defer func() {

@@ -1,9 +1,9 @@
 package sim
 
 import (
-	"fmt"
 	"time"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
@@ -15,7 +15,7 @@ type disk struct {
 	durable    node.Snapshot // as of the last fsync
 	pending    []write       // since then, in order
 	began      time.Duration // when fsyncs began to be counted
-	lost       string        // said at the next start
+	lost       history.Lost  // told at the next start
 }
 
 // write is what the data was after a command that changed it.
@@ -47,27 +47,24 @@ func (d *disk) sync(at time.Duration) {
 
 // die is the process's end.
 func (d *disk) die(s *server) {
+	d.lost = history.Lost{Durability: d.durability, Scripts: true}
 	switch d.durability {
 	case testbed.EverySec:
 		d.sync(now())
-		writes := 0
 		for _, w := range d.pending {
 			if w.asked {
-				writes++
+				d.lost.Writes++
 			}
 		}
-		d.lost = fmt.Sprintf("%d writes of the last second", writes)
 		d.pending = nil
 	case testbed.Always:
-		d.lost = "no acknowledged write"
 	default:
-		d.durable, d.lost = node.Snapshot{}, "all keys"
+		d.durable, d.lost.Keys = node.Snapshot{}, true
 	}
-	d.lost += "; its script cache"
 }
 
 // load is what a new process finds.
-func (d *disk) load(s *server) (lost string) {
+func (d *disk) load(s *server) (lost history.Lost) {
 	d.began = now()
 	s.node.Reload(s.wall(), d.durable, s.serves())
 	return d.lost

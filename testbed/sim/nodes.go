@@ -62,18 +62,18 @@ func (w *world) Kill(_ context.Context, node string, down func() error) error {
 
 // Restart implements testbed.Nodes. A replica, and a primary that another has
 // replaced, comes back as a replica of the present primary and takes its data.
-func (w *world) Restart(ctx context.Context, node string) (lost string, err error) {
+func (w *world) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, err := w.server(node)
 	if err != nil {
-		return "", err
+		return lost, err
 	}
 	if err := w.sleep(ctx, s.startUp()); err != nil {
-		return "", fmt.Errorf("restart node %s: %w", node, err)
+		return lost, fmt.Errorf("restart node %s: %w", node, err)
 	}
 	if !s.down {
-		return "", fmt.Errorf("restart: node %s is not down", node)
+		return lost, fmt.Errorf("restart: node %s is not down", node)
 	}
 	lost = s.start()
 	switch {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
@@ -187,7 +188,7 @@ func (s *server) kill() {
 }
 
 // start brings a killed process back with what its disk kept.
-func (s *server) start() (lost string) {
+func (s *server) start() (lost history.Lost) {
 	s.down = false
 	s.pauses = nil
 	s.node.Restarted()

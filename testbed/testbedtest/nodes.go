@@ -61,7 +61,7 @@ func killedInPause(s suite) {
 	s.run(brief, func(w *world) {
 		pause := w.pause("n0")
 		w.mustNotSet(0, "a", "during the pause")
-		w.restart("n0", "all keys")
+		w.restart("n0", testbed.Volatile)
 		w.mustSet(1, "b", "1")
 		pause.lift()
 		if got := w.onNode("n0", "a"); got != "" {
@@ -78,11 +78,10 @@ func restarts(s suite) {
 	for _, c := range []struct {
 		durability testbed.Durability
 		kept       []string
-		lost       string
 	}{
-		{testbed.Volatile, nil, "all keys"},
-		{testbed.EverySec, []string{"old"}, "the last second"},
-		{testbed.Always, []string{"old", "new"}, "no acknowledged write"},
+		{testbed.Volatile, nil},
+		{testbed.EverySec, []string{"old"}},
+		{testbed.Always, []string{"old", "new"}},
 	} {
 		s.Run(string(c.durability), func(t *testing.T) {
 			setup := testbed.Setup{Topology: testbed.Single, Durability: c.durability}
@@ -94,7 +93,7 @@ func restarts(s suite) {
 					}
 					w.mustSet(0, "new", "1")
 					w.must(w.redis(0, 0).ScriptLoad(w.ctx, "return 1").Err())
-					w.restart("n0", c.lost)
+					w.restart("n0", c.durability)
 					for _, key := range []string{"old", "new"} {
 						if got, want := w.onNode("n0", key) != "", slices.Contains(c.kept, key); got != want {
 							w.Errorf("round %d: %s is there: %t, want %t", round, key, got, want)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -247,14 +246,15 @@ func (f fault) liftAfter(hits int) {
 	}
 }
 
-// restart kills a node, sees that it is down, and brings it back.
-func (w *world) restart(node, lost string) {
+// restart kills a node, sees that it is down, and brings it back without what that
+// durability does not keep.
+func (w *world) restart(node string, d testbed.Durability) {
 	w.must(w.Kill(w.ctx, node, nil))
 	w.mustNotSet(0, "down", "on a killed node")
 	got, err := w.Restart(w.ctx, node)
 	w.must(err)
-	if !strings.Contains(got, lost) {
-		w.Errorf("lost: got %q, want %q", got, lost)
+	if got.Durability != d || !got.Scripts || got.Keys != (d == testbed.Volatile) || got.Writes > 0 != (d == testbed.EverySec) {
+		w.Errorf("lost: got %+v, want what %s does not keep", got, d)
 	}
 }
 

@@ -1,0 +1,46 @@
+package campaign
+
+import (
+	"context"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Specs returns the specs of all trials of a campaign with this configuration: the
+// fault-free ones that show which schedules there are, which are run first, then the
+// named ones, then those that are drawn. The error is an InputError if the
+// configuration makes no sense.
+func Specs(ctx context.Context, tb testbed.Testbed, c Config) ([]Spec, error) {
+	c = c.filled(modest)
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	p := newPlanner(c, tb)
+	cells, err := p.cells()
+	if err == nil {
+		err = p.sensible(cells...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	probes, err := p.probes(cells)
+	if err != nil {
+		return nil, err
+	}
+	var specs []Spec
+	for _, probe := range probes {
+		recipe, err := probe.spec.recipe()
+		if err != nil {
+			return nil, err
+		}
+		if err := p.look(ctx, tb, recipe, probe.spec.Workload); err != nil {
+			return nil, err
+		}
+		specs = append(specs, probe.spec)
+	}
+	jobs, err := p.jobs(cells)
+	for _, j := range jobs {
+		specs = append(specs, j.spec)
+	}
+	return specs, err
+}

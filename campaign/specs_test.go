@@ -1,0 +1,52 @@
+package campaign
+
+import (
+	"cmp"
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed/sim"
+)
+
+func TestSpecsAreThoseOfTheCampaignsTrials(t *testing.T) {
+	c := DefaultConfig()
+	c.Locks, c.Faults, c.Testbed, c.Store = []string{"set-nx-px", "redlock-drift"}, []string{"none", "client-crash"}, "sim", t.TempDir()
+	c.Duration, c.Trials, c.Named, c.Parallel = time.Second, 2, true, 2
+	got, err := Specs(t.Context(), sim.New(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran, err := Campaign{Config: c, Testbed: sim.New()}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []Spec
+	for _, trial := range ran.Trials {
+		want = append(want, trial.Spec)
+	}
+	inOrder := func(specs []Spec) []Spec {
+		return slices.SortedFunc(slices.Values(specs), func(a, b Spec) int {
+			return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.number(), b.number()))
+		})
+	}
+	if got, want = inOrder(got), inOrder(want); !reflect.DeepEqual(got, want) {
+		t.Errorf("%d specs, want the %d of the campaign", len(got), len(want))
+	}
+}
+
+func TestSpecsRefuseWhatMakesNoSense(t *testing.T) {
+	for _, change := range []func(*Config){
+		func(c *Config) { c.Locks = []string{"no-such-lock"} },
+		func(c *Config) { c.Parallel = -1 },
+		func(c *Config) { c.Locks, c.Hold = []string{"set-nx-px"}, time.Hour },
+	} {
+		c := DefaultConfig()
+		change(&c)
+		if _, err := Specs(t.Context(), sim.New(), c); !errors.As(err, new(*InputError)) {
+			t.Errorf("locks %q, parallel %d, hold %v: %v, want an InputError", c.Locks, c.Parallel, c.Hold, err)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package strangers
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// The scripts of locks that count who asked: the first of them has the lock.
+// KEYS[1] the counter, KEYS[2] whose it is; ARGV[1] the token, ARGV[2] milliseconds.
+var (
+	countOwned = redis.NewScript(`
+if redis.call('incr', KEYS[1]) ~= 1 then
+  return 0
+end
+redis.call('pexpire', KEYS[1], ARGV[2])
+redis.call('set', KEYS[2], ARGV[1], 'PX', ARGV[2])
+return 1`)
+	uncountOwned = redis.NewScript(`
+if redis.call('get', KEYS[2]) ~= ARGV[1] then
+  return 0
+end
+return redis.call('del', KEYS[1], KEYS[2])`)
+	count = redis.NewScript(`
+if redis.call('incr', KEYS[1]) == 1 then
+  redis.call('pexpire', KEYS[1], ARGV[2])
+  return 1
+end
+return 0`)
+	countOrBack = redis.NewScript(`
+if redis.call('incr', KEYS[1]) == 1 then
+  redis.call('pexpire', KEYS[1], ARGV[2])
+  return 1
+end
+redis.call('decr', KEYS[1])
+return 0`)
+)
+
+// counters are locks made of INCR.
+func counters() []Stranger {
+	counted := func(enter *redis.Script, leave func(ctx context.Context, l lease) *redis.Cmd) func(*locks.Client) maker {
+		return of(func(l lease) locks.Lock {
+			return steps{
+				func(ctx context.Context) (locks.Lease, error) {
+					return l.attempt(func(token string) *redis.Cmd { return enter.Run(ctx, l.node(), []string{l.key}, token, l.life()) })
+				},
+				func(ctx context.Context, _ locks.Lease) error { return released(leave(ctx, l)) },
+			}
+		})
+	}
+	return []Stranger{
+		{ID: "incr-owned", Doc: "INCR to 1 takes the lock, and a second key of the same life says whose it is", Right: true, bind: of(incrOwned)},
+		{ID: "incr-del", Doc: "INCR to 1 takes the lock, and the release deletes the counter, whoever's it is",
+			bind: counted(count, func(ctx context.Context, l lease) *redis.Cmd { return l.node().Do(ctx, "DEL", l.key) })},
+		{ID: "incr-decr", Doc: "INCR to 1 takes the lock, and DECR gives it back, also what has expired: the counter is then below zero for ever",
+			bind: of(incrDecr)},
+	}
+}
+
+func incrOwned(l lease) locks.Lock {
+	keys := []string{l.key, l.key + ":owner"}
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			return l.attempt(func(token string) *redis.Cmd { return countOwned.Run(ctx, l.node(), keys, token, l.life()) })
+		},
+		func(ctx context.Context, held locks.Lease) error {
+			return released(uncountOwned.Run(ctx, l.node(), keys, held.Token))
+		},
+	}
+}
+
+func incrDecr(l lease) locks.Lock {
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			return l.attempt(func(token string) *redis.Cmd { return countOrBack.Run(ctx, l.node(), []string{l.key}, token, l.life()) })
+		},
+		func(ctx context.Context, _ locks.Lease) error { return l.node().Decr(ctx, l.key).Err() },
+	}
+}

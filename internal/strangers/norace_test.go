@@ -1,0 +1,6 @@
+//go:build !race
+
+package strangers
+
+// stride: of the named schedules that no row names, every one in so many is run.
+const stride = 4

@@ -1,0 +1,105 @@
+package strangers
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// The scripts of fair locks: who asks joins the queue, and only its head may take
+// the lock.
+// KEYS[1] the lock, KEYS[2] the queue; ARGV[1] who asks, ARGV[2] milliseconds,
+// ARGV[3] the token of the attempt.
+var (
+	queueInList = redis.NewScript(`
+if not redis.call('lpos', KEYS[2], ARGV[1]) then
+  redis.call('rpush', KEYS[2], ARGV[1])
+end
+if redis.call('lindex', KEYS[2], 0) ~= ARGV[1] then
+  return 0
+end
+if redis.call('set', KEYS[1], ARGV[3], 'NX', 'PX', ARGV[2]) then
+  redis.call('lpop', KEYS[2])
+  return 1
+end
+return 0`)
+	queueInZSet = redis.NewScript(`
+if not redis.call('zscore', KEYS[2], ARGV[1]) then
+  local last = redis.call('zrange', KEYS[2], -1, -1, 'WITHSCORES')
+  redis.call('zadd', KEYS[2], (tonumber(last[2]) or 0) + 1, ARGV[1])
+end
+if redis.call('zrange', KEYS[2], 0, 0)[1] ~= ARGV[1] then
+  return 0
+end
+if redis.call('set', KEYS[1], ARGV[3], 'NX', 'PX', ARGV[2]) then
+  redis.call('zrem', KEYS[2], ARGV[1])
+  return 1
+end
+return 0`)
+)
+
+// queueWithTimeouts is Redisson's RFairLock in short: who waits says with every
+// request that it still does, and a head that has not for a while is removed.
+// KEYS[1] the lock, KEYS[2] the queue, KEYS[3] until when each is waited for;
+// ARGV[1] who asks, ARGV[2] milliseconds, ARGV[3] the token of the attempt, ARGV[4]
+// milliseconds for which who asks is waited for.
+var queueWithTimeouts = redis.NewScript(`
+local t = redis.call('time')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+while true do
+  local head = redis.call('lindex', KEYS[2], 0)
+  if not head or head == ARGV[1] then break end
+  local wait = redis.call('zscore', KEYS[3], head)
+  if wait and tonumber(wait) >= now then break end
+  redis.call('lpop', KEYS[2])
+  redis.call('zrem', KEYS[3], head)
+end
+if not redis.call('zscore', KEYS[3], ARGV[1]) then
+  redis.call('rpush', KEYS[2], ARGV[1])
+end
+redis.call('zadd', KEYS[3], now + ARGV[4], ARGV[1])
+redis.call('pexpire', KEYS[2], ARGV[4] * 10)
+redis.call('pexpire', KEYS[3], ARGV[4] * 10)
+if redis.call('lindex', KEYS[2], 0) ~= ARGV[1] then
+  return 0
+end
+if redis.call('set', KEYS[1], ARGV[3], 'NX', 'PX', ARGV[2]) then
+  redis.call('lpop', KEYS[2])
+  redis.call('zrem', KEYS[3], ARGV[1])
+  return 1
+end
+return 0`)
+
+// queues are locks that are handed out in the order in which they were asked for.
+func queues() []Stranger {
+	return []Stranger{
+		{ID: "fair-list", Doc: "a queue in a list: a head that died is never removed, and nobody gets in again", bind: fair(queueInList)},
+		{ID: "fair-zset", Doc: "the same in a sorted set", bind: fair(queueInZSet)},
+		{ID: "fair-timeouts", Doc: "a queue whose heads are waited for no longer than half a lease", Right: true,
+			// A dead holder's key, and then each dead head.
+			promises: func(c *history.Claims, _ int) { c.Recovery = 3 * c.TTL },
+			bind:     fair(queueWithTimeouts)},
+	}
+}
+
+// fair is a lock whose client waits under one name.
+func fair(join *redis.Script) func(*locks.Client) maker {
+	return of(func(l lease) locks.Lock {
+		keys := []string{l.key, l.key + ":queue", l.key + ":timeouts"}
+		me, err := l.c.Token()
+		return steps{
+			func(ctx context.Context) (locks.Lease, error) {
+				if err != nil {
+					return locks.Lease{}, err
+				}
+				return l.attempt(func(token string) *redis.Cmd {
+					return join.Run(ctx, l.node(), keys, me, l.life(), token, milliseconds(l.ttl/2))
+				})
+			},
+			l.unlock,
+		}
+	})
+}

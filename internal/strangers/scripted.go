@@ -1,0 +1,211 @@
+package strangers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// obtain takes the key if it is free: OK, else nil.
+// KEYS[1] the lock, ARGV[1] the token, ARGV[2] milliseconds.
+var obtain = redis.NewScript(`return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])`)
+
+// refresh prolongs the key's life if it holds the token.
+var refresh = redis.NewScript(`
+if redis.call('get', KEYS[1]) == ARGV[1] then
+  return redis.call('pexpire', KEYS[1], ARGV[2])
+else
+  return 0
+end`)
+
+// Scripts that reply with the remaining life beside the answer.
+var (
+	obtainTelling = redis.NewScript(`
+if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  return {1, tonumber(ARGV[2])}
+end
+return {0, redis.call('pttl', KEYS[1])}`)
+	releaseTelling = redis.NewScript(`
+if redis.call('get', KEYS[1]) ~= ARGV[1] then
+  return {0, redis.call('pttl', KEYS[1])}
+end
+local left = redis.call('pttl', KEYS[1])
+redis.call('del', KEYS[1])
+return {1, left}`)
+)
+
+// takeAnyway grants the lock, whoever has it.
+var takeAnyway = redis.NewScript(`
+redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`)
+
+// The scripts of go-zero's core/stores/redis, redislock.go: who holds the lock may
+// take it again, which gives it a new life.
+var (
+	goZeroLock = redis.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then
+    redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
+    return "OK"
+else
+    return redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2])
+end`)
+	goZeroUnlock = redis.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then
+    return redis.call("DEL", KEYS[1])
+else
+    return 0
+end`)
+)
+
+// scripted are locks of one string key, taken and given back by scripts.
+func scripted() []Stranger {
+	return []Stranger{
+		{ID: "script-lock", Doc: "SET NX PX in a script, compare and delete", Right: true, bind: of(scriptLock)},
+		{
+			ID: "script-watchdog", Doc: "the same with a watchdog that compares, and tells its holder what it knows to be lost", Right: true,
+			promises: func(c *history.Claims, _ int) { c.Renews = true },
+			bind:     of(func(l lease) locks.Lock { return scriptWatchdog{l}.steps() }),
+		},
+		{ID: "script-telling", Doc: "scripts that reply {granted, remaining life}", Right: true, bind: of(scriptTelling)},
+		{
+			ID: "go-zero", Doc: "the scripts of go-zero's RedisLock, a handle for each attempt: half a second more than the whole seconds of the lease", Right: true,
+			promises: goZeroLives, bind: of(goZero),
+		},
+		{
+			ID: "go-zero-one-handle", Doc: "the same with one handle, and so one id, for all attempts of a client: a release that is late ends the next lease",
+			promises: goZeroLives, bind: of(goZeroOneHandle),
+		},
+		{ID: "grants-everybody", Doc: "the script that takes the lock does not look whether it is free", bind: of(grantsEverybody)},
+	}
+}
+
+func scriptLock(l lease) locks.Lock {
+	return steps{func(ctx context.Context) (locks.Lease, error) {
+		return l.attempt(func(token string) *redis.Cmd { return obtain.Run(ctx, l.node(), []string{l.key}, token, l.life()) })
+	}, l.unlock}
+}
+
+func grantsEverybody(l lease) locks.Lock {
+	return steps{func(ctx context.Context) (locks.Lease, error) {
+		return l.attempt(func(token string) *redis.Cmd { return takeAnyway.Run(ctx, l.node(), []string{l.key}, token, l.life()) })
+	}, l.unlock}
+}
+
+func scriptTelling(l lease) locks.Lock {
+	answer := func(reply *redis.Cmd, no error) error {
+		v, err := reply.Int64Slice()
+		switch {
+		case err != nil:
+			return fmt.Errorf("ask for %q: %w", l.key, err)
+		case v[0] == 0:
+			return no
+		}
+		return nil
+	}
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			token, err := l.c.Token()
+			if err != nil {
+				return locks.Lease{}, err
+			}
+			return locks.Lease{Token: token}, answer(obtainTelling.Run(ctx, l.node(), []string{l.key}, token, l.life()), locks.ErrBusy)
+		},
+		func(ctx context.Context, held locks.Lease) error {
+			return answer(releaseTelling.Run(ctx, l.node(), []string{l.key}, held.Token), locks.ErrNotHeld)
+		},
+	}
+}
+
+// goZeroLife is the life of the key: the library counts in whole seconds, and adds
+// its tolerance.
+func goZeroLife(ttl time.Duration) time.Duration {
+	return (ttl + time.Second - 1).Truncate(time.Second) + 500*time.Millisecond
+}
+
+func goZeroLives(c *history.Claims, _ int) {
+	c.KeyTTL = goZeroLife(c.TTL)
+	c.Recovery = c.KeyTTL
+}
+
+func goZero(l lease) locks.Lock {
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			return l.attempt(func(id string) *redis.Cmd {
+				return goZeroLock.Run(ctx, l.node(), []string{l.key}, id, milliseconds(goZeroLife(l.ttl)))
+			})
+		},
+		func(ctx context.Context, held locks.Lease) error {
+			return released(goZeroUnlock.Run(ctx, l.node(), []string{l.key}, held.Token))
+		},
+	}
+}
+
+func goZeroOneHandle(l lease) locks.Lock {
+	id, err := l.c.Token()
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			if err != nil {
+				return locks.Lease{}, err
+			}
+			reply := goZeroLock.Run(ctx, l.node(), []string{l.key}, id, milliseconds(goZeroLife(l.ttl)))
+			return locks.Lease{Token: id}, granted(reply)
+		},
+		goZero(l).Unlock,
+	}
+}
+
+// scriptWatchdog is scriptLock, renewed at a third of the lease.
+type scriptWatchdog struct{ lease }
+
+func (l scriptWatchdog) steps() steps {
+	dogs := &kennel{byToken: map[string]context.CancelFunc{}}
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			asked := time.Now()
+			held, err := scriptLock(l.lease).TryLock(ctx)
+			if err != nil {
+				return held, err
+			}
+			process, quit := context.WithCancel(l.c.Context)
+			dogs.add(held.Token, quit)
+			held.LostC = l.watch(process, held.Token, asked.Add(l.ttl))
+			return held, nil
+		},
+		func(ctx context.Context, held locks.Lease) error {
+			dogs.stop(held.Token)
+			return l.unlock(ctx, held)
+		},
+	}
+}
+
+// watch renews until the context ends. What it returns is closed when the key is
+// known to be gone, or may be since the last renewal that was answered.
+func (l scriptWatchdog) watch(ctx context.Context, token string, until time.Time) <-chan struct{} {
+	lost := make(chan struct{})
+	lose := sync.OnceFunc(func() { close(lost) })
+	over := time.AfterFunc(time.Until(until), lose)
+	go func() {
+		defer over.Stop()
+		every(ctx, l.ttl/3, func() {
+			sent := time.Now()
+			switch err := l.renew(ctx, token); {
+			case errors.Is(err, locks.ErrNotHeld):
+				lose()
+			case err == nil:
+				over.Reset(time.Until(sent.Add(l.ttl)))
+			}
+		})
+	}()
+	return lost
+}
+
+func (l scriptWatchdog) renew(ctx context.Context, token string) error {
+	ctx, cancel := context.WithTimeout(ctx, l.ttl/4)
+	defer cancel()
+	return released(refresh.Run(ctx, l.node(), []string{l.key}, token, l.life()))
+}

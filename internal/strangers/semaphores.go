@@ -1,0 +1,50 @@
+package strangers
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// permits is how many may hold a semaphore.
+const permits = 2
+
+// The scripts of a sorted set of holders, by the node's instant until when.
+// KEYS[1] the semaphore; ARGV[1] the token, ARGV[2] milliseconds, ARGV[3] permits.
+var (
+	takePermit = redis.NewScript(nodeTime + `
+if redis.call('zcard', KEYS[1]) >= tonumber(ARGV[3]) then
+  return 0
+end` + enterRanked)
+	takePermitTooMany = redis.NewScript(nodeTime + `
+if redis.call('zcard', KEYS[1]) > tonumber(ARGV[3]) then
+  return 0
+end` + enterRanked)
+)
+
+// semaphores are locks that some may hold at a time.
+func semaphores() []Stranger {
+	some := func(c *history.Claims, _ int) { c.Permits = permits }
+	return []Stranger{
+		{ID: "semaphore", Doc: "a sorted set of two holders, each with an end of its own by the node's clock", Right: true,
+			promises: some, bind: of(func(l lease) locks.Lock { return semaphore(l, takePermit) })},
+		{ID: "semaphore-one-too-many", Doc: "the same, but a third is let in", promises: some,
+			bind: of(func(l lease) locks.Lock { return semaphore(l, takePermitTooMany) })},
+	}
+}
+
+func semaphore(l lease, take *redis.Script) locks.Lock {
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			return l.attempt(func(token string) *redis.Cmd {
+				return take.Run(ctx, l.node(), []string{l.key}, token, l.life(), permits)
+			})
+		},
+		func(ctx context.Context, held locks.Lease) error {
+			return released(l.node().Do(ctx, "ZREM", l.key, held.Token))
+		},
+	}
+}

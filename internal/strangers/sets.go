@@ -1,0 +1,51 @@
+package strangers
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// addFirst takes the lock if its set is empty.
+// KEYS[1] the lock; ARGV[1] the token, ARGV[2] milliseconds.
+var addFirst = redis.NewScript(`
+if redis.call('scard', KEYS[1]) > 0 then
+  return 0
+end
+redis.call('sadd', KEYS[1], ARGV[1])
+redis.call('pexpire', KEYS[1], ARGV[2])
+return 1`)
+
+// sets are locks made of the members of sets.
+func sets() []Stranger {
+	return []Stranger{
+		{ID: "set-member", Doc: "a set whose one member is the token", Right: true, bind: of(setMember)},
+		{ID: "set-of-locks", Doc: "one set of all locks that are taken: SADD and SREM, without lives or owners",
+			promises: func(c *history.Claims, _ int) { c.KeyTTL, c.Recovery = 0, 0 }, bind: of(setOfLocks)},
+	}
+}
+
+func setMember(l lease) locks.Lock {
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			return l.attempt(func(token string) *redis.Cmd { return addFirst.Run(ctx, l.node(), []string{l.key}, token, l.life()) })
+		},
+		func(ctx context.Context, held locks.Lease) error {
+			return released(l.node().Do(ctx, "SREM", l.key, held.Token))
+		},
+	}
+}
+
+func setOfLocks(l lease) locks.Lock {
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			return locks.Lease{}, granted(l.node().Do(ctx, "SADD", "locks", l.key))
+		},
+		func(ctx context.Context, _ locks.Lease) error {
+			return released(l.node().Do(ctx, "SREM", "locks", l.key))
+		},
+	}
+}

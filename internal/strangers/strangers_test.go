@@ -1,0 +1,264 @@
+package strangers
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/locks/peers"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+)
+
+// Of all named schedules, which -all runs, one in so many (stride) is part of the
+// test, and each that the table names. To look at one trial:
+//
+//	go test ./internal/strangers -run /watch-multi$ -fault delay -schedule release.n0.2.before-1of2 -v
+var (
+	everything = flag.Bool("all", false, "run all named schedules, and not only some of them")
+	fault      = flag.String("fault", "", "run the trials of this fault only, or of several, separated by commas")
+	schedule   = flag.String("schedule", "", "run this named schedule only, or the drawn trial of that seed and number, as 7/0, and tell what was found")
+	evidence   = flag.String("evidence", "", "write the history and the commands of the trials to this folder")
+	also       = flag.String("also", "", "try these recipes of ours beside, for comparison; nothing is expected of them")
+	tableFile  = flag.String("table", "", "write to this file what each lock showed under each fault")
+)
+
+// seeds of the trials that are drawn.
+var seeds = []uint64{1, 7}
+
+// notYet are locks that the simulation cannot run, by recipe.
+var notYet = map[string]string{
+	"rueidislock": "its client spins until a write returns, and the clock of the simulation stands still",
+}
+
+// subject is a lock as it is tried.
+type subject struct {
+	name   string
+	recipe locks.Recipe
+	ttl    time.Duration
+	ours   bool // nothing is expected of it
+	promised
+}
+
+// Every lock of other people's is judged as the table says: what is right shows the
+// limits of its kind and nothing else, what is wrong its mistake, and of nothing is
+// said that it is unknown.
+func TestStrangersAreJudgedAsTheTableSays(t *testing.T) {
+	all := subjects(t)
+	results := make([]*tally, len(all))
+	start := time.Now()
+	t.Run("locks", func(t *testing.T) {
+		for i, s := range all {
+			t.Run(s.name, func(t *testing.T) {
+				t.Parallel()
+				if why := notYet[s.recipe.ID]; why != "" {
+					t.Skip(why)
+				}
+				results[i] = s.try(t)
+				for _, d := range results[i].deviations {
+					t.Error(d)
+				}
+				t.Log(results[i])
+			})
+		}
+	})
+	t.Logf("in %v", time.Since(start).Round(time.Second))
+	if *tableFile != "" {
+		writeTable(t, results)
+	}
+}
+
+// subjects are the locks with what is expected of them. Each is registered, so that
+// trials find it.
+func subjects(t *testing.T) []subject {
+	t.Helper()
+	var all []subject
+	add := func(r locks.Recipe, name string, ttl time.Duration) {
+		if _, ok := locks.ByID(r.ID); !ok {
+			locks.Register(r)
+		}
+		p, ok := table[r.ID]
+		if !ok {
+			t.Errorf("the table says nothing of %s", r.ID)
+		}
+		all = append(all, subject{name: name, recipe: r, ttl: ttl, promised: p})
+	}
+	for _, s := range All() {
+		add(s.Recipe(), s.ID, time.Second)
+		if table[s.ID].odd > 0 {
+			add(s.Recipe(), fmt.Sprint(s.ID, "-", table[s.ID].odd), table[s.ID].odd)
+		}
+	}
+	for _, r := range peers.Recipes() {
+		add(r, r.ID, time.Second)
+	}
+	for id := range strings.SplitSeq(*also, ",") {
+		if r, ok := locks.ByID(id); ok {
+			all = append(all, subject{name: id, recipe: r, ttl: time.Second, ours: true})
+		}
+	}
+	// What takes longest comes first.
+	slices.SortStableFunc(all, func(a, b subject) int { return cmp.Compare(b.cost(), a.cost()) })
+	return all
+}
+
+// cost is how long its trials take, compared with others.
+func (s subject) cost() int {
+	if s.recipe.Topology == locks.Independent {
+		return 5
+	}
+	return 1
+}
+
+// try runs the subject's trials.
+func (s subject) try(t *testing.T) *tally {
+	t.Helper()
+	bed := sim.New()
+	specs, err := s.specs(t.Context(), bed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := &tally{subject: s.name}
+	for _, spec := range specs {
+		e, err := campaign.RunTrial(t.Context(), bed, spec.Spec, history.NewRecorder(nil, bed.Clock()), nil)
+		if err != nil {
+			t.Errorf("%s: %v", spec, err)
+			continue
+		}
+		verdicts, err := checker.Judge(t.Context(), e)
+		if err != nil {
+			t.Errorf("%s: %v", spec, err)
+		}
+		results.add(spec, verdicts)
+		if *schedule != "" {
+			t.Log(told(spec, verdicts))
+		}
+		if *evidence != "" {
+			writeEvidence(t, spec, e)
+		}
+	}
+	if !s.ours {
+		results.deviations = s.deviate(results)
+	}
+	return results
+}
+
+// trial is a spec with the campaign's seed that it was drawn with.
+type trial struct {
+	campaign.Spec
+	seed uint64
+}
+
+// number names the trial among those of its lock, fault and workload.
+func (s trial) number() string {
+	if s.Schedule != "" {
+		return s.Schedule
+	}
+	return fmt.Sprintf("%d/%d", s.seed, s.Trial)
+}
+
+// String says how to run the trial again.
+func (s trial) String() string {
+	return fmt.Sprintf("%s -fault %s -schedule %s (%s)", s.Lock, s.Fault, s.number(), s.Workload)
+}
+
+// specs are the trials of a subject that are to be run.
+func (s subject) specs(ctx context.Context, bed *sim.Testbed) ([]trial, error) {
+	config := campaign.DefaultConfig()
+	config.Testbed, config.Locks, config.TTL = bed.Name(), []string{s.recipe.ID}, s.ttl
+	config.Trials, config.Named, config.Hold = 1, true, s.hold
+	if *fault != "" {
+		config.Faults = strings.Split(*fault, ",")
+	}
+	var all []trial
+	for _, config.Seed = range seeds {
+		specs, err := campaign.Specs(ctx, bed, config)
+		if err != nil {
+			return nil, fmt.Errorf("plan the trials of %s: %w", s.name, err)
+		}
+		for _, spec := range specs {
+			if t := (trial{spec, config.Seed}); s.chooses(t) {
+				all = append(all, t)
+			}
+		}
+		config.Named = false
+	}
+	return all, nil
+}
+
+// chooses says whether a trial is run.
+func (s subject) chooses(t trial) bool {
+	switch {
+	case *schedule != "":
+		return t.number() == *schedule
+	case *everything || t.Schedule == "" || t.Trial%stride == 0:
+		return true
+	}
+	return slices.ContainsFunc(s.rows, func(r row) bool { return r.schedule != "" && r.names(t) })
+}
+
+// told is what the oracles found in a trial.
+func told(s trial, verdicts []checker.Verdict) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, s)
+	for _, v := range verdicts {
+		fmt.Fprintf(&b, "  %s: %s", v.Oracle, v.Result)
+		if v.Why != "" {
+			fmt.Fprintf(&b, " (%s)", v.Why)
+		}
+		fmt.Fprintln(&b)
+		for _, f := range v.Findings {
+			fmt.Fprintf(&b, "    %s: %s", f.Cause, f.Summary)
+			if f.Broken != "" {
+				fmt.Fprintf(&b, " [%s]", f.Broken)
+			}
+			fmt.Fprintln(&b)
+		}
+	}
+	return b.String()
+}
+
+// writeEvidence writes a trial's operations and commands, in order of time, one per line.
+func writeEvidence(t *testing.T, s trial, e history.Evidence) {
+	t.Helper()
+	type line struct {
+		at   time.Duration
+		text string
+	}
+	var lines []line
+	for _, op := range e.Ops {
+		text := fmt.Sprintf("%-7v p%d %s %s %s %s %v", op.Type, op.Process, op.F, op.Lock, op.Mode, op.Reason, op.Value)
+		if op.Lease != nil {
+			text += fmt.Sprintf(" token %.8s fence %d until %v", op.Lease.Token, op.Lease.Fence, op.Lease.Deadline)
+		}
+		lines = append(lines, line{op.Time, fmt.Sprintf("%s %s %s", text, op.Node, op.Error)})
+	}
+	for _, c := range e.Commands {
+		at := c.Arrived
+		if at == 0 {
+			at = c.Sent
+		}
+		lines = append(lines, line{at, fmt.Sprintf("        c%d %s %.200q -> %.60q sent %v replied %v op %d", c.Client, c.Node, c.Args, c.Reply, c.Sent, c.Replied, c.Op)})
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return int(min(1, max(-1, a.at-b.at))) })
+	var b strings.Builder
+	for _, l := range lines {
+		fmt.Fprintf(&b, "%12.6f %s\n", l.at.Seconds(), l.text)
+	}
+	name := strings.NewReplacer("/", "-", " ", "_").Replace(fmt.Sprintf("%s-%s-%s-%s.txt", s.Lock, s.Fault, s.Workload, s.number()))
+	if err := os.MkdirAll(*evidence, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(*evidence+"/"+name, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

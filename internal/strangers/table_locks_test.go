@@ -1,0 +1,170 @@
+package strangers
+
+import (
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+)
+
+// table is what is expected of each lock, by the id of its recipe.
+var table = map[string]promised{
+	"script-lock":    odder(promised{may: limits(), rows: append(shown(), holds("script-flush", "exclusion"))}),
+	"script-telling": odder(plain()),
+	"script-watchdog": odder(promised{
+		may:  all(limits(), renewed("client-pause", "node-pause")),
+		rows: shown(),
+	}),
+	"go-zero": odder(plain()),
+	"go-zero-one-handle": {
+		may:  all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...)),
+		rows: append(shown(), finds("delay", "exclusion", checker.LateCommand)),
+	},
+	"grants-everybody": {
+		may: all(limits(), wrong(checker.Race, "exclusion", "resource", "ownership")),
+		rows: rows(under(columns, finds("", "exclusion", checker.Race)),
+			under([]string{"none", "client-pause"}, finds("", "resource", checker.Race)),
+			under([]string{"none", "client-pause"}, finds("", "ownership", checker.Race))),
+	},
+
+	"token-crypto-rand": plain(),
+	"token-uuid":        plain(),
+	"token-math-rand":   plain(),
+	"absolute-life": {
+		may: all(deadlines(), mistaken([]string{"client-skew"}, checker.ClientClock, "exclusion", "resource", "liveness")),
+		rows: []row{
+			finds("client-skew", "exclusion", checker.ClientClock), finds("client-pause", "resource", checker.LeaseOutlived),
+			finds("node-clock", "exclusion", checker.ServerClock), finds("eviction", "exclusion", checker.ServerLostKey),
+			finds("client-crash", "liveness", checker.OrphanedKey),
+		},
+	},
+
+	"watch-multi":      plain(),
+	"watch-multi-both": plain(),
+	"multi-unwatched": {
+		may: all(limits(), mistaken([]string{"client-pause", "node-pause", "delay", "node-restart", "failover", "split-brain", "eviction", "node-clock"},
+			checker.ForeignDelete, "ownership", "exclusion", "resource")),
+		rows: append(shown(), finds("client-pause", "ownership", checker.ForeignDelete), finds("client-pause", "exclusion", checker.ForeignDelete)),
+	},
+
+	"incr-owned": plain(),
+	"incr-del": {
+		may: all(limits(), mistaken([]string{"client-pause", "node-pause", "delay", "node-restart", "failover", "split-brain", "eviction", "node-clock"},
+			checker.ForeignDelete, "ownership", "exclusion", "resource"),
+			mistaken([]string{"delay"}, checker.LateCommand, beliefs...)),
+		rows: append(shown(), finds("client-pause", "ownership", checker.ForeignDelete), finds("client-pause", "exclusion", checker.ForeignDelete)),
+	},
+	"incr-decr": {
+		may: all(limits(), wrong(checker.NoExpiry, "liveness"),
+			mistaken(cutting, checker.ForeignDelete, "ownership", "exclusion", "resource"),
+			mistaken([]string{"eviction", "node-clock"}, checker.ForeignDelete, "ownership", "exclusion", "resource"),
+			mistaken([]string{"delay"}, checker.LateCommand, beliefs...)),
+		rows: append(shown(), blocks("node-clock", checker.NoExpiry), blocks("eviction", checker.NoExpiry), finds("client-pause", "ownership", checker.ForeignDelete)),
+	},
+
+	"set-xx": {
+		may: all(limits(), renewed(cutting...), mistaken(append([]string{"eviction", "node-clock"}, cutting...), checker.ForeignRenewal, "ownership", "exclusion", "resource"),
+			mistaken(append([]string{"eviction", "node-clock"}, cutting...), checker.ForeignDelete, "ownership")),
+		rows: append(shown(), finds("client-pause", "ownership", checker.ForeignRenewal, checker.ForeignDelete)),
+	},
+
+	"redlock-parallel":   redlock(),
+	"redlock-sequential": redlock(),
+
+	"rw-creator-sets-life": {
+		hold: 400 * time.Millisecond, // so that there is a reader all the time
+		// Its own fault: no clock jumped, and nobody was late.
+		may: all(limits(), wrong(checker.LeaseOutlived, beliefs...), wrong(checker.Race, beliefs...)),
+		rows: rows(under([]string{"none", "script-flush", "reset"}, finds("", "exclusion", checker.LeaseOutlived, checker.Race)),
+			[]row{finds("none", "resource", checker.LeaseOutlived, checker.Race)}),
+	},
+	"rw-zset": {may: limits(), rows: append(shown(),
+		// Who asked to read when everything healed, and then wrote, got in.
+		holds("partition", "liveness").in("read-write", "touch-2of3"))},
+
+	"fair-list": {
+		may:  all(limits(), wrong(checker.NoExpiry, "liveness")),
+		rows: []row{blocks("client-crash", checker.NoExpiry), finds("client-pause", "exclusion", checker.LeaseOutlived)},
+	},
+	"fair-zset": {
+		may:  all(limits(), wrong(checker.NoExpiry, "liveness")),
+		rows: []row{blocks("client-crash", checker.NoExpiry), finds("client-pause", "exclusion", checker.LeaseOutlived)},
+	},
+	"fair-timeouts": plain(),
+
+	"fence-before-lock": {
+		may:  all(fenced(), wrong(checker.FenceRegressed, "fencing")),
+		rows: []row{finds("client-pause", "fencing", checker.FenceRegressed).in("mutex", "acquire.n0.2.before.free-1of2")},
+	},
+	"fence-after-lock": {
+		may:  all(fenced(), wrong(checker.FenceRegressed, "fencing"), wrong(checker.LeaseOutlived, "resource")),
+		rows: []row{finds("client-pause", "fencing", checker.FenceRegressed).in("mutex", "acquire.n0.2.before.free-1of2")},
+	},
+	"fence-in-script": {may: fenced(), rows: []row{
+		finds("none", "exclusion", checker.LeaseOutlived), finds("client-crash", "liveness", checker.OrphanedKey),
+		finds("node-restart", "fencing", checker.FenceRegressed), finds("eviction", "exclusion", checker.ServerLostKey),
+	}},
+
+	"owner-count": {
+		may: all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...),
+			// Of whom no re-entry is answered, the lease ends meanwhile.
+			mistaken([]string{"partition", "partition-requests", "partition-replies", "delay"}, checker.LeaseOutlived, beliefs...)),
+		rows: shown(),
+	},
+	"hash-of-locks": plain(),
+
+	"set-member": plain(),
+	"set-of-locks": {
+		may: all(mistaken(losing, checker.ServerLostKey, beliefs...), wrong(checker.NoExpiry, "liveness"),
+			mistaken(append([]string{"delay", "node-pause"}, losing...), checker.ForeignDelete, "ownership", "exclusion", "resource"),
+			mistaken([]string{"delay"}, checker.LateCommand, beliefs...)),
+		rows: []row{blocks("client-crash", checker.NoExpiry), finds("eviction", "exclusion", checker.ServerLostKey)},
+	},
+
+	"semaphore":              {may: permitted(), rows: semaphoreRows()},
+	"semaphore-one-too-many": {may: all(permitted(), wrong(checker.Race, "exclusion")), rows: append(semaphoreRows(), finds("none", "exclusion", checker.Race))},
+
+	"redsync": {may: deadlines(), rows: []row{
+		finds("client-pause", "resource", checker.LeaseOutlived), finds("node-clock", "exclusion", checker.ServerClock),
+		finds("eviction", "exclusion", checker.ServerLostKey), finds("failover", "exclusion", checker.ServerLostKey),
+		finds("client-crash", "liveness", checker.OrphanedKey),
+	}},
+	"redsync-quorum": redlock(),
+	"redislock":      plain(),
+	"rueidislock": {
+		may:  all(limits(), renewed("client-pause", "node-pause")),
+		rows: shown(),
+	},
+}
+
+// redlock is a quorum of nodes with a deadline.
+func redlock() promised {
+	return promised{may: deadlines(), rows: []row{
+		finds("client-pause", "resource", checker.LeaseOutlived), finds("node-clock", "exclusion", checker.ServerClock),
+		finds("eviction", "exclusion", checker.ServerLostKey), finds("client-crash", "liveness", checker.OrphanedKey),
+		// Attempts that were granted were not kept out.
+		holds("eviction", "liveness").in("mutex", "read.quorum-1of2"),
+		holds("partition", "liveness").in("mutex", "hold.one-1of2"),
+	}}
+}
+
+// fenced are the limits of a lock whose resource refuses who comes too late, and
+// whose late writers have nothing that tells them. The counter is as mortal as the lock.
+func fenced() []may {
+	return all(limits(), wrong(checker.LeaseOutlived, "exclusion"), mistaken(losing, checker.FenceRegressed, "fencing"),
+		mistaken(losing, checker.LeaseOutlived, "resource"))
+}
+
+// permitted are the limits of a semaphore, whose resource is shared by design.
+func permitted() []may {
+	return []may{
+		{[]string{"exclusion"}, checker.LeaseOutlived, []string{"client-pause", "node-pause"}},
+		{[]string{"exclusion"}, checker.ServerLostKey, losing},
+		{[]string{"exclusion"}, checker.ServerClock, []string{"node-clock"}},
+		{[]string{"liveness"}, checker.OrphanedKey, stranding},
+		{[]string{"liveness"}, checker.ServerClock, []string{mix}},
+	}
+}
+
+func semaphoreRows() []row {
+	return []row{holds("client-crash", "exclusion").in("mutex", "hold-2of3"), finds("client-crash", "liveness", checker.OrphanedKey)}
+}

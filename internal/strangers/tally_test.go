@@ -1,0 +1,168 @@
+package strangers
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/nemesis"
+)
+
+// tally is what a subject showed.
+type tally struct {
+	subject string
+	trials  int
+	answers []answer
+	// deviations from what is expected.
+	deviations []string
+}
+
+// answer is what one oracle said of one trial.
+type answer struct {
+	trial
+	checker.Verdict
+}
+
+func (a answer) causes() []checker.Cause {
+	var all []checker.Cause
+	for _, f := range a.Findings {
+		all = append(all, f.Cause)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// forever says whether it found somebody blocked for ever by that cause.
+func (a answer) forever(cause checker.Cause) bool {
+	return slices.ContainsFunc(a.Findings, func(f checker.Finding) bool { return f.Cause == cause && f.Forever })
+}
+
+func (t *tally) add(s trial, verdicts []checker.Verdict) {
+	t.trials++
+	for _, v := range verdicts {
+		t.answers = append(t.answers, answer{s, v})
+	}
+}
+
+// counts counts answers by result, and violations by cause.
+type counts struct {
+	trials  int
+	results map[checker.Result]int
+	causes  map[checker.Cause]int
+	forever map[checker.Cause]int
+}
+
+// count counts the answers of an oracle, under one fault or, if that is "", under all.
+func (t *tally) count(oracle, fault string) counts {
+	c := counts{results: map[checker.Result]int{}, causes: map[checker.Cause]int{}, forever: map[checker.Cause]int{}}
+	for _, a := range t.answers {
+		if a.Oracle != oracle || fault != "" && a.Fault != fault {
+			continue
+		}
+		c.trials++
+		c.results[a.Result]++
+		for _, cause := range a.causes() {
+			c.causes[cause]++
+			if a.forever(cause) {
+				c.forever[cause]++
+			}
+		}
+	}
+	return c
+}
+
+// results are in the order of what a reader wants to know first.
+var resultOrder = []checker.Result{checker.Violated, checker.Unknown, checker.Held, checker.NotExercised, checker.NotApplicable}
+
+// String is "violated 3 (race 2, lease-outlived 1), holds 10".
+func (c counts) String() string {
+	var parts []string
+	for _, r := range resultOrder {
+		if n := c.results[r]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", r, n))
+		}
+		if r != checker.Violated || c.results[r] == 0 {
+			continue
+		}
+		var why []string
+		for _, cause := range slices.Sorted(maps.Keys(c.causes)) {
+			text := fmt.Sprintf("%s %d", cause, c.causes[cause])
+			if n := c.forever[cause]; n > 0 {
+				text += fmt.Sprintf(", %d for ever", n)
+			}
+			why = append(why, text)
+		}
+		parts[len(parts)-1] += " (" + strings.Join(why, "; ") + ")"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// String is a line for each oracle that applies.
+func (t *tally) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d trials", t.subject, t.trials)
+	for _, o := range checker.Oracles() {
+		if c := t.count(o.Name, ""); c.results[checker.NotApplicable] < c.trials {
+			fmt.Fprintf(&b, "\n  %-11s %s", o.Name, c)
+		}
+	}
+	return b.String()
+}
+
+// writeTable writes what every subject showed: in all, then fault by fault.
+func writeTable(t *testing.T, results []*tally) {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintln(&b, "# Each lock in all")
+	for _, r := range results {
+		if r != nil {
+			fmt.Fprintln(&b, r)
+		}
+	}
+	fmt.Fprintln(&b, "\n# What is not as the table says")
+	for _, r := range results {
+		if r != nil && len(r.deviations) > 0 {
+			fmt.Fprintf(&b, "%s\n  %s\n", r.subject, strings.Join(r.deviations, "\n  "))
+		}
+	}
+	fmt.Fprintln(&b, "\n# Each lock by fault")
+	for _, r := range results {
+		if r == nil {
+			continue
+		}
+		fmt.Fprintln(&b, r.subject)
+		for _, f := range nemesis.All() {
+			if row := r.row(f.Name); row != "" {
+				fmt.Fprintf(&b, "  %-19s %s\n", f.Name, row)
+			}
+		}
+	}
+	if err := os.WriteFile(*tableFile, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// row is what a subject showed under a fault, without what holds.
+func (t *tally) row(fault string) string {
+	var parts []string
+	trials := 0
+	for _, o := range checker.Oracles() {
+		c := t.count(o.Name, fault)
+		trials = max(trials, c.trials)
+		for _, quiet := range []checker.Result{checker.Held, checker.NotApplicable, checker.NotExercised} {
+			delete(c.results, quiet)
+		}
+		if len(c.results) > 0 {
+			parts = append(parts, o.Name+": "+c.String())
+		}
+	}
+	if trials == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%4d trials  %s", trials, cmp.Or(strings.Join(parts, " | "), "holds"))
+}

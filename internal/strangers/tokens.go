@@ -1,0 +1,64 @@
+package strangers
+
+import (
+	"context"
+	crand "crypto/rand"
+	"encoding/hex"
+	"math/rand"
+	"strconv"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// tokens are locks that differ in what they write into the key, and how.
+func tokens() []Stranger {
+	drawn := func(draw func() (string, error)) func(*locks.Client) maker {
+		return of(func(l lease) locks.Lock { return drawnToken(l, draw) })
+	}
+	return []Stranger{
+		{ID: "token-crypto-rand", Doc: "SET NX PX with a token from crypto/rand", Right: true, bind: drawn(func() (string, error) {
+			b := make([]byte, 16)
+			_, err := crand.Read(b)
+			return hex.EncodeToString(b), err
+		})},
+		{ID: "token-uuid", Doc: "SET NX PX with a random UUID", Right: true, bind: drawn(func() (string, error) { return uuid.NewString(), nil })},
+		{ID: "token-math-rand", Doc: "SET NX PX with a token from math/rand", Right: true, bind: drawn(func() (string, error) {
+			return strconv.FormatInt(rand.Int63(), 36), nil
+		})},
+		{
+			ID: "absolute-life", Doc: "SET NX PXAT with an instant of the client's own clock, until when the lease is claimed: a clock that is behind gives less life, or none",
+			bind: of(absoluteLife),
+		},
+	}
+}
+
+// drawnToken is SET NX PX and a compare-and-delete.
+func drawnToken(l lease, draw func() (string, error)) locks.Lock {
+	return steps{func(ctx context.Context) (locks.Lease, error) {
+		token, err := draw()
+		if err != nil {
+			return locks.Lease{}, err
+		}
+		return locks.Lease{Token: token}, granted(setNX(ctx, l, token))
+	}, l.unlock}
+}
+
+// setNX sends SET key token NX PX.
+func setNX(ctx context.Context, l lease, token string) *redis.Cmd {
+	return l.node().Do(ctx, "SET", l.key, token, "NX", "PX", l.life())
+}
+
+// absoluteLife ends with an instant of a clock that the node does not have.
+func absoluteLife(l lease) locks.Lock {
+	return steps{func(ctx context.Context) (locks.Lease, error) {
+		until := l.c.Now().Add(l.ttl)
+		held, err := l.attempt(func(token string) *redis.Cmd {
+			return l.node().Do(ctx, "SET", l.key, token, "NX", "PXAT", until.UnixMilli())
+		})
+		held.Deadline = until
+		return held, err
+	}, l.unlock}
+}

@@ -1,0 +1,95 @@
+package strangers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// transactions are locks that compare and delete by WATCH, MULTI and EXEC.
+func transactions() []Stranger {
+	return []Stranger{
+		{ID: "watch-multi", Doc: "SET NX PX; WATCH, GET, MULTI, DEL, EXEC", Right: true, bind: of(func(l lease) locks.Lock {
+			return steps{l.set, l.deleteWatched}
+		})},
+		{ID: "watch-multi-both", Doc: "taken by WATCH, EXISTS, MULTI, SET, EXEC, given back by WATCH, GET, MULTI, DEL, EXEC", Right: true,
+			bind: of(func(l lease) locks.Lock { return steps{l.setWatched, l.deleteWatched} })},
+		{ID: "multi-unwatched", Doc: "the release compares before its transaction, and watches nothing", bind: of(func(l lease) locks.Lock {
+			return steps{l.set, l.deleteUnwatched}
+		})},
+	}
+}
+
+// set takes the lock with one command.
+func (l lease) set(ctx context.Context) (locks.Lease, error) {
+	return l.attempt(func(token string) *redis.Cmd { return setNX(ctx, l, token) })
+}
+
+// setWatched takes the lock if nobody changes the key between look and SET.
+func (l lease) setWatched(ctx context.Context) (locks.Lease, error) {
+	token, err := l.c.Token()
+	if err != nil {
+		return locks.Lease{}, err
+	}
+	err = l.node().Watch(ctx, func(tx *redis.Tx) error {
+		switch n, err := tx.Exists(ctx, l.key).Result(); {
+		case err != nil:
+			return err
+		case n > 0:
+			return locks.ErrBusy
+		}
+		_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Set(ctx, l.key, token, l.ttl).Err() })
+		return err
+	}, l.key)
+	if errors.Is(err, redis.TxFailedErr) {
+		err = locks.ErrBusy
+	}
+	return locks.Lease{Token: token}, err
+}
+
+// deleteWatched deletes the key if it holds the token and nobody changes it
+// between look and DEL.
+func (l lease) deleteWatched(ctx context.Context, held locks.Lease) error {
+	err := l.node().Watch(ctx, func(tx *redis.Tx) error {
+		if err := compare(tx.Get(ctx, l.key), held.Token); err != nil {
+			return err
+		}
+		return deleteIn(ctx, tx, l.key)
+	}, l.key)
+	if errors.Is(err, redis.TxFailedErr) {
+		err = locks.ErrNotHeld
+	}
+	return err
+}
+
+// deleteUnwatched deletes the key if it held the token a moment ago.
+func (l lease) deleteUnwatched(ctx context.Context, held locks.Lease) error {
+	if err := compare(l.node().Get(ctx, l.key), held.Token); err != nil {
+		return err
+	}
+	return deleteIn(ctx, l.node(), l.key)
+}
+
+// compare is nil if the reply is the token.
+func compare(reply *redis.StringCmd, token string) error {
+	got, err := reply.Result()
+	switch {
+	case errors.Is(err, redis.Nil), err == nil && got != token:
+		return locks.ErrNotHeld
+	case err != nil:
+		return fmt.Errorf("look at the key: %w", err)
+	}
+	return nil
+}
+
+// deleteIn deletes the key in a transaction.
+func deleteIn(ctx context.Context, c interface {
+	TxPipelined(context.Context, func(redis.Pipeliner) error) ([]redis.Cmder, error)
+}, key string) error {
+	_, err := c.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Del(ctx, key).Err() })
+	return err
+}

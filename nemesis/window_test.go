@@ -1,0 +1,200 @@
+package nemesis
+
+import (
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// asJSON shows facts in a failure's message, and compares them.
+func asJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// told is what a window should tell but for its times.
+type told struct {
+	act    Action
+	nodes  []string // of the world
+	window history.Window
+}
+
+// linked is a link of the struck client.
+func linked(d history.Direction) []history.Link {
+	return []history.Link{{From: "c0", To: "n0", Direction: d}}
+}
+
+// toldBy says of each fault what it tells when it strikes c0, which holds a lock, and c0
+// goes on to look, to acquire and to touch.
+var toldBy = map[string]told{
+	"client-crash": {Action{}, nil, history.Window{Effect: history.Crashed, Clients: []int{0}, Hits: 1, Impact: &history.Impact{}}},
+	"client-pause": {Action{For: time.Second}, nil, history.Window{
+		Effect: history.Paused, Clients: []int{0}, Hits: 1, Impact: &history.Impact{Messages: 1},
+	}},
+	"partition": {Action{Nodes: []string{"n0"}, Direction: history.Both, For: time.Second}, nil, history.Window{
+		Effect: history.Cut, Links: linked(history.Both), Hits: 1, Impact: &history.Impact{Messages: 1},
+	}},
+	"partition-requests": {Action{Nodes: []string{"n0"}, Direction: history.Upstream, For: time.Second}, nil, history.Window{
+		Effect: history.Cut, Links: linked(history.Upstream), Hits: 1, Impact: &history.Impact{Messages: 1},
+	}},
+	"partition-replies": {Action{Links: []testbed.Link{{From: "n1", To: "n0"}}, Direction: history.Downstream, For: time.Second}, nil, history.Window{
+		Effect: history.Cut, Links: []history.Link{{From: "n1", To: "n0", Direction: history.Downstream}}, Impact: &history.Impact{},
+	}},
+	"lost-reply": {Action{Nodes: []string{"n0"}, Direction: history.Downstream, For: time.Second}, nil, history.Window{
+		Effect: history.ReplyLost, Links: linked(history.Downstream), Hits: 1, Impact: &history.Impact{Messages: 1},
+	}},
+	"delay": {Action{Nodes: []string{"n0"}, Direction: history.Upstream, For: time.Second}, nil, history.Window{
+		Effect: history.Delayed, Links: linked(history.Upstream), Hits: 1, Impact: &history.Impact{Messages: 1},
+	}},
+	"reset": {Action{Nodes: []string{"n0"}, For: time.Second}, nil, history.Window{
+		Effect: history.Reset, Links: linked(""), Hits: 1, Impact: &history.Impact{Connections: 1},
+	}},
+	"node-pause": {Action{Nodes: []string{"n0"}, For: time.Second}, nil, history.Window{
+		Effect: history.Paused, Nodes: []string{"n0"}, Hits: 1, Impact: &history.Impact{Commands: 1},
+	}},
+	"node-restart": {Action{Nodes: []string{"n0"}, For: time.Second}, nil, history.Window{
+		Effect: history.Restarted, Nodes: []string{"n0"}, Hits: 1, Impact: &history.Impact{Keys: fated("n0", history.FateLost)},
+	}},
+	"failover": {Action{Nodes: []string{"n1"}, Until: &Trigger{Clients: []int{0}, Step: testbed.StepTouch}, Limit: time.Minute}, nil, history.Window{
+		Effect: history.Promoted, Nodes: []string{"n1"}, Hits: 1, Impact: &history.Impact{
+			Until:    &history.Place{Client: 0, Step: testbed.StepTouch},
+			Keys:     []history.KeyFate{{Node: "n1", Key: "late", Fate: history.FateLost}},
+			Handover: &history.Handover{From: "n0", To: "n1", How: history.PrimaryKilled},
+		},
+	}},
+	"split-brain": {Action{Nodes: []string{"n1"}, Others: []int{0, 1, 2}, For: time.Second}, nil, history.Window{
+		Effect: history.Parted, Clients: []int{1, 2}, Nodes: []string{"n1"}, Hits: 1, Impact: &history.Impact{Writes: 1},
+	}},
+	"client-skew": {Action{Offset: -time.Minute, For: time.Second}, nil, history.Window{
+		Effect: history.ClockSet, Clients: []int{0}, Hits: 2, Impact: &history.Impact{Offset: -time.Minute, Attempts: 1, Holding: true},
+	}},
+	"node-clock": {Action{Nodes: []string{"n0"}, Offset: time.Second, For: time.Second}, nil, history.Window{
+		Effect: history.ClockSet, Nodes: []string{"n0"}, Hits: 3, Impact: &history.Impact{Offset: time.Second, Shifted: 1, ShiftedBack: 2},
+	}},
+	"script-flush": {Action{Nodes: []string{"n0"}}, nil, history.Window{
+		Effect: history.Flushed, Nodes: []string{"n0"}, Hits: 1, Impact: &history.Impact{Scripts: 1},
+	}},
+	"eviction": {Action{Nodes: []string{"n0"}}, nil, history.Window{
+		Effect: history.Evicted, Nodes: []string{"n0"}, Hits: 1, Impact: &history.Impact{Keys: fated("n0", history.FateEvicted)},
+	}},
+	"slot-migration": {Action{Nodes: []string{"n0", "n1"}}, []string{"n0", "n1"}, history.Window{
+		Effect: history.SlotMoved, Nodes: []string{"n0", "n1"}, Hits: 1, Impact: &history.Impact{
+			Keys: fated("n0", history.FateMoved), Handover: &history.Handover{From: "n0", To: "n1"},
+		},
+	}},
+}
+
+// strikeHolder carries out the action when c0 holds a lock, and returns its window as it
+// was opened and closed.
+func strikeHolder(t *testing.T, a Action, nodes []string) (opened, closed history.Window) {
+	t.Helper()
+	e := newFakeEnv(t, 3, nodes...)
+	e.nodes["n0"].keys["k"] = fakeKey{value: "t", expires: time.Hour}
+	a.ID, a.Client, a.By = 1, history.NoClient, time.Second
+	a.Point = &Trigger{Clients: []int{0}, Step: testbed.StepHold}
+	go func() {
+		time.Sleep(100 * time.Millisecond)
+		c := e.clients[0]
+		for _, step := range []string{testbed.StepHold, testbed.StepRead, testbed.StepAcquire, testbed.StepTouch} {
+			if c.Step(t.Context(), step) != nil {
+				return
+			}
+			if step == testbed.StepRead {
+				_, _ = c.do("n0", "GET", func(n *fakeNode) string {
+					n.keys["late"] = fakeKey{value: "t", expires: time.Hour}
+					return ""
+				})
+			}
+		}
+	}()
+	rec := history.NewRecorder(nil, e.Now)
+	if err := Run(t.Context(), Plan{a}, e, rec); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Minute) // for what is on its way
+	for _, op := range rec.Ops() {
+		if op.Window != nil && op.Type == history.Invoke {
+			opened = *op.Window
+		} else if op.Window != nil {
+			closed = *op.Window
+		}
+	}
+	return opened, closed
+}
+
+func TestAWindowTellsWhomAFaultStruckAndWhatItHit(t *testing.T) {
+	for _, f := range disturbances {
+		want, ok := toldBy[f.Name]
+		if !ok {
+			t.Errorf("%s: nothing says what its window tells", f.Name)
+			continue
+		}
+		synctest.Test(t, func(t *testing.T) {
+			nodes := want.nodes
+			if nodes == nil {
+				nodes = []string{"n0"}
+			}
+			want.act.Fault = f.Name
+			opened, got := strikeHolder(t, want.act, nodes)
+			if opened.Impact != nil || opened.Hits != 0 || opened.Target() != got.Target() || opened.Effect != got.Effect {
+				t.Errorf("%s: opened as %s, closed as %s", f.Name, asJSON(opened), asJSON(got))
+			}
+			if at := (history.Place{Time: 100 * time.Millisecond, Step: testbed.StepHold}); got.Impact.At != at {
+				t.Errorf("%s: struck at %+v, want %+v", f.Name, got.Impact.At, at)
+			}
+			if p := got.Planned; p == nil || p.For != want.act.For || p.Point == nil || p.Point.Step != testbed.StepHold {
+				t.Errorf("%s: planned %s", f.Name, asJSON(p))
+			}
+			if lasts := want.act.For > 0; lasts && (got.Impact.From != 100*time.Millisecond || got.Impact.For < want.act.For) {
+				t.Errorf("%s: from %v for %v, want for %v", f.Name, got.Impact.From, got.Impact.For, want.act.For)
+			}
+			want.window.Fault, want.window.ID = f.Name, 1
+			if got, want := asJSON(timeless(got)), asJSON(want.window); got != want {
+				t.Errorf("%s: got %s, want %s", f.Name, got, want)
+			}
+		})
+	}
+}
+
+// timeless is a window without what it was to be, and without where and when it struck.
+func timeless(w history.Window) history.Window {
+	w.Planned = nil
+	i := *w.Impact
+	i.At, i.From, i.For = history.Place{}, 0, 0
+	if i.Until != nil {
+		i.Until = &history.Place{Client: i.Until.Client, Step: i.Until.Step}
+	}
+	if h := i.Handover; h != nil {
+		i.Handover = &history.Handover{From: h.From, To: h.To, How: h.How}
+	}
+	w.Impact = &i
+	return w
+}
+
+func TestAPlaceNamesTheCommand(t *testing.T) {
+	at := testbed.Hit{
+		Point:   testbed.Point{Client: 1, Step: testbed.StepRelease, N: 2, When: testbed.Sent},
+		Time:    time.Second,
+		Command: history.Command{Node: "n3", Args: []history.Bytes{"evalsha", "abc", "1", "lock", "t"}},
+	}
+	want := history.Place{Time: time.Second, Client: 1, Step: testbed.StepRelease, Node: "n3", N: 2, When: history.Sent, Command: "EVALSHA", Key: "lock"}
+	if got := placeOf(at); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestAFaultWhoseTriggerDoesNotComeHasNoImpact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, closed := strikeHolder(t, Action{Fault: "partition", Arm: &Trigger{Clients: []int{2}, Step: testbed.StepRest}, Nodes: []string{"n0"}}, []string{"n0"})
+		if closed.Impact != nil || closed.Hits != 0 {
+			t.Errorf("got %s, want no impact", asJSON(closed))
+		}
+	})
+}
