@@ -250,7 +250,7 @@ func (w *wire) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 		return false
 	}
 	sent := w.Commands[t.Cmd].Sent
-	return t.Client != l.Client || !w.cared(l, keyspace.When{sent, sent})
+	return t.Client != l.Client || !w.cared(l, keyspace.At(sent))
 }
 
 // enters says whether the command at that place put a grant on the key.
