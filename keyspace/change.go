@@ -255,6 +255,9 @@ func (r *reader) counted(was, is string, by actor) (step int64, counts bool) {
 		return 0, false
 	}
 	args := r.Commands[by.pos].Args
+	if len(args) == 0 {
+		return 0, false
+	}
 	name := strings.ToUpper(string(args[0]))
 	if counters[name] {
 		return b - a, true
