@@ -46,7 +46,7 @@ type part struct {
 	*nodetest.Node
 	replica bool
 	down    int // the last connection of before it was killed, 0 if it is up
-	kept    string
+	lost    *history.Lost
 }
 
 // stage finds the staging in which the nodes reply as the story says: where they may
@@ -181,10 +181,10 @@ func (st *staging) event(op *history.Op) {
 	switch op.F {
 	case history.FNodeDown:
 		st.part(op.Node).down = max(1, st.s.conns[op.Index])
-		st.part(op.Node).kept = st.kept(*op)
+		st.part(op.Node).lost = st.lost(*op)
 	case history.FNodeUp:
-		if p := st.part(op.Node); p.down > 0 || st.kept(*op) != "nothing" {
-			p.kept = st.kept(*op)
+		if p := st.part(op.Node); p.down > 0 || p.lost == nil {
+			p.lost = op.Lost
 			st.restart(p, at)
 		}
 	case history.FSplit:
@@ -216,24 +216,23 @@ func (st *staging) event(op *history.Op) {
 	}
 }
 
-// kept says what a node has again after a restart: "all", "nothing", or "" if it may be any
-// earlier state.
-func (st *staging) kept(op history.Op) string {
+// lost is what a node that was killed has lost, nil if nobody says so.
+func (st *staging) lost(down history.Op) *history.Lost {
 	for _, up := range st.ops {
-		if up.F == history.FNodeUp && up.Node == op.Node && up.Index >= op.Index {
-			return map[string]string{"all keys": "nothing", "nothing": "all"}[up.Error]
+		if up.F == history.FNodeUp && up.Node == down.Node && up.Index >= down.Index {
+			return up.Lost
 		}
 	}
-	return ""
+	return nil
 }
 
 // restart brings a node back with one of its earlier states.
 func (st *staging) restart(p *part, at time.Duration) {
 	p.down = 0
-	switch p.kept {
-	case "nothing":
+	switch {
+	case p.lost != nil && p.lost.Keys:
 		p.Restart(at, node.Snapshot{})
-	case "all":
+	case p.lost != nil && p.lost.Writes == 0 && len(p.Past) > 0:
 		p.Restart(at, p.Past[len(p.Past)-1])
 	default:
 		p.Restart(at, st.choose(p.Past))

@@ -257,6 +257,9 @@ func (r *reader) counted(was, is string, by actor) (step int64, counts bool) {
 		return 0, false
 	}
 	args := r.Commands[by.pos].Args
+	if len(args) == 0 {
+		return 0, false
+	}
 	name := strings.ToUpper(string(args[0]))
 	if counters[name] {
 		return b - a, true
@@ -398,6 +401,8 @@ func (r *reader) finish(grants []*Grant, e End) {
 	for _, g := range grants {
 		if g.End == nil {
 			end := e
+			end.At.Lo = max(end.At.Lo, g.At.Lo) // an older life that came back may have been over before
+			end.At.Hi = max(end.At.Hi, end.At.Lo)
 			g.End = &end
 		}
 	}
