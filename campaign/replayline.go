@@ -50,6 +50,7 @@ func (c Config) flags() (words []string) {
 		{"ttl", c.TTL.String(), c.TTL == d.TTL},
 		{"hold", c.Hold.String(), c.Hold == d.Hold},
 		{"rest", c.Rest.String(), c.Rest == d.Rest},
+		{"command-timeout", c.CommandTimeout.String(), c.CommandTimeout == d.CommandTimeout},
 		{"overrun", fmt.Sprint(c.Overrun), c.Overrun == d.Overrun},
 		{"duration", c.Duration.String(), c.Duration == d.Duration},
 		{"timeout", c.Timeout.String(), c.Timeout == d.Timeout},
