@@ -29,12 +29,12 @@ var libraries = map[string]func(*locks.Client) (doer, error){
 
 func init() {
 	for id, connect := range libraries {
-		registerLibrary(id, connect)
+		registerLibrary(id, connect, (*locks.Client).Token)
 	}
 }
 
 // registerLibrary registers SET NX PX with compare-and-delete over a library.
-func registerLibrary(id string, connect func(*locks.Client) (doer, error)) {
+func registerLibrary(id string, connect func(*locks.Client) (doer, error), token func(*locks.Client) (string, error)) {
 	locks.Register(locks.Recipe{
 		ID: id, Document: "tests", Summary: "SET NX PX over another library", Topology: locks.Single,
 		Claims: func(ttl time.Duration, _ int) history.Claims {
@@ -49,7 +49,7 @@ func registerLibrary(id string, connect func(*locks.Client) (doer, error)) {
 						return nil, err
 					}
 				}
-				return &foreign{do: do, key: key, ttl: ttl, token: func() (string, error) { return c.Token() }}, nil
+				return &foreign{do: do, key: key, ttl: ttl, token: func() (string, error) { return token(c) }}, nil
 			}, nil
 		},
 	})
