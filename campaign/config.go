@@ -203,6 +203,8 @@ type Info struct {
 	Elapsed time.Duration `json:"elapsed,omitempty"`
 	// Deterministic: every trial does the same again when it is run again.
 	Deterministic bool `json:"deterministic,omitempty"`
+	// Varying are locks that are not replayable byte for byte all the same.
+	Varying []Varying `json:"varying,omitempty"`
 	// Sought are the flaws that are to be confirmed.
 	Sought []Sought `json:"sought,omitempty"`
 	// Plan lists the cells in the matrix's order.

@@ -28,7 +28,7 @@ func replay(info Info, t Trial) string {
 	}
 	words = append(words, info.Config.flags()...)
 	words = append(words, info.Config.TestbedFlags...)
-	if info.Deterministic && len(t.Hash) > hashDigits {
+	if info.Deterministic && !info.varies(s.Lock) && len(t.Hash) > hashDigits {
 		words = append(words, "--hash", t.Hash[:hashDigits])
 	}
 	return shell.Join(words...)
