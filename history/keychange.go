@@ -2,11 +2,13 @@ package history
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"time"
+	"unicode/utf8"
 )
 
 // KeyChange is one change of one key on one node, as the node had it: observed
@@ -65,10 +67,11 @@ var causesOfChange = []ChangedBy{
 type KeyContent struct {
 	Type string `json:"type"` // as Redis TYPE says
 	// Value is a string's value. Of a value of more than MaxValue bytes it is the
-	// beginning with a digest of the whole.
+	// beginning, then the length and a digest of the whole; so it is with fields and
+	// members.
 	Value Bytes `json:"value,omitempty"`
-	// Fields are a hash's, sorted by name; of a sorted set its members with their
-	// scores as values.
+	// Fields are a hash's, or a sorted set's members with their scores, as Redis
+	// writes them, as values; sorted by name.
 	Fields []Field `json:"fields,omitempty"`
 	// Members are those of a set, sorted, or the elements of a list in their order.
 	Members []Bytes `json:"members,omitempty"`
@@ -86,6 +89,36 @@ type Field struct {
 
 // MaxValue is how many bytes of a value, field or member are kept.
 const MaxValue = 4096
+
+// Canonical gives a content the form in which contents are compared and stored:
+// fields and a set's members sorted, values, fields and members of more than
+// MaxValue bytes cut. It changes k, and is not called twice.
+func (k *KeyContent) Canonical() {
+	k.Value = cut(k.Value)
+	for i, f := range k.Fields {
+		k.Fields[i] = Field{Name: cut(f.Name), Value: cut(f.Value)}
+	}
+	for i, m := range k.Members {
+		k.Members[i] = cut(m)
+	}
+	slices.SortFunc(k.Fields, func(a, b Field) int { return cmp.Compare(a.Name, b.Name) })
+	if k.Type == "set" {
+		slices.Sort(k.Members)
+	}
+}
+
+// cut shortens what is longer than MaxValue: to its beginning, its length and its
+// digest. Text stays text.
+func cut(v Bytes) Bytes {
+	if len(v) <= MaxValue {
+		return v
+	}
+	end := MaxValue
+	for utf8.ValidString(string(v)) && !utf8.RuneStart(v[end]) {
+		end--
+	}
+	return v[:end] + Bytes(fmt.Sprintf("… %d bytes, SHA-256 %x", len(v), sha256.Sum256([]byte(v))))
+}
 
 // Same says whether both contents are the same, the life included; nil is absence.
 func (k *KeyContent) Same(other *KeyContent) bool {

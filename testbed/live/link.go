@@ -202,7 +202,7 @@ func refuse(ctx context.Context) error {
 
 // pair starts serving a new connection. l.dialling is held.
 func (l *link) pair(gc *testbed.Conn, by known, near *net.TCPConn, far net.Conn, target *node) net.Conn {
-	p := &pair{gate: gc, client: by.client, far: far.(*net.TCPConn), node: target, broken: make(chan struct{})}
+	p := &pair{gate: gc, client: by.client, far: far.(*net.TCPConn), node: target, broken: make(chan struct{}), blocked: map[int]*effect{}}
 	p.near = &nearEnd{TCPConn: near, by: by, gone: l.draining.Done}
 	l.draining.Add()
 	gc.Observe()

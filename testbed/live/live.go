@@ -162,6 +162,9 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 	if err := e.checkFiles(); err != nil {
 		return err
 	}
+	if err := e.observe(ctx, p); err != nil {
+		return err
+	}
 	for id := range e.setup.Clients {
 		if err := e.connect(id); err != nil {
 			return err
@@ -272,6 +275,7 @@ func (e *env) tearDown() error {
 	var errs []error
 	for _, n := range e.nodes {
 		n.closeLedger()
+		n.observer.end()
 	}
 	for _, c := range e.clients {
 		c.End()
@@ -293,6 +297,10 @@ func (e *env) tearDown() error {
 		errs = append(errs, l.close())
 	}
 	e.doors.close()
+	for _, n := range e.nodes {
+		n.observer.finish()
+		n.observer.close()
+	}
 	e.gate.Flush()
 	errs = append(errs, e.closeServers())
 	if e.place != nil {
