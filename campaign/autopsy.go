@@ -114,7 +114,8 @@ func left(t task, recipe locks.Recipe, broken *testbed.Breakdown) (history.Evide
 		if err != nil {
 			return e, err
 		}
-		e.Ops, e.Commands = r.Evidence.Ops, r.Evidence.Commands
+		r.Evidence.Claims = e.Claims
+		e = r.Evidence
 	}
 	if broken != nil {
 		op := broken.Event()

@@ -138,7 +138,7 @@ func TestAClientProcessThatTheCodeUnderTestEndsIsAVerdict(t *testing.T) {
 			s.Lock, s.Testbed, s.Options.Duration = lock, tb.Name(), 500*time.Millisecond
 			c.clients(&s)
 			rec := history.NewRecorder(nil, tb.Clock())
-			e, broken, err := runTrial(t.Context(), tb, s, rec, nil)
+			e, broken, err := runTrial(t.Context(), tb, s, rec, receivers{})
 			if err != nil || broken == nil {
 				t.Fatalf("got %v, %v; want a breakdown", broken, err)
 			}
@@ -157,7 +157,7 @@ func TestClientProcessesThatCannotBeStartedAreNoFinding(t *testing.T) {
 		s.Testbed = tb.Name()
 		c.ClientCommand = argv
 		c.clients(&s)
-		_, broken, err := runTrial(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
+		_, broken, err := runTrial(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), receivers{})
 		if broken != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, %v; want %q", argv, broken, err, want)
 		}

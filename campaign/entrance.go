@@ -84,3 +84,6 @@ func (t entering) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 
 // RealTime implements realTimer.
 func (t entering) RealTime() bool { return realTime(t.Testbed) }
+
+// WatchesKeys implements keyWatcher.
+func (t entering) WatchesKeys() bool { return watchesKeys(t.Testbed) }

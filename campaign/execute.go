@@ -93,7 +93,7 @@ func execute(ctx context.Context, tb testbed.Testbed, t task, judging sync.Locke
 	defer stop()
 	rec := newTape(t.Folder, storedSpec{Spec: t.Spec, Claims: t.Spec.claims(recipe)})
 	if t.Stream {
-		if err := rec.stream(stop); err != nil {
+		if err := rec.stream(watchesKeys(tb), stop); err != nil {
 			return d, err
 		}
 		t.Spec.Logs = filepath.Join(t.Folder, "logs")
@@ -105,7 +105,7 @@ func execute(ctx context.Context, tb testbed.Testbed, t task, judging sync.Locke
 	if log != nil {
 		commands = func(c history.Command) { rec.command(c); log(c) }
 	}
-	e, broken, err := runTrial(running, tb, t.Spec, history.NewRecorder(rec.writer(), tb.Clock()), commands)
+	e, broken, err := runTrial(running, tb, t.Spec, history.NewRecorder(rec.writer(), tb.Clock()), receivers{commands, rec.keyChange})
 	hash, cerr := rec.close(e)
 	if cerr != nil {
 		return d, cerr

@@ -34,7 +34,7 @@ func Judge(ctx context.Context, r Record, more ...func(context.Context, history.
 
 // judge fills in what the evidence says of t. A hash that t has is the evidence's.
 func judge(ctx context.Context, t Trial, declared []locks.Flaw, e history.Evidence) (Trial, error) {
-	t.Hits, t.Ops, t.Commands = struck(t.Spec, e.Ops), len(e.Ops), len(e.Commands)
+	t.Hits, t.Ops, t.Commands, t.Keys = struck(t.Spec, e.Ops), len(e.Ops), len(e.Commands), len(e.Keys)
 	if t.Hash == "" {
 		t.Hash = history.Hash(e)
 	}

@@ -144,11 +144,11 @@ type Record struct {
 	// trial was run; nil if they are, or if nothing beside them tells.
 	Differs error
 
-	historyCut, commandsCut bool
+	historyCut, commandsCut, keysCut bool
 }
 
 // LoadRecord reads a history and, from the files beside it if they are there,
-// its commands, its spec and its claims. The path is a history file or a
+// its commands, what became of the nodes' keys, its spec and its claims. The path is a history file or a
 // trial's folder. Errors are InputErrors that name the file and the line.
 func LoadRecord(path string) (Record, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -167,6 +167,9 @@ func LoadRecord(path string) (Record, error) {
 	r.Evidence.Ops = ops
 	r.historyCut = r.truncated(truncated)
 	if err := r.loadCommands(filepath.Join(filepath.Dir(path), CommandsFile)); err != nil {
+		return r, err
+	}
+	if err := r.loadKeys(filepath.Join(filepath.Dir(path), KeysFile)); err != nil {
 		return r, err
 	}
 	var s storedSpec
@@ -219,6 +222,25 @@ func (r *Record) loadCommands(path string) error {
 	}
 	r.Evidence.Commands = cmds
 	r.commandsCut = r.truncated(truncated)
+	return nil
+}
+
+// loadKeys reads the log of key changes, if there is one: then keys were watched.
+func (r *Record) loadKeys(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return Inputf("%s: %w", path, err)
+	}
+	defer f.Close()
+	changes, truncated, err := history.ReadKeyChanges(f, path)
+	if err != nil {
+		return &InputError{err}
+	}
+	r.Evidence.Keys, r.Evidence.Watched = changes, true
+	r.keysCut = r.truncated(truncated)
 	return nil
 }
 

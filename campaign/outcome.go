@@ -67,7 +67,8 @@ type Trial struct {
 	Progress *checker.Progress `json:"progress,omitempty"`
 	Ops      int               `json:"ops"`
 	Commands int               `json:"commands"`
-	// Hash is history.Hash of history and commands.
+	Keys     int               `json:"keys"` // changes of keys
+	// Hash is history.Hash of history, commands and key changes.
 	Hash string `json:"hash,omitempty"`
 	// Dir is the trial's folder relative to the campaign's; empty if it was
 	// not kept: it held, or an earlier trial of its cell showed the same.

@@ -71,7 +71,7 @@ func (p *processes) run(ctx context.Context, t task, log func(history.Command)) 
 // grows says whether the history that is being streamed to a folder has grown
 // lately: then the trial goes on, and only costs more than we have.
 func grows(folder string, lately time.Duration) bool {
-	for _, name := range []string{HistoryFile, CommandsFile} {
+	for _, name := range []string{HistoryFile, CommandsFile, KeysFile} {
 		if f, err := os.Stat(filepath.Join(folder, name)); err == nil && time.Since(f.ModTime()) < lately {
 			return true
 		}

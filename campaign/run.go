@@ -324,6 +324,7 @@ type verdictFile struct {
 	// Of the files that were judged.
 	Ops      int    `json:"ops"`
 	Commands int    `json:"commands"`
+	Keys     int    `json:"keys"` // changes of keys
 	Hash     string `json:"hash,omitempty"`
 	Err      string `json:"error,omitempty"`
 	// Shrinking says how the trial came about, if it is a minimal one, or why there
@@ -333,5 +334,5 @@ type verdictFile struct {
 
 func verdictOf(t Trial) verdictFile {
 	return verdictFile{Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits, Progress: t.Progress,
-		Ops: t.Ops, Commands: t.Commands, Hash: t.Hash, Err: t.Err, Shrinking: t.Shrinking}
+		Ops: t.Ops, Commands: t.Commands, Keys: t.Keys, Hash: t.Hash, Err: t.Err, Shrinking: t.Shrinking}
 }

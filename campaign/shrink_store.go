@@ -63,6 +63,7 @@ type Size struct {
 	Duration time.Duration `json:"duration"` // of the time for faults
 	Ops      int           `json:"ops"`
 	Commands int           `json:"commands"`
+	Keys     int           `json:"keys"` // changes of keys
 }
 
 // size is the trial's.
@@ -76,7 +77,7 @@ func (t Trial) size() Size {
 	}
 	return Size{
 		Clients: t.Spec.Options.Clients, Actions: len(t.Spec.Plan), Nodes: nodes,
-		Duration: t.Spec.Options.Duration, Ops: t.Ops, Commands: t.Commands,
+		Duration: t.Spec.Options.Duration, Ops: t.Ops, Commands: t.Commands, Keys: t.Keys,
 	}
 }
 
@@ -96,7 +97,7 @@ func LoadTrial(folder string) (Trial, history.Evidence, error) {
 	}
 	v, err := loadVerdict(folder)
 	t := Trial{Outcome: v.Outcome, Kind: v.Kind, Flaws: v.Flaws, Verdicts: v.Verdicts, Hits: v.Hits,
-		Ops: v.Ops, Commands: v.Commands, Hash: v.Hash, Err: v.Err, Progress: v.Progress, Shrinking: v.Shrinking}
+		Ops: v.Ops, Commands: v.Commands, Keys: v.Keys, Hash: v.Hash, Err: v.Err, Progress: v.Progress, Shrinking: v.Shrinking}
 	if r.Spec != nil {
 		t.Spec = *r.Spec
 	}

@@ -19,6 +19,7 @@ const (
 
 	HistoryFile  = "history.jsonl"
 	CommandsFile = "commands.jsonl"
+	KeysFile     = "keys.jsonl"
 	SpecFile     = "spec.json"
 	VerdictFile  = "verdict.json"
 	// GoroutinesFile shows the goroutines of a trial that broke down.

@@ -22,11 +22,14 @@ type tape struct {
 	spec   storedSpec
 
 	// In memory.
-	ops, cmds bytes.Buffer
+	ops, cmds, keys bytes.Buffer
+	watched         bool // there is a log of keys, though it may be empty
 
 	// As it happens; nil otherwise.
-	history, commands *os.File
-	line              []byte
+	history, commands, changes *os.File
+
+	line   []byte // of commands
+	change []byte // of changes
 
 	mu   sync.Mutex
 	err  error  // the first of writing
@@ -36,20 +39,34 @@ type tape struct {
 // newTape is in memory.
 func newTape(folder string, s storedSpec) *tape { return &tape{folder: folder, spec: s} }
 
-// stream makes the trial's folder and has everything written as it happens. Fail
-// is called when that cannot be done any more.
-func (p *tape) stream(fail func()) (err error) {
+// stream makes the trial's folder and has everything written as it happens; watched
+// says whether that includes keys. Fail is called when that cannot be done any more.
+func (p *tape) stream(watched bool, fail func()) (err error) {
 	p.fail = fail
 	if err := p.open(); err != nil {
 		return err
 	}
-	if p.history, err = os.Create(filepath.Join(p.folder, HistoryFile)); err != nil {
-		return fmt.Errorf("open the trial's folder: %w", err)
+	files := map[string]**os.File{HistoryFile: &p.history, CommandsFile: &p.commands}
+	if watched {
+		files[KeysFile] = &p.changes
 	}
-	if p.commands, err = os.Create(filepath.Join(p.folder, CommandsFile)); err != nil {
-		return errors.Join(fmt.Errorf("open the trial's folder: %w", err), p.history.Close())
+	for name, file := range files {
+		if *file, err = os.Create(filepath.Join(p.folder, name)); err != nil {
+			return errors.Join(fmt.Errorf("open the trial's folder: %w", err), p.closeFiles())
+		}
 	}
 	return nil
+}
+
+// closeFiles closes those that are open.
+func (p *tape) closeFiles() error {
+	var errs []error
+	for _, f := range []*os.File{p.history, p.commands, p.changes} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // open makes the trial's folder with its spec.json.
@@ -102,6 +119,17 @@ func (p *tape) command(c history.Command) {
 	p.failed(err)
 }
 
+// keyChange takes one change of a key down. Calls come one at a time, beside those of
+// command.
+func (p *tape) keyChange(c history.KeyChange) {
+	if p.changes == nil {
+		return
+	}
+	p.change = append(c.AppendJSON(p.change[:0]), '\n')
+	_, err := p.changes.Write(p.change)
+	p.failed(err)
+}
+
 // copy takes down what was recorded before.
 func (p *tape) copy(ops []history.Op) {
 	for i := range ops {
@@ -113,17 +141,21 @@ func (p *tape) copy(ops []history.Op) {
 // the first error of writing.
 func (p *tape) close(e history.Evidence) (hash string, err error) {
 	if p.history != nil {
-		p.failed(p.history.Close())
-		p.failed(p.commands.Close())
+		p.failed(p.closeFiles())
 		return history.Hash(e), p.err
 	}
 	for i := range e.Commands {
 		p.cmds.Write(append(e.Commands[i].AppendJSON(p.cmds.AvailableBuffer()), '\n'))
 	}
+	p.watched = e.Watched
+	for i := range e.Keys {
+		p.keys.Write(append(e.Keys[i].AppendJSON(p.keys.AvailableBuffer()), '\n'))
+	}
 	// What it is to encode all of it a second time shows in every campaign.
 	h := sha256.New()
 	h.Write(p.ops.Bytes())
 	h.Write(p.cmds.Bytes())
+	h.Write(p.keys.Bytes())
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
@@ -135,10 +167,16 @@ func (p *tape) save() error {
 	if err := p.open(); err != nil {
 		return err
 	}
-	return errors.Join(
-		os.WriteFile(filepath.Join(p.folder, HistoryFile), p.ops.Bytes(), 0o666),
-		os.WriteFile(filepath.Join(p.folder, CommandsFile), p.cmds.Bytes(), 0o666),
-	)
+	files := map[string][]byte{HistoryFile: p.ops.Bytes(), CommandsFile: p.cmds.Bytes()}
+	if p.watched {
+		files[KeysFile] = p.keys.Bytes()
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(p.folder, name), data, 0o666); err != nil {
+			return fmt.Errorf("store the trial: %w", err)
+		}
+	}
+	return nil
 }
 
 // makeFolder makes a trial's folder, also while another's is taken away with the

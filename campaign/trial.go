@@ -30,6 +30,15 @@ func realTime(tb testbed.Testbed) bool {
 	return !ok || r.RealTime()
 }
 
+// keyWatcher is implemented by testbeds that can say whether they see what becomes of
+// their nodes' keys.
+type keyWatcher interface{ WatchesKeys() bool }
+
+func watchesKeys(tb testbed.Testbed) bool {
+	w, ok := tb.(keyWatcher)
+	return ok && w.WatchesKeys()
+}
+
 // patience is how long a trial on virtual time may take on the machine's clock,
 // however slow the machine: its own limit is Setup.Limit.
 const patience = 10 * time.Minute
@@ -46,13 +55,19 @@ const patience = 10 * time.Minute
 // rec's clock is one of tb.Clock. RunTrial uses tb for nothing but this trial;
 // trials may run at the same time.
 func RunTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder, commands func(history.Command)) (history.Evidence, error) {
-	e, _, err := runTrial(ctx, tb, s, rec, commands)
+	e, _, err := runTrial(ctx, tb, s, rec, receivers{commands: commands})
 	return e, err
+}
+
+// receivers get what happens on the nodes as it happens; nil = nobody does.
+type receivers struct {
+	commands func(history.Command)
+	keys     func(history.KeyChange)
 }
 
 // runTrial is RunTrial; broken says how the code under test ended the trial, nil
 // if it did not.
-func runTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder, commands func(history.Command)) (e history.Evidence, broken *testbed.Breakdown, err error) {
+func runTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder, to receivers) (e history.Evidence, broken *testbed.Breakdown, err error) {
 	t, err := newTrial(s, rec)
 	if err != nil {
 		return history.Evidence{}, nil, err
@@ -85,10 +100,13 @@ func runTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Reco
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeLimit)
 	defer cancel()
-	log := commandLog{next: commands}
+	log, keys := commandLog{next: to.commands}, keyLog{next: to.keys}
 	setup.Commands = log.add
+	if watchesKeys(tb) {
+		setup.Keys = keys.add
+	}
 	err = t.over(tb.Run(ctx, setup, t.body))
-	e = history.Evidence{Ops: rec.Ops(), Commands: log.sorted(), Claims: t.claims}
+	e = history.Evidence{Ops: rec.Ops(), Commands: log.sorted(), Keys: keys.all, Watched: setup.Keys != nil, Claims: t.claims}
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errTimeLimit):
 		return e, t.broken, fmt.Errorf("%w of %v: %w", errTimeLimit, limit, err)
@@ -284,4 +302,17 @@ func (l *commandLog) sorted() []history.Command {
 	defer l.mu.Unlock()
 	history.SortCommands(l.all)
 	return l.all
+}
+
+// keyLog collects changes of keys and passes them on. Calls come one at a time.
+type keyLog struct {
+	next func(history.KeyChange)
+	all  []history.KeyChange
+}
+
+func (l *keyLog) add(c history.KeyChange) {
+	l.all = append(l.all, c)
+	if l.next != nil {
+		l.next(c)
+	}
 }

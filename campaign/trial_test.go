@@ -65,7 +65,7 @@ func TestTrialBeyondTheUsersTimeLimitIsNoFinding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := soundSpec()
 		s.Timeout = time.Second
-		_, broken, err := runTrial(t.Context(), &fakeBed{}, s, recorder(), nil)
+		_, broken, err := runTrial(t.Context(), &fakeBed{}, s, recorder(), receivers{})
 		if broken != nil || !errors.Is(err, errTimeLimit) {
 			t.Errorf("got %v, %v; want %v alone", broken, err, errTimeLimit)
 		}
@@ -90,7 +90,7 @@ func TestAPanicOfTheRecipeIsAVerdictNotAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := soundSpec()
 		s.Lock = panickyLock
-		e, broken, err := runTrial(t.Context(), &fakeBed{}, s, recorder(), nil)
+		e, broken, err := runTrial(t.Context(), &fakeBed{}, s, recorder(), receivers{})
 		if err != nil || broken == nil || broken.Stack == "" {
 			t.Fatalf("got %v, %v; want a breakdown", broken, err)
 		}
@@ -136,7 +136,7 @@ func TestWhatCannotBeTornDownIsToldWhateverTheTrialCameTo(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := soundSpec()
 				test.change(&s)
-				e, broken, err := runTrial(t.Context(), ending{&fakeBed{}, test.end}, s, recorder(), nil)
+				e, broken, err := runTrial(t.Context(), ending{&fakeBed{}, test.end}, s, recorder(), receivers{})
 				if !errors.Is(err, errLeft) || test.also != nil && !errors.Is(err, test.also) {
 					t.Fatalf("got %v, want %v and %v", err, errLeft, test.also)
 				}
@@ -172,7 +172,7 @@ func TestAClientProcessThatCannotBeEndedIsToldWhateverTheTrialCameTo(t *testing.
 		"and the recipe runs away":     {func(error) error { return untidy(&testbed.Breakdown{Kind: history.FRunaway}) }, errLeft},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := runTrial(t.Context(), ending{&fakeBed{real: true}, test.end}, s, recorder(), nil)
+			_, _, err := runTrial(t.Context(), ending{&fakeBed{real: true}, test.end}, s, recorder(), receivers{})
 			var left *testbed.TeardownError
 			if !errors.Is(err, errUnclosed) || !errors.As(err, &left) || test.also != nil && !errors.Is(err, test.also) {
 				t.Fatalf("got %v, want %v and %v", err, errUnclosed, test.also)

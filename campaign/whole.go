@@ -42,6 +42,8 @@ func (r Record) missing() string {
 		return fmt.Sprintf("the history ends at %v: its last line is cut short", last)
 	case r.commandsCut:
 		return fmt.Sprintf("the commands end at %v: the last line is cut short", lastSent(cmds))
+	case r.keysCut:
+		return fmt.Sprintf("the key changes end at %v: the last line is cut short", lastChange(r.Evidence.Keys))
 	case r.Differs != nil:
 		return r.Differs.Error()
 	case r.Spec == nil, broke:
@@ -73,6 +75,13 @@ func ended(ops []history.Op) time.Duration {
 func lastSent(cmds []history.Command) (last time.Duration) {
 	for _, c := range cmds {
 		last = max(last, c.Sent)
+	}
+	return rounded(last)
+}
+
+func lastChange(keys []history.KeyChange) (last time.Duration) {
+	if n := len(keys); n > 0 {
+		last = keys[n-1].To
 	}
 	return rounded(last)
 }
@@ -124,6 +133,7 @@ type asJudged struct {
 	Dir      string `json:"dir"`
 	Ops      int    `json:"ops"`
 	Commands int    `json:"commands"`
+	Keys     int    `json:"keys"`
 	Hash     string `json:"hash"`
 }
 
@@ -139,9 +149,9 @@ func differs(dir string, e history.Evidence) error {
 	if was.Hash == history.Hash(e) {
 		return nil
 	}
-	if was.Ops != len(e.Ops) || was.Commands != len(e.Commands) {
-		return fmt.Errorf("the files are not what was judged: %d entries and %d commands, not %d and %d",
-			len(e.Ops), len(e.Commands), was.Ops, was.Commands)
+	if was.Ops != len(e.Ops) || was.Commands != len(e.Commands) || was.Keys != len(e.Keys) {
+		return fmt.Errorf("the files are not what was judged: %d entries, %d commands and %d key changes, not %d, %d and %d",
+			len(e.Ops), len(e.Commands), len(e.Keys), was.Ops, was.Commands, was.Keys)
 	}
 	return fmt.Errorf("the files are not what was judged: their hash is another")
 }

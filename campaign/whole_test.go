@@ -88,7 +88,7 @@ func TestFilesThatAreNotWhatWasJudgedAreTold(t *testing.T) {
 		if err := os.WriteFile(history, short, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if got := differs(); !strings.Contains(got, "the files are not what was judged") || !strings.Contains(got, "entries and ") {
+		if got := differs(); !strings.Contains(got, "the files are not what was judged") || !strings.Contains(got, " entries, ") {
 			t.Errorf("history cut, verdict.json: %q", got)
 		}
 		if err := os.Remove(filepath.Join(folder, VerdictFile)); err != nil {

@@ -69,6 +69,6 @@ func (d *disk) die(s *server) {
 // load is what a new process finds.
 func (d *disk) load(s *server) (lost string) {
 	d.began = now()
-	s.node.Load(s.wall(), d.durable)
+	s.node.Reload(s.wall(), d.durable, s.serves())
 	return d.lost
 }

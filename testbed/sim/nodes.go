@@ -169,6 +169,7 @@ func (w *world) promote(node string) (*server, error) {
 	if old == nil || old == s {
 		return nil, fmt.Errorf("promote: node %s is not a replica", node)
 	}
+	s.expire() // out of sight: a replica deletes nothing
 	s.leave()
 	s.node.SetReadOnly(false)
 	s.written = old.written
@@ -270,6 +271,7 @@ func (w *world) SkewNode(_ context.Context, node string, offset time.Duration, j
 		keys = s.node.Mortal()
 	}
 	s.skew = offset
+	s.node.ClockSet()
 	if !s.down && len(s.pauses) == 0 {
 		s.expireLater()
 	}

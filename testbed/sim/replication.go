@@ -200,7 +200,7 @@ type waiting struct {
 // written when the connection's last command ran, or when its time is over
 // (https://redis.io/commands/wait). The node itself knows what is wrong with it.
 func (s *server) wait(p *packet) {
-	reply, _ := p.conn.session.Exec(s.wall(), p.args)
+	reply, _ := s.run(p)
 	if reply[0] == '-' {
 		s.reply(p, reply)
 		return

@@ -22,8 +22,9 @@ type server struct {
 	backlog  []*packet     // that came while it was frozen, or catching up
 	catching bool          // up with the backlog, since a pause ended
 	skew     time.Duration // by which its wall clock is ahead
-	executed int
-	conns    []*conn // with a session, in the order of connecting
+	executed int           // commands, the one that runs included
+	ran      int           // commands, without it
+	conns    []*conn       // with a session, in the order of connecting
 	disk     disk
 	expiring time.Duration // when it next deletes what has expired; 0 = nothing to
 	replication
@@ -95,7 +96,7 @@ func (s *server) execute(p *packet) {
 	}
 	s.expire() // apart from what the command does
 	before := s.node.Writes()
-	reply, pushes := c.session.Exec(s.wall(), p.args)
+	reply, pushes := s.run(p)
 	if s.node.Writes() != before {
 		s.wrote(true)
 	}
@@ -111,6 +112,13 @@ func (s *server) execute(p *packet) {
 	if name == "QUIT" {
 		s.drop(c)
 	}
+}
+
+// run has the node execute a command.
+func (s *server) run(p *packet) (reply []byte, pushes []node.Push) {
+	reply, pushes = p.conn.session.Exec(s.wall(), p.args)
+	s.ran = s.executed
+	return reply, pushes
 }
 
 // drop closes a connection from the node's side.
@@ -170,6 +178,7 @@ func (s *server) hangUp(c *conn) {
 // kill ends the process: its connections break, what waits for it is gone.
 func (s *server) kill() {
 	s.down = true
+	s.node.Unwatch()
 	s.disk.die(s)
 	s.backlog = nil
 	for _, c := range slices.Clone(s.conns) {

@@ -58,6 +58,9 @@ func (*Testbed) Clock() func() time.Duration { return now }
 // RealTime says that time is not the machine's.
 func (*Testbed) RealTime() bool { return false }
 
+// WatchesKeys says that what becomes of nodes' keys is seen.
+func (*Testbed) WatchesKeys() bool { return true }
+
 // Run implements testbed.Testbed. The body's context ends when ctx does, seen
 // from time to time, and when the trial has used up its time: then the error is a
 // *testbed.Breakdown. It ends too when more happened than a trial may cost, or

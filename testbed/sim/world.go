@@ -32,6 +32,7 @@ type world struct {
 	primary  *server // of a replicated topology
 	clients  []*client
 	turns    turns
+	changes  int // of keys, that were told
 }
 
 var (
@@ -93,6 +94,11 @@ func (w *world) build(nodes []*node.Node) {
 		w.servers = append(w.servers, &server{
 			world: w, name: fmt.Sprintf("n%d", i), index: i, node: n, disk: disk{durability: w.setup.Durability},
 		})
+	}
+	for _, s := range w.servers {
+		if w.setup.Keys != nil {
+			s.node.Watch(s)
+		}
 	}
 	if w.setup.Topology == testbed.Replicated {
 		w.primary = w.servers[0]

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/lockstorm/lockstorm/history"
 )
 
 // keyspace is what the node knows of keys beside miniredis, which holds their
@@ -35,6 +37,7 @@ func (k *keyspace) setDeadline(key string, ms int64) {
 func (n *Node) expire() {
 	if len(n.keys.hidden) > 0 {
 		n.unhide()
+		n.tell(history.ByClock)
 	}
 	if n.nowMs <= n.keys.earliest {
 		return
@@ -57,6 +60,7 @@ func (n *Node) expire() {
 		}
 	}
 	n.keys.earliest = earliest
+	n.tell(history.ByExpiry)
 }
 
 // Expire deletes what has expired by now, as Redis does by itself soon after,
@@ -95,6 +99,7 @@ func (n *Node) unhide() {
 		switch {
 		case n.nowMs <= e.deadline:
 			n.restore(e)
+			n.record.touch(key)
 		case n.readOnly:
 			continue
 		default:
@@ -122,6 +127,7 @@ func (n *Node) touch(key string) {
 
 func (n *Node) account(key string) {
 	n.writes++
+	n.record.touch(key)
 	delete(n.keys.entries, key)
 	if !n.db.Exists(key) {
 		delete(n.keys.deadlines, key)

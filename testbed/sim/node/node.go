@@ -50,6 +50,8 @@ type Node struct {
 
 	lua scripting
 
+	record record
+
 	current *Session // whose command runs
 	out     []byte   // the reply being written
 	resp3   bool     // its protocol
@@ -100,6 +102,7 @@ func (n *Node) Reset() {
 	}
 	n.now, n.nowMs = time.Time{}, 0
 	n.keys.clear()
+	n.record = record{}
 	n.readOnly, n.writes, n.lacking = false, 0, ""
 	n.sessions, n.lastID = nil, 0
 	n.lua.random = seedOfRandom
@@ -126,9 +129,15 @@ func (n *Node) Restarted() {
 }
 
 // SetReadOnly makes the node a replica, which refuses clients' writes and deletes
-// no expired keys (it reads them as gone), or makes it a primary.
+// no expired keys (it reads them as gone), or makes it a primary. What it has then
+// is told to its witness.
 func (n *Node) SetReadOnly(on bool) {
 	n.readOnly = on
+	if on {
+		n.Unwatch()
+	} else {
+		n.serve(history.ByPromotion)
+	}
 }
 
 // Writes grows whenever a command, an expiry or an eviction may have changed data.
@@ -162,6 +171,7 @@ func (n *Node) Evict(now time.Time) []history.KeyState {
 	for _, k := range states {
 		n.remove(k.Key)
 	}
+	n.tell(history.ByEviction)
 	return states
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lockstorm/lockstorm/history"
 )
 
 // Session is the node's side of a client connection.
@@ -70,6 +72,7 @@ func (s *Session) Exec(now time.Time, args []string) (reply []byte, pushes []Pus
 	if len(n.tracking.bcast) > 0 {
 		n.broadcast()
 	}
+	n.tell(history.ByCommand)
 	n.current = nil
 	return append(make([]byte, 0, len(n.out)), n.out...), n.takePushes()
 }

@@ -113,6 +113,22 @@ func (n *Node) Snapshot(now time.Time) Snapshot {
 // Load replaces all data of the node by a snapshot, which may be another node's.
 // Sessions and scripts stay.
 func (n *Node) Load(now time.Time, s Snapshot) {
+	n.load(now, s)
+	n.expire()
+}
+
+// Reload is Load by a process that starts, to serve clients or not. What was lost of
+// what the one before it had is told to the witness.
+func (n *Node) Reload(now time.Time, s Snapshot, serves bool) {
+	n.Unwatch()
+	n.load(now, s)
+	if serves {
+		n.serve(history.ByRestart)
+	}
+	n.expire()
+}
+
+func (n *Node) load(now time.Time, s Snapshot) {
 	n.tick(now)
 	clear(n.keys.hidden)
 	kept := 0
@@ -135,7 +151,6 @@ func (n *Node) Load(now time.Time, s Snapshot) {
 			n.invalidate(e.key)
 		}
 	}
-	n.expire()
 }
 
 // state describes the key for a post-mortem.

@@ -1,0 +1,29 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed/sim/node"
+)
+
+var _ node.Witness = (*server)(nil)
+
+// serves says whether clients use the node, or would if it were up.
+func (s *server) serves() bool { return s.world.primary == nil || s.world.primary == s }
+
+// Ends implements node.Witness.
+func (s *server) Ends(deadline time.Time) time.Duration { return deadline.Sub(epoch) - s.skew }
+
+// Changed implements node.Witness: it reports the change as one of now.
+func (s *server) Changed(key string, by history.ChangedBy, before, after *history.KeyContent) {
+	exec := s.ran
+	if by == history.ByCommand {
+		exec = s.executed
+	}
+	s.world.setup.Keys(history.KeyChange{
+		Index: s.world.changes, Node: s.name, Key: history.Bytes(key), By: by, Exec: exec,
+		From: now(), To: now(), Before: before, After: after,
+	})
+	s.world.changes++
+}
