@@ -86,6 +86,12 @@ func (*Testbed) Clock() func() time.Duration {
 	return func() time.Duration { return time.Since(started) }
 }
 
+// WatchesKeys says whether what becomes of the nodes' keys is seen.
+func (t *Testbed) WatchesKeys() bool {
+	_, guest := t.provider.(Guest)
+	return !guest
+}
+
 // Run implements testbed.Testbed. A node that dies unasked, or a proxy, ends the
 // body's context and is Run's error, whatever the body returned.
 func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) (err error) {
