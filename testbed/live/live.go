@@ -86,11 +86,8 @@ func (*Testbed) Clock() func() time.Duration {
 	return func() time.Duration { return time.Since(started) }
 }
 
-// WatchesKeys says whether what becomes of the nodes' keys is seen.
-func (t *Testbed) WatchesKeys() bool {
-	_, guest := t.provider.(Guest)
-	return !guest
-}
+// WatchesKeys says that what becomes of the nodes' keys is seen.
+func (*Testbed) WatchesKeys() bool { return true }
 
 // Run implements testbed.Testbed. A node that dies unasked, or a proxy, ends the
 // body's context and is Run's error, whatever the body returned.
@@ -168,7 +165,7 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 	if err := e.checkFiles(); err != nil {
 		return err
 	}
-	if err := e.observe(ctx, p); err != nil {
+	if err := e.observe(ctx); err != nil {
 		return err
 	}
 	for id := range e.setup.Clients {

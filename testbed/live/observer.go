@@ -72,23 +72,21 @@ func (f *effect) touches(key string) bool {
 }
 
 // observe begins to look at all nodes, which have no keys yet.
-func (e *env) observe(ctx context.Context, p Provider) error {
+func (e *env) observe(ctx context.Context) error {
 	log := newKeyLog(e.setup, func(err error) { e.cancel(deadNode{err}) })
 	if log == nil {
 		return nil
 	}
-	_, guest := p.(Guest)
 	for _, n := range e.nodes {
-		if guest {
-			log.unseen(n.name, errors.New("it is somebody else's"))
-			continue
-		}
 		o := &observer{
 			node: n, log: log, brink: leastBrink, last: map[string]seen{}, wake: make(chan struct{}, 1), quit: make(chan struct{}),
 			options: look.Options{
 				Roles:   e.setup.Topology != testbed.Single && e.setup.Topology != testbed.Independent,
 				Cluster: e.cluster != nil,
 			},
+		}
+		if r, ok := n.latest().(Remote); ok {
+			o.options.Names = r.Names
 		}
 		o.recording = !o.options.Roles || n == e.nodes[0]
 		n.observer = o
@@ -126,7 +124,8 @@ func (o *observer) before(args []history.Bytes) {
 	if o == nil || o.blind || !testbed.Counts(args) {
 		return
 	}
-	if !o.recording || o.reborn.Load() > 0 || o.anyAnswered() {
+	// Of somebody else's server, others may have changed keys.
+	if shared := o.options.Names != nil && !harmless(args); shared || !o.recording || o.reborn.Load() > 0 || o.anyAnswered() {
 		o.look(cause{})
 	}
 	for range attemptsAtEnds {

@@ -122,7 +122,7 @@ func TestANodeThatRefusesToBeLookedAtIsSaid(t *testing.T) {
 		want  string
 	}{
 		"acl": {func(ctx context.Context, r *redis.Client) error {
-			return r.Do(ctx, "ACL", "SETUSER", "default", "-pexpiretime").Err()
+			return r.Do(ctx, "ACL", "SETUSER", "default", "-type").Err()
 		}, "NOPERM"},
 		"large": {func(ctx context.Context, r *redis.Client) error {
 			return r.Set(ctx, "large", strings.Repeat("x", 2<<20), 0).Err()

@@ -42,6 +42,8 @@ type Options struct {
 	Roles bool
 	// Cluster: it is a node of a Redis Cluster.
 	Cluster bool
+	// Names are the only keys that are looked at; nil = all that the node has.
+	Names func() []string
 }
 
 // Looker looks at a node over one connection. It must not be used concurrently,
@@ -93,7 +95,7 @@ func New(conn net.Conn, o Options) (*Looker, error) {
 // begin finds out what the node understands.
 func (l *Looker) begin() error {
 	// From 7.2 on: looking at a key is no use of it.
-	answers, err := l.talk([][]string{{"CLIENT", "NO-TOUCH", "ON"}, {l.ends, "lockstorm"}})
+	answers, err := l.talk([][]string{{"CLIENT", "NO-TOUCH", "ON"}, {l.ends}}) // without a key
 	if err != nil {
 		return err
 	}
@@ -121,11 +123,17 @@ const attempts = 6
 // Look looks at all keys of the node. Likely are keys that it may have, so that it
 // need not be asked twice. Clock gives the bounds of the sight.
 func (l *Looker) Look(likely []string, clock func() time.Duration) (Sight, error) {
+	if l.Names != nil {
+		likely = l.Names()
+	}
 	asked := l.questions(likely)
 	var list bool
 	for range attempts {
 		sent := clock()
 		r, err := l.round(asked, list)
+		if l.without(err) {
+			continue
+		}
 		if err != nil {
 			return Sight{}, err
 		}
@@ -133,17 +141,28 @@ func (l *Looker) Look(likely []string, clock func() time.Duration) (Sight, error
 		if r.Replica {
 			return Sight{Time: r.Time, Sent: r.Sent, Got: r.Got, Replica: true}, nil
 		}
-		if r.whole(asked, list) {
+		if r.whole(asked, l.Names == nil, list) {
 			l.remember(r.Keys)
 			return r.Sight, nil
 		}
-		if r.size > MaxKeys {
-			return Sight{}, fmt.Errorf("%w: %d keys, expected %d at most", ErrTooLarge, r.size, MaxKeys)
+		if size := max(r.size, len(asked)); size > MaxKeys {
+			return Sight{}, fmt.Errorf("%w: %d keys, expected %d at most", ErrTooLarge, size, MaxKeys)
 		}
-		list = true
+		list = l.Names == nil
 		l.learn(asked, r)
 	}
 	return Sight{}, fmt.Errorf("%w: its keys change all the time", ErrNotNow)
+}
+
+// without goes on with PTTL, which users have been granted for long, if the node
+// refuses nothing but PEXPIRETIME.
+func (l *Looker) without(err error) bool {
+	var of commandError
+	if l.Reckons() || !errors.Is(err, ErrRefused) || !errors.As(err, &of) || of.command != l.ends {
+		return false
+	}
+	l.ends = "PTTL"
+	return true
 }
 
 // question is what is asked of one key.
@@ -209,9 +228,9 @@ type round struct {
 }
 
 // whole says whether nothing is missing.
-func (r *round) whole(asked map[string]question, list bool) bool {
-	if len(r.kinds) > 0 {
-		return false
+func (r *round) whole(asked map[string]question, all, list bool) bool {
+	if len(r.kinds) > 0 || !all {
+		return len(r.kinds) == 0
 	}
 	if !list {
 		return r.size == len(r.Keys)
@@ -236,7 +255,9 @@ func (l *Looker) round(asked map[string]question, list bool) (*round, error) {
 	for _, key := range keys {
 		commands = append(commands, l.about(key, asked[key])...)
 	}
-	commands = append(commands, []string{"DBSIZE"})
+	if l.Names == nil {
+		commands = append(commands, []string{"DBSIZE"})
+	}
 	if list {
 		commands = append(commands, []string{"KEYS", "*"})
 	}
@@ -265,12 +286,12 @@ func (l *Looker) all(commands [][]string) ([]answer, error) {
 			if i > 0 {
 				name = commands[i-1][0]
 			}
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, commandError{name, err}
 		}
 	}
 	did := answers[len(answers)-1]
 	if err := did.problem(); err != nil {
-		return nil, fmt.Errorf("EXEC: %w", err)
+		return nil, commandError{"EXEC", err}
 	}
 	if len(did.list) != len(commands) {
 		return nil, fmt.Errorf("EXEC: %w: %d answers to %d commands", ErrNotNow, len(did.list), len(commands))

@@ -116,7 +116,7 @@ func (r *reading) next() answer {
 func (r *reading) must() (answer, error) {
 	a := r.next()
 	if err := a.problem(); err != nil {
-		return a, fmt.Errorf("%s: %w", r.commands[r.at-1][0], err)
+		return a, commandError{r.commands[r.at-1][0], err}
 	}
 	return a, nil
 }
@@ -143,6 +143,9 @@ func (r *reading) read(l *Looker, keys []string, asked map[string]question, list
 		if err := r.key(l, key, asked[key]); err != nil {
 			return nil, err
 		}
+	}
+	if l.Names != nil {
+		return &r.round, nil
 	}
 	size, err := r.must()
 	if err != nil {
@@ -178,22 +181,28 @@ func (a answer) time() (time.Duration, error) {
 }
 
 // of is the answer to a command about the key, after the one to ASKING.
-func (r *reading) of(l *Looker, key string) answer {
+func (r *reading) of(l *Looker, key string) said {
 	if l.asking[key] {
 		r.next()
 	}
-	return r.next()
+	return said{r.next(), r.commands[r.at-1][0]}
+}
+
+// said is what a command was answered.
+type said struct {
+	answer
+	command string
 }
 
 // key reads what was said about one key.
 func (r *reading) key(l *Looker, key string, q question) error {
 	kind := q.as
-	var typed answer
+	var typed said
 	if q.typed {
 		typed = r.of(l, key)
 	}
 	content, ends := r.of(l, key), r.of(l, key)
-	for _, a := range []answer{typed, content, ends} {
+	for _, a := range []said{typed, content, ends} {
 		switch a.code() {
 		case "MOVED", "ASK":
 			r.elsewhere[key] = !l.asking[key]
@@ -201,7 +210,7 @@ func (r *reading) key(l *Looker, key string, q question) error {
 		case "WRONGTYPE":
 		default:
 			if err := a.problem(); err != nil {
-				return fmt.Errorf("%s: %w", r.commands[r.at-1][0], err)
+				return commandError{a.command, err}
 			}
 		}
 	}
@@ -219,7 +228,7 @@ func (r *reading) key(l *Looker, key string, q question) error {
 		r.kinds[key] = "" // it has become another
 		return nil
 	}
-	return r.fill(l, key, kind, content, ends)
+	return r.fill(l, key, kind, content.answer, ends.answer)
 }
 
 // fill notes what the node has under a key.

@@ -123,6 +123,18 @@ var passing = map[string]bool{
 	"LOADING": true, "CLUSTERDOWN": true, "MASTERDOWN": true, "TRYAGAIN": true, "BUSY": true, "UNBLOCKED": true,
 }
 
+// commandError is why a command was not executed.
+type commandError struct {
+	command string
+	error
+}
+
+// Error implements error.
+func (e commandError) Error() string { return e.command + ": " + e.error.Error() }
+
+// Unwrap returns the node's error.
+func (e commandError) Unwrap() error { return e.error }
+
 // problem is why the command was not executed, nil if it was.
 func (a answer) problem() error {
 	switch code := a.code(); {
