@@ -249,7 +249,11 @@ func (e *env) equip(n *node) (err error) {
 
 // newServer is a server of that name, to be started.
 func (e *env) newServer(name string) *node {
-	return newNode(name, e.place, filepath.Join(e.temp.Path(), name), logFile(e.setup.Logs, name), e.setup, func(err error) {
+	dir := filepath.Join(e.temp.Path(), name)
+	if h, ok := e.place.(Housed); ok {
+		dir = h.Dir(name)
+	}
+	return newNode(name, e.place, dir, logFile(e.setup.Logs, name), e.setup, func(err error) {
 		e.cancel(deadNode{err})
 	})
 }
