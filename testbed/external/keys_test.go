@@ -66,6 +66,21 @@ func TestOnlyTheTrialsKeysAreWatched(t *testing.T) {
 	}
 }
 
+// TestKeysAreSeenOverTLS wants the looks to go the way of the clients.
+func TestKeysAreSeenOverTLS(t *testing.T) {
+	ca, cert, key := certificates(t)
+	_, addr := startTLS(t, ca, cert, key)
+	var changes int
+	setup := testbed.Setup{
+		Keys:   func(history.KeyChange) { changes++ },
+		Unseen: func(_ string, err error) { t.Error(err) },
+	}
+	err := run(t, Options{Addrs: []string{addr}, TLS: true, CA: ca, Cert: cert, Key: key}, setup, setGet)
+	if err != nil || changes != 1 {
+		t.Errorf("%d changes, %v, want 1", changes, err)
+	}
+}
+
 // TestWhatIsNotGrantedIsSaid wants to hear of a user who may not look.
 func TestWhatIsNotGrantedIsSaid(t *testing.T) {
 	s := startRedis(t)
