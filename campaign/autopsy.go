@@ -90,7 +90,7 @@ func autopsy(ctx context.Context, t task, first, second *death) (done, error) {
 	if err != nil {
 		return d, err
 	}
-	rec := newTape(t.Folder, storedSpec{Spec: t.Spec, Claims: e.Claims})
+	rec := newTape(t.Folder, storedSpec{Spec: t.Spec, Watched: e.Watched, Claims: e.Claims})
 	rec.copy(e.Ops)
 	if d.Trial.Hash, err = rec.close(e); err != nil {
 		return d, err

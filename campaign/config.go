@@ -169,6 +169,8 @@ type Versions struct {
 
 // Info is campaign.json: what was asked for, and of whom.
 type Info struct {
+	// Format is storeFormat of the version that ran it.
+	Format   int      `json:"format,omitempty"`
 	Config   Config   `json:"config"`
 	Command  string   `json:"command"`
 	Versions Versions `json:"versions"`

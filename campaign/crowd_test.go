@@ -73,7 +73,7 @@ func TestACrowdLosesNothing(t *testing.T) {
 	started := time.Now()
 	spec := crowdSpec(*crowdSize, *crowdTime)
 	tape := newTape(dir, storedSpec{Spec: spec})
-	if err := tape.stream(false, func() {}); err != nil {
+	if err := tape.stream(func() {}); err != nil {
 		t.Fatal(err)
 	}
 	rec := history.NewRecorder(tape.writer(), bed.Clock())

@@ -91,9 +91,9 @@ func execute(ctx context.Context, tb testbed.Testbed, t task, judging sync.Locke
 	}
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	rec := newTape(t.Folder, storedSpec{Spec: t.Spec, Claims: t.Spec.claims(recipe)})
+	rec := newTape(t.Folder, storedSpec{Spec: t.Spec, Watched: watchesKeys(tb), Claims: t.Spec.claims(recipe)})
 	if t.Stream {
-		if err := rec.stream(watchesKeys(tb), stop); err != nil {
+		if err := rec.stream(stop); err != nil {
 			return d, err
 		}
 		t.Spec.Logs = filepath.Join(t.Folder, "logs")

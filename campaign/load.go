@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/shell"
 )
 
 // Stored is a campaign as its directory holds it. One that was killed has the
@@ -69,20 +70,39 @@ func (s Stored) Report(ctx context.Context, newSink func(dir string) (Sink, erro
 	return nil
 }
 
+// storeFormat is the number of what campaigns and trials store, as campaign.json and
+// spec.json name it. Those without one have no keys.jsonl.
+const storeFormat = 2
+
+// ErrOlder says that what is stored cannot be judged as this version judges.
+var ErrOlder = errors.New("stored by an older version, which kept no key changes")
+
+// older refuses a directory; the command runs again what it holds.
+func older(dir, command string) error {
+	return Inputf("%s: %w: run it again with %s", dir, ErrOlder, command)
+}
+
 // storedSpec is spec.json: with the claims beside it, a history is judged again
 // as it was, even if its recipe has changed or gone.
 type storedSpec struct {
 	Spec
-	Claims history.Claims `json:"claims"`
+	// Format is storeFormat of the version that wrote it.
+	Format int `json:"format,omitempty"`
+	// Watched: there is a log of key changes beside it.
+	Watched bool           `json:"watched,omitempty"`
+	Claims  history.Claims `json:"claims"`
 }
 
 // Load reads a campaign back from its directory. Errors are InputErrors that
-// name the file.
+// name the file, or ErrOlder.
 func Load(dir string) (Stored, error) {
 	s := Stored{Dir: dir}
 	var err error
 	if s.Info, err = LoadInfo(dir); err != nil {
 		return s, err
+	}
+	if s.Info.Format < storeFormat && s.Info.Versions != (Versions{}) { // which every run writes
+		return s, older(dir, s.Info.Command)
 	}
 	path := filepath.Join(dir, TrialsFile)
 	f, err := os.Open(path)
@@ -145,6 +165,8 @@ type Record struct {
 	Differs error
 
 	historyCut, commandsCut, keysCut bool
+	keysGone                         bool // the file, which spec.json tells of
+	older                            bool // another version stored it, see storeFormat
 }
 
 // LoadRecord reads a history and, from the files beside it if they are there,
@@ -180,6 +202,9 @@ func LoadRecord(path string) (Record, error) {
 		return r, err
 	default:
 		r.Spec, r.Evidence.Claims = &s.Spec, s.Claims
+		r.keysGone = s.Watched && !r.Evidence.Watched
+		// A spec that names no testbed was written for a history that no run recorded.
+		r.older = s.Format < storeFormat && s.Testbed != ""
 	}
 	return r, nil
 }
@@ -193,7 +218,7 @@ func (r *Record) truncated(err error) bool {
 }
 
 // LoadJudged is LoadRecord, and compares the files with what was judged when
-// the trial was run.
+// the trial was run. It refuses, as ErrOlder, what an older version stored.
 func LoadJudged(path string) (Record, error) {
 	r, err := LoadRecord(path)
 	if err != nil {
@@ -201,6 +226,9 @@ func LoadJudged(path string) (Record, error) {
 	}
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		path = filepath.Dir(path)
+	}
+	if r.older {
+		return r, older(path, shell.Join("lockstorm", "replay", path))
 	}
 	r.Differs = differs(path, r.Evidence)
 	return r, nil

@@ -72,6 +72,7 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 		return Stored{}, err
 	}
 	r := &run{Campaign: c, store: st, planner: p, started: started, info: Info{
+		Format: storeFormat,
 		Config: c.Config, Command: c.Command, Versions: c.Versions, Prefix: c.Prefix, Started: started.UTC(),
 		Deterministic: !realTime(c.Testbed), Plan: planned(cells),
 	}}

@@ -23,7 +23,6 @@ type tape struct {
 
 	// In memory.
 	ops, cmds, keys bytes.Buffer
-	watched         bool // there is a log of keys, though it may be empty
 
 	// As it happens; nil otherwise.
 	history, commands, changes *os.File
@@ -37,17 +36,20 @@ type tape struct {
 }
 
 // newTape is in memory.
-func newTape(folder string, s storedSpec) *tape { return &tape{folder: folder, spec: s} }
+func newTape(folder string, s storedSpec) *tape {
+	s.Format = storeFormat
+	return &tape{folder: folder, spec: s}
+}
 
-// stream makes the trial's folder and has everything written as it happens; watched
-// says whether that includes keys. Fail is called when that cannot be done any more.
-func (p *tape) stream(watched bool, fail func()) (err error) {
+// stream makes the trial's folder and has everything written as it happens. Fail
+// is called when that cannot be done any more.
+func (p *tape) stream(fail func()) (err error) {
 	p.fail = fail
 	if err := p.open(); err != nil {
 		return err
 	}
 	files := map[string]**os.File{HistoryFile: &p.history, CommandsFile: &p.commands}
-	if watched {
+	if p.spec.Watched {
 		files[KeysFile] = &p.changes
 	}
 	for name, file := range files {
@@ -147,7 +149,6 @@ func (p *tape) close(e history.Evidence) (hash string, err error) {
 	for i := range e.Commands {
 		p.cmds.Write(append(e.Commands[i].AppendJSON(p.cmds.AvailableBuffer()), '\n'))
 	}
-	p.watched = e.Watched
 	for i := range e.Keys {
 		p.keys.Write(append(e.Keys[i].AppendJSON(p.keys.AvailableBuffer()), '\n'))
 	}
@@ -168,7 +169,7 @@ func (p *tape) save() error {
 		return err
 	}
 	files := map[string][]byte{HistoryFile: p.ops.Bytes(), CommandsFile: p.cmds.Bytes()}
-	if p.watched {
+	if p.spec.Watched {
 		files[KeysFile] = p.keys.Bytes()
 	}
 	for name, data := range files {

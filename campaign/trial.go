@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -30,15 +29,6 @@ func realTime(tb testbed.Testbed) bool {
 	return !ok || r.RealTime()
 }
 
-// keyWatcher is implemented by testbeds that can say whether they see what becomes of
-// their nodes' keys.
-type keyWatcher interface{ WatchesKeys() bool }
-
-func watchesKeys(tb testbed.Testbed) bool {
-	w, ok := tb.(keyWatcher)
-	return ok && w.WatchesKeys()
-}
-
 // patience is how long a trial on virtual time may take on the machine's clock,
 // however slow the machine: its own limit is Setup.Limit.
 const patience = 10 * time.Minute
@@ -57,12 +47,6 @@ const patience = 10 * time.Minute
 func RunTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder, commands func(history.Command)) (history.Evidence, error) {
 	e, _, err := runTrial(ctx, tb, s, rec, receivers{commands: commands})
 	return e, err
-}
-
-// receivers get what happens on the nodes as it happens; nil = nobody does.
-type receivers struct {
-	commands func(history.Command)
-	keys     func(history.KeyChange)
 }
 
 // runTrial is RunTrial; broken says how the code under test ended the trial, nil
@@ -100,7 +84,7 @@ func runTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Reco
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeLimit)
 	defer cancel()
-	log, keys := commandLog{next: to.commands}, keyLog{next: to.keys}
+	log, keys := commandLog{next: to.commands}, keyLog{rec: rec, next: to.keys}
 	setup.Commands = log.add
 	if watchesKeys(tb) {
 		setup.Keys, setup.Unseen = keys.add, t.unseen
@@ -285,41 +269,4 @@ func (t *trial) postMortem(ctx context.Context, env testbed.Env) error {
 		}
 	}
 	return ctx.Err()
-}
-
-// commandLog collects commands and passes them on, one at a time.
-type commandLog struct {
-	mu   sync.Mutex
-	next func(history.Command)
-	all  []history.Command
-}
-
-func (l *commandLog) add(c history.Command) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all = append(l.all, c)
-	if l.next != nil {
-		l.next(c)
-	}
-}
-
-// sorted returns the commands in order of their indices, as they are read back.
-func (l *commandLog) sorted() []history.Command {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	history.SortCommands(l.all)
-	return l.all
-}
-
-// keyLog collects changes of keys and passes them on. Calls come one at a time.
-type keyLog struct {
-	next func(history.KeyChange)
-	all  []history.KeyChange
-}
-
-func (l *keyLog) add(c history.KeyChange) {
-	l.all = append(l.all, c)
-	if l.next != nil {
-		l.next(c)
-	}
 }

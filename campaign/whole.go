@@ -54,6 +54,8 @@ func (r Record) missing() string {
 		return fmt.Sprintf("the history ends at %v, without a post-mortem of the nodes", last)
 	case len(cmds) == 0:
 		return "there are no commands beside the history"
+	case r.keysGone:
+		return "there are no key changes beside the history"
 	}
 	if op, ok := uncovered(ops, cmds); ok {
 		return fmt.Sprintf("the commands end at %v: there is none for what client %d acquired at %v", lastSent(cmds), op.Client, rounded(op.Time))

@@ -41,12 +41,14 @@ func TestAppendJSONIsWhatTheLibraryWrites(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var op Op
 		var cmd Command
+		var change KeyChange
 		fill(t, reflect.ValueOf(&op).Elem())
 		fill(t, reflect.ValueOf(&cmd).Elem())
+		fill(t, reflect.ValueOf(&change).Elem())
 		for _, c := range []struct {
 			got []byte
 			of  any
-		}{{op.AppendJSON([]byte("x")), op}, {cmd.AppendJSON([]byte("x")), cmd}} {
+		}{{op.AppendJSON([]byte("x")), op}, {cmd.AppendJSON([]byte("x")), cmd}, {change.AppendJSON([]byte("x")), change}} {
 			want, err := json.Marshal(c.of)
 			if err != nil {
 				t.Fatal(err)

@@ -77,7 +77,8 @@ type KeyContent struct {
 	Members []Bytes `json:"members,omitempty"`
 	// Expires is when the key's life ends, on the history's clock, if the node's
 	// wall clock runs on as it does now; never 0 or less for a key that has an end,
-	// 0 for one that has none.
+	// 0 for one that has none. It is what PEXPIRETIME says: Redis keeps the key
+	// through that millisecond.
 	Expires time.Duration `json:"expires,omitempty"`
 }
 

@@ -58,8 +58,8 @@ holder: by anybody's release of a mutex, or by an operation of unknown outcome,
 which linearizable allows; and in what the model says beyond overlaps, such as
 who may release, that nobody acquires twice, and that fences grow.
 
-Of a trial it uses commands.jsonl and spec.json if they lie beside the history;
-without spec.json, say with --model what kind of lock it is. Nothing is said to
+Of a trial it uses commands.jsonl, keys.jsonl and spec.json if they lie beside the
+history; without spec.json, say with --model what kind of lock it is. Nothing is said to
 hold where files are cut short or are not those that the run judged. What a
 history leaves open, and how it was taken, is said on stderr.
 

@@ -160,6 +160,7 @@ type replayed struct {
 	Hits     int               `json:"hits"`
 	Ops      int               `json:"ops"`
 	Commands int               `json:"commands"`
+	Keys     int               `json:"keys"` // changes of keys
 	Hash     string            `json:"hash"`
 	// Expected is the hash that was to come out, "" if that is not known, and
 	// Same whether it did.
@@ -176,6 +177,9 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) error {
 	before, err := f.before(args)
 	if err != nil {
 		return err
+	}
+	if len(args) > 0 {
+		a.warnOlder(args[0], before)
 	}
 	hash := cmp.Or(strings.ToLower(f.hash), before.hash)
 	choice, tb, done, err := a.openReplay(cmd, f, args, before.spec)
@@ -288,7 +292,7 @@ func (a *app) showReplay(f replayFlags, t campaign.Trial, e history.Evidence, x 
 	if f.json {
 		r := replayed{
 			Spec: t.Spec, Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits,
-			Ops: t.Ops, Commands: t.Commands, Hash: t.Hash, Expected: x.expected, Same: x.same(), Dir: f.out,
+			Ops: t.Ops, Commands: t.Commands, Keys: t.Keys, Hash: t.Hash, Expected: x.expected, Same: x.same(), Dir: f.out,
 		}
 		if x.differs != nil {
 			r.Differs = x.differs.Error()

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,6 +19,9 @@ type stored struct {
 	// differs says in what the files beside are not that history: they were cut
 	// short or changed since. Nil if they are, or if nothing tells.
 	differs error
+	// older is campaign.ErrOlder if an older version stored the trial: then its spec is
+	// all that is of use.
+	older error
 }
 
 // readStored reads it from a trial's folder, or from beside its history.
@@ -40,12 +44,23 @@ func readStored(path string) (s stored, err error) {
 	case err != nil:
 		return s, err
 	}
-	s.hash = verdict.Hash
 	record, err := campaign.LoadJudged(path)
+	if errors.Is(err, campaign.ErrOlder) {
+		s.older = campaign.ErrOlder
+		return s, nil
+	}
+	s.hash = verdict.Hash
 	if s.differs = record.Differs; err != nil {
 		s.differs = err // they cannot be read, which the judge could
 	}
 	return s, nil
+}
+
+// warnOlder says on stderr what is used of what an older version stored.
+func (a *app) warnOlder(path string, s stored) {
+	if s.older != nil {
+		fmt.Fprintf(a.stderr, "lockstorm: %s: %v: it is run again as its %s says, with nothing to compare\n", path, s.older, campaign.SpecFile)
+	}
 }
 
 // readFile decodes a JSON file; the InputError names it.

@@ -1,0 +1,325 @@
+package node_test
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed/sim/node"
+)
+
+// onRecord is a watched node with what it told.
+type onRecord struct {
+	*node.Node
+	t       rapid.TB
+	s       *node.Session
+	now     time.Duration // on the history's clock
+	skew    time.Duration // of the node's clock
+	have    map[string]*history.KeyContent
+	changes []history.KeyChange // since the last step
+}
+
+var recordEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func newOnRecord(t rapid.TB, n *node.Node) *onRecord {
+	n.Reset()
+	r := &onRecord{Node: n, t: t, now: time.Second, have: map[string]*history.KeyContent{}}
+	n.Watch(r)
+	r.s = n.Connect()
+	return r
+}
+
+func (r *onRecord) wall() time.Time { return recordEpoch.Add(r.now + r.skew) }
+
+// Ends implements node.Witness.
+func (r *onRecord) Ends(deadline time.Time) time.Duration { return deadline.Sub(recordEpoch) - r.skew }
+
+// Changed implements node.Witness: what a change found is what was left before.
+func (r *onRecord) Changed(key string, by history.ChangedBy, before, after *history.KeyContent) {
+	if was := r.have[key]; !was.Same(before) {
+		r.t.Errorf("%q by %s: it found %+v, and was left as %+v", key, by, before, was)
+	}
+	if before.Same(after) {
+		r.t.Errorf("%q by %s: nothing changed: %+v", key, by, after)
+	}
+	r.changes = append(r.changes, history.KeyChange{Key: history.Bytes(key), By: by, Before: before, After: after})
+	if r.have[key] = after; after == nil {
+		delete(r.have, key)
+	}
+}
+
+// step does something, and says what was told of it: "by key …" for each cause.
+func (r *onRecord) step(do func()) string {
+	r.changes = nil
+	do()
+	var told []string
+	for i, c := range r.changes {
+		if i == 0 || r.changes[i-1].By != c.By {
+			told = append(told, string(c.By))
+		} else if r.changes[i-1].Key >= c.Key {
+			r.t.Errorf("%q was told after %q", c.Key, r.changes[i-1].Key)
+		}
+		told = append(told, string(c.Key))
+	}
+	return strings.Join(told, " ")
+}
+
+func (r *onRecord) do(args ...string) string {
+	return r.step(func() { r.s.Exec(r.wall(), args) })
+}
+
+// complete checks that what was told is what the node has.
+func (r *onRecord) complete(after string) {
+	got := r.Contents()
+	if !maps.EqualFunc(r.have, got, (*history.KeyContent).Same) {
+		r.t.Fatalf("after %q the node has\n%s\nand told\n%s", after, shown(got), shown(r.have))
+	}
+}
+
+func shown(all map[string]*history.KeyContent) string {
+	var b []byte
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		c := history.KeyChange{Key: history.Bytes(key), After: all[key]}
+		b = append(c.AppendJSON(b), '\n')
+	}
+	return string(b)
+}
+
+// Commands that are compared with Redis nowhere, and a script that writes much.
+var uncompared = map[string]gen{
+	"SETBIT":      all(key, from([]string{"0", "9"}), from([]string{"0", "1"})),
+	"BITOP":       all(word("OR"), key, key, key),
+	"LINSERT":     all(list, word("BEFORE"), element, element),
+	"LMPOP":       all(word("2"), list, list, word("LEFT")),
+	"SMOVE":       all(set, set, element),
+	"SPOP":        all(set, oneOf(none, from([]string{"0", "1", "5"}))),
+	"SINTERSTORE": all(set, set, set),
+	"SDIFFSTORE":  all(set, set, set),
+	"SUNIONSTORE": all(set, set, set),
+	"ZMPOP":       all(word("2"), zset, zset, word("MIN")),
+	"MULTI":       none, "EXEC": none, "DISCARD": none, "WATCH": key,
+	"EVAL": all(from([]string{`
+redis.call("SET", KEYS[1], ARGV[1], "PX", 50000)
+redis.pcall("RENAME", KEYS[2], KEYS[1])
+redis.pcall("HSET", KEYS[2], ARGV[1], ARGV[2])
+return redis.call("LPUSH", KEYS[3], ARGV[1])`, `return redis.call("DEL", unpack(KEYS))`}), word("3"), key, key, list, value1, value1),
+}
+
+// drawn draws a command as of now.
+func (r *onRecord) drawn(t *rapid.T, commands []string) []string {
+	name := rapid.SampledFrom(commands).Draw(t, "command")
+	g := uncompared[name]
+	if g == nil {
+		return r.resolved(commandOf(t, name))
+	}
+	return append([]string{name}, g(t)...)
+}
+
+// resolved puts instants in for offsets from now.
+func (r *onRecord) resolved(args []string) []string {
+	for i, a := range args {
+		for prefix, now := range map[string]int64{"@ms": r.wall().UnixMilli(), "@s": r.wall().Unix()} {
+			if offset, found := strings.CutPrefix(a, prefix); found {
+				n, _ := strconv.ParseInt(offset, 10, 64)
+				args[i] = strconv.FormatInt(now+n, 10)
+			}
+		}
+	}
+	return args
+}
+
+// TestWhatIsToldIsWhatTheNodeHas: after each of any commands, jumps of the clock,
+// evictions, restarts and times as a replica, the changes that were told make up
+// what the node has, and say by what each came about.
+func TestWhatIsToldIsWhatTheNodeHas(t *testing.T) {
+	setDefaults(t)
+	n, err := node.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := slices.Sorted(maps.Keys(uncompared))
+	for _, table := range []map[string]gen{arguments, others} {
+		commands = append(commands, slices.Sorted(maps.Keys(table))...)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		r := newOnRecord(t, n)
+		disk := node.Snapshot{}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			r.now += time.Duration(rapid.IntRange(0, 20_000_000_000).Draw(t, "wait"))
+			what := rapid.IntRange(0, 30).Draw(t, "what")
+			switch what {
+			case 0:
+				r.skew = time.Duration(rapid.IntRange(-100, 100).Draw(t, "skew")) * 777 * time.Millisecond
+				r.only(r.step(r.ClockSet), history.ByClock)
+			case 1:
+				r.only(r.step(func() { r.Expire(r.wall()) }), history.ByExpiry)
+			case 2:
+				r.only(r.step(func() { r.Evict(r.wall()) }), history.ByExpiry, history.ByEviction)
+			case 3:
+				r.only(r.step(func() { disk = r.Snapshot(r.wall()) }), history.ByExpiry)
+			case 4:
+				r.only(r.step(func() { r.Reload(r.wall(), disk, true) }), history.ByRestart, history.ByExpiry)
+			case 5:
+				r.only(r.step(func() { r.SetReadOnly(true); r.Load(r.wall(), disk) }))
+				r.only(r.step(func() { r.SetReadOnly(false) }), history.ByPromotion)
+			default:
+				args := r.drawn(t, commands)
+				r.only(r.step(func() { r.s.Exec(r.wall(), args) }), history.ByExpiry, history.ByCommand)
+			}
+			r.complete(strconv.Itoa(what))
+		}
+	})
+}
+
+// only checks that what was told came about by these only, in their order.
+func (r *onRecord) only(_ string, by ...history.ChangedBy) {
+	last := 0
+	for _, c := range r.changes {
+		if c.By == history.ByClock && c.Before == nil {
+			continue // a replica had it out of sight, and then was promoted
+		}
+		i := slices.Index(by, c.By)
+		if i < last {
+			r.t.Fatalf("%q changed by %s, want %v in this order", c.Key, c.By, by)
+		}
+		last = i
+		if c.By == history.ByExpiry && (c.After != nil || c.Before.Expires == 0 || c.Before.Expires > max(r.now, 1)) {
+			r.t.Fatalf("%q expired at %v: before %+v, after %+v", c.Key, r.now, c.Before, c.After)
+		}
+		if c.By == history.ByClock && !c.Before.SameValue(c.After) {
+			r.t.Fatalf("a clock changed %q from %+v to %+v", c.Key, c.Before, c.After)
+		}
+	}
+}
+
+// recordStep does something, and is told something.
+type recordStep struct {
+	do   func(r *onRecord) string
+	want string
+}
+
+func told(args ...string) func(*onRecord) string {
+	return func(r *onRecord) string { return r.do(args...) }
+}
+
+func toldAfter(d time.Duration, args ...string) func(*onRecord) string {
+	return func(r *onRecord) string { r.now += d; return r.do(args...) }
+}
+
+// whatIsTold is one case of each cause, by what it was and in which order.
+var whatIsTold = map[string][]recordStep{
+	"commands": {
+		{told("SET", "k", "v"), "command k"}, {told("GET", "k"), ""}, {told("SET", "k", "v"), ""}, {told("SET", "k", "w", "NX"), ""},
+		{told("PEXPIRE", "k", "10"), "command k"}, {told("PEXPIRE", "k", "10"), ""}, {told("PERSIST", "k"), "command k"},
+		{told("MSET", "z", "1", "a", "1"), "command a z"}, {told("RENAME", "k", "j"), "command j k"}, {told("WAIT", "0", "0"), ""},
+		{told("FLUSHALL"), "command a j z"},
+	},
+	"a script": {{told("EVAL", `redis.call("SET", "b", 1) redis.call("SET", "a", 1) redis.call("DEL", "b") return redis.error_reply("ERR no")`, "0"), "command a"}},
+	"a transaction": {
+		{told("MULTI"), ""}, {told("SET", "b", "1"), ""}, {told("SET", "a", "1"), ""}, {told("EXEC"), "command a b"},
+		{told("MULTI"), ""}, {told("DEL", "a"), ""}, {told("DISCARD"), ""},
+	},
+	"expiry before a command": {
+		{told("SET", "k", "v", "PX", "10"), "command k"}, {toldAfter(10*time.Millisecond, "GET", "k"), ""},
+		{toldAfter(time.Millisecond, "SET", "k", "w"), "expiry k command k"},
+	},
+	"expiry within one": {{told("SET", "k", "v"), "command k"}, {told("PEXPIRE", "k", "-1"), "command k"}},
+	"active expiry": {
+		{told("SET", "k", "v", "PX", "10"), "command k"},
+		{func(r *onRecord) string {
+			r.now += time.Second
+			return r.step(func() { r.Expire(r.wall()) })
+		}, "expiry k"},
+	},
+	"eviction": {
+		{told("MSET", "b", "1", "a", "1"), "command a b"},
+		{func(r *onRecord) string { return r.step(func() { r.Evict(r.wall()) }) }, "eviction a b"},
+	},
+	"a clock set forward and back": {
+		{told("MSET", "b", "1", "a", "1"), "command a b"}, {told("PEXPIRE", "a", "10"), "command a"},
+		{func(r *onRecord) string { r.skew = time.Second; return r.step(r.ClockSet) }, "clock a"},
+		{func(r *onRecord) string { r.skew = 0; return r.step(r.ClockSet) }, "clock a"},
+		{func(r *onRecord) string { r.skew = time.Second; return r.step(r.ClockSet) }, "clock a"},
+		{told("PING"), "expiry a"},
+	},
+	"a replica": {
+		{told("MSET", "b", "1", "a", "1"), "command a b"}, {func(r *onRecord) string {
+			return r.step(func() {
+				r.SetReadOnly(true)
+				r.Load(r.wall(), node.Snapshot{})
+				r.Evict(r.wall())
+				r.ClockSet()
+			})
+		}, ""},
+		{func(r *onRecord) string { return r.step(func() { r.SetReadOnly(false) }) }, "promotion a b"},
+		{told("SET", "a", "1"), "command a"},
+	},
+	"a process that is down": {
+		{told("MSET", "b", "1", "a", "1"), "command a b"}, {told("PEXPIRE", "b", "10"), "command b"},
+		{func(r *onRecord) string {
+			return r.step(func() {
+				kept := r.Snapshot(r.wall())
+				r.Unwatch()
+				r.now += time.Second
+				r.Expire(r.wall())
+				r.Reload(r.wall(), kept, true)
+			})
+		}, "expiry b"},
+		{func(r *onRecord) string { return r.step(func() { r.Reload(r.wall(), node.Snapshot{}, true) }) }, "restart a"},
+	},
+}
+
+func TestEachCauseIsTold(t *testing.T) {
+	n, err := node.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, steps := range whatIsTold {
+		t.Run(name, func(t *testing.T) {
+			r := newOnRecord(t, n)
+			for i, s := range steps {
+				if got := s.do(r); got != s.want {
+					t.Errorf("step %d: got %q, want %q", i, got, s.want)
+				}
+				if name != "a replica" {
+					r.complete(s.want)
+				}
+			}
+		})
+	}
+}
+
+// TestContentsAreWrittenAsRedisWritesThem: of each type, in a fixed order, the life by
+// the history's clock.
+func TestContentsAreWrittenAsRedisWritesThem(t *testing.T) {
+	n, err := node.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newOnRecord(t, n)
+	r.skew = 300 * time.Millisecond
+	for _, args := range [][]string{
+		{"SET", "string", "v", "PX", "100"},
+		{"HSET", "hash", "b", "2", "a", "1"},
+		{"RPUSH", "list", "y", "x", "y"},
+		{"SADD", "set", "n", "m"},
+		{"ZADD", "zset", "1.5", "b", "1700000000000", "a", "inf", "c"},
+	} {
+		r.do(args...)
+	}
+	const want = `{"index":0,"node":"","key":"hash","by":"","from":0,"to":0,"after":{"type":"hash","fields":[{"name":"a","value":"1"},{"name":"b","value":"2"}]}}
+{"index":0,"node":"","key":"list","by":"","from":0,"to":0,"after":{"type":"list","members":["y","x","y"]}}
+{"index":0,"node":"","key":"set","by":"","from":0,"to":0,"after":{"type":"set","members":["m","n"]}}
+{"index":0,"node":"","key":"string","by":"","from":0,"to":0,"after":{"type":"string","value":"v","expires":1100000000}}
+{"index":0,"node":"","key":"zset","by":"","from":0,"to":0,"after":{"type":"zset","fields":[{"name":"a","value":"1700000000000"},{"name":"b","value":"1.5"},{"name":"c","value":"inf"}]}}
+`
+	if got := shown(r.have); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
