@@ -230,6 +230,7 @@ func (p *planner) world(s Spec, claims history.Claims) nemesis.World {
 	for i := 1; i < s.Nodes; i++ {
 		nodes = append(nodes, fmt.Sprintf("n%d", i))
 	}
+	claims.Quorum = claims.NodeQuorum() // plans strike nodes, and count nodes
 	return nemesis.World{
 		Clients:        s.Options.Clients,
 		Nodes:          nodes,
