@@ -25,6 +25,9 @@ type Claims struct {
 	ClientClock bool `json:"clientClock,omitempty"`
 	// Renews: a watchdog is meant to keep the lease alive while it is held.
 	Renews bool `json:"renews,omitempty"`
+	// Extends: the holder can prolong its lease on demand (locks.Extender). It is told
+	// so only if nobody else was granted the lock since it was its own.
+	Extends bool `json:"extends,omitempty"`
 	// Fenced: every grant carries a fencing token (Lease.Fence) that is greater
 	// than those of all grants before it, and the guarded resource refuses an
 	// older one.

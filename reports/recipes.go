@@ -114,6 +114,7 @@ func claimWords(c history.Claims) string {
 	add(c.NodeQuorum() > 1, fmt.Sprintf("granted by %d of %d nodes", c.NodeQuorum(), pageNodes))
 	add(c.KeyQuorum() > 1, fmt.Sprintf("granted by a majority of its keys, %d", c.KeyQuorum()))
 	add(c.Renews, "renewed while it is held")
+	add(c.Extends, "its holder can prolong it")
 	add(c.ClientClock, "timed by the clients' clocks")
 	add(c.KeyTTL == 0, "the key never expires")
 	add(c.KeyTTL > 0, fmt.Sprintf("the key lives %v at a lease of %v", c.KeyTTL, pageLease))

@@ -79,7 +79,7 @@ type Workload struct {
 }
 
 // all is the registry; a workload is one file and one row.
-var all = []Workload{counter, fencedWrite, handoff, lottery, mutex, readWrite, reentrant}
+var all = []Workload{counter, extend, fencedWrite, handoff, lottery, mutex, readWrite, reentrant}
 
 // All returns every workload, sorted by name.
 func All() []Workload {
