@@ -45,6 +45,13 @@ type Progress struct {
 	OrphanSum time.Duration `json:"orphanSum"`
 	OrphanMax time.Duration `json:"orphanMax"`
 
+	// Leftovers counts the keys that attempts left behind which did not succeed for all
+	// that their living clients know, as listed by Leftovers; LeftoverMost is the one
+	// that stood the longest.
+	Leftovers    int           `json:"leftovers,omitempty"`
+	LeftoverSum  time.Duration `json:"leftoverSum,omitempty"`
+	LeftoverMost Leftover      `json:"leftoverMost,omitzero"`
+
 	// Recoveries counts, for each fault, the locks that somebody was granted after
 	// it: the time is from the fault's end, or the crash, to the next grant. Of a
 	// crash only the locks count that the client had to do with; a lock that nobody
@@ -66,6 +73,7 @@ func Measure(e history.Evidence) Progress {
 	m.waits()
 	m.losses()
 	m.orphaned()
+	m.leftovers()
 	m.recoveries()
 	return m.Progress
 }

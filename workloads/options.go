@@ -78,7 +78,7 @@ func (s Section) validate(keys int) error {
 	case s.Depth < 0:
 		return fmt.Errorf("depth %d is negative", s.Depth)
 	}
-	return notNegative(span{"retry", s.Retry}, span{"hold", s.Hold}, span{"late", s.Late}, span{"rest", s.Rest})
+	return notNegative(span{"retry", s.Retry}, span{"hold", s.Hold}, span{"late", s.Late}, span{"rest", s.Rest}, span{"patience", s.Patience})
 }
 
 // span is a duration and what it is called.

@@ -60,6 +60,9 @@ type Workload struct {
 	Suits func(history.Claims) bool
 	// Standard workloads are those that run when none is named.
 	Standard bool
+	// Like names the faults that do to a lock what clients do here of themselves: what
+	// a recipe declares under these may show under any.
+	Like []string
 	// choose adds to a section what only this workload decides, by a number from
 	// 0 to 1; nil = nothing.
 	choose func(s *Section, o Options, own float64)
@@ -74,12 +77,14 @@ type Workload struct {
 	tallied bool
 	// once: a busy lock is not waited for.
 	once bool
+	// quits: who waits may give up at any time.
+	quits bool
 	// late: some writes outlast the lease.
 	late bool
 }
 
 // all is the registry; a workload is one file and one row.
-var all = []Workload{counter, extend, fencedWrite, handoff, lottery, mutex, readWrite, reentrant}
+var all = []Workload{cancel, counter, extend, fencedWrite, handoff, lottery, mutex, readWrite, reentrant}
 
 // All returns every workload, sorted by name.
 func All() []Workload {
