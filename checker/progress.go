@@ -60,6 +60,17 @@ type Progress struct {
 	Unrecovered int           `json:"unrecovered"`
 	RecoverySum time.Duration `json:"recoverySum"`
 	RecoveryMax time.Duration `json:"recoveryMax"`
+
+	// Commands counts what all clients sent but for handshakes and PING. A grant's are
+	// its client's about the lock, from its first attempt that led there until it began
+	// to ask for the next: the renewals and the release too.
+	Commands            int `json:"commands,omitempty"`
+	GrantCommandsMedian int `json:"grantCommandsMedian,omitempty"`
+	GrantCommandsMax    int `json:"grantCommandsMax,omitempty"`
+	// HeldCommands are those about a lock, of anybody, that were sent while somebody
+	// believed to hold it; HeldTime is for how long that was, all locks together.
+	HeldCommands int           `json:"heldCommands,omitempty"`
+	HeldTime     time.Duration `json:"heldTime,omitempty"`
 }
 
 // Measure works out a trial's progress. It is a pure function of the evidence, in
@@ -69,12 +80,13 @@ func Measure(e history.Evidence) Progress {
 	if err != nil {
 		return Progress{}
 	}
-	m := &measure{wire: w, granted: map[string][]time.Duration{}, asked: map[string]time.Duration{}, got: map[int]int{}}
+	m := &measure{wire: w, granted: map[string][]time.Duration{}, asked: map[string]time.Duration{}, got: map[int]int{}, began: map[errand][]time.Duration{}}
 	m.waits()
 	m.losses()
 	m.orphaned()
 	m.leftovers()
 	m.recoveries()
+	m.costs()
 	return m.Progress
 }
 
@@ -85,6 +97,8 @@ type measure struct {
 	granted map[string][]time.Duration // by lock: when each grant was known, ascending
 	asked   map[string]time.Duration   // by lock: when the last acquire was over
 	got     map[int]int                // grants by client
+	// began is when each wait that ended with a grant began, ascending.
+	began map[errand][]time.Duration
 }
 
 // queued is a client's wait for a lock.
@@ -120,9 +134,13 @@ func (m *measure) waits() {
 		till := p.Complete.Time
 		m.granted[at.lock] = append(m.granted[at.lock], till)
 		m.got[at.client]++
+		m.began[errand{at.client, at.lock}] = append(m.began[errand{at.client, at.lock}], since)
 		through = append(through, queued{at.lock, since, till})
 	}
 	for _, times := range m.granted {
+		slices.Sort(times)
+	}
+	for _, times := range m.began {
 		slices.Sort(times)
 	}
 	m.InVain = len(open)
