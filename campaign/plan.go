@@ -195,19 +195,21 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 		Timeout:        conf.Timeout,
 		ShareLinks:     conf.ShareLinks,
 	}
+	body, _ := workloads.ByName(workload)
 	conf.clients(&s)
 	if c.topology == testbed.Independent {
 		s.Nodes = cmp.Or(conf.Nodes, defaultNodes)
 	}
 	s.Options = workloads.Options{
 		Clients:  cmp.Or(conf.Clients, defaultClients),
-		Keys:     cmp.Or(conf.Keys, defaultKeys),
+		Keys:     max(cmp.Or(conf.Keys, defaultKeys), body.Locks),
 		TTL:      conf.TTL,
 		Hold:     cmp.Or(conf.Hold, conf.TTL/10),
 		Rest:     cmp.Or(conf.Rest, conf.TTL/20),
 		Retry:    conf.retry(),
 		Duration: conf.Duration,
 		Margin:   conf.TTL / 2,
+		Tokens:   conf.Tokens,
 		Trusting: conf.Trusting,
 		Seed:     s.Seed,
 		Overrun:  conf.Overrun,
@@ -220,6 +222,7 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 	}
 	if c.fault.Mix {
 		conf.swarm(&s.Options, s.claims(c.recipe).Renews)
+		s.Options.Keys = max(s.Options.Keys, body.Locks)
 	}
 	return s
 }

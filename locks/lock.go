@@ -64,6 +64,14 @@ type Extender interface {
 	Extend(ctx context.Context, l Lease) (Lease, error)
 }
 
+// TokenLocker is implemented by locks whose caller may choose the token, as one that
+// names its instance or its request.
+type TokenLocker interface {
+	// TryLockWith is TryLock with that token, which must tell the caller from all
+	// others.
+	TryLockWith(ctx context.Context, token string) (Lease, error)
+}
+
 // RWLocker is implemented by read-write locks. The handles share one owner.
 type RWLocker interface {
 	Read() Lock

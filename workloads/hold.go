@@ -68,12 +68,23 @@ func (a *attempts) TryLock(ctx context.Context) (locks.Lease, error) {
 		return locks.Lease{}, ended{errGiveUp}
 	}
 	a.made = true
-	return a.s.attempt(ctx, a.h, a.h.handle.TryLock)
+	return a.s.attempt(ctx, a.h, a.s.try(a.h))
 }
 
 // Unlock satisfies locks.Lock; waiting never calls it.
 func (a *attempts) Unlock(ctx context.Context, l locks.Lease) error {
 	return a.h.handle.Unlock(ctx, l)
+}
+
+// try is one attempt, with the token that is to be used.
+func (s *session) try(h *hold) func(context.Context) (locks.Lease, error) {
+	l, ok := h.handle.(locks.TokenLocker)
+	if !ok || s.Opts.Tokens != ClientTokens {
+		return h.handle.TryLock
+	}
+	return func(ctx context.Context) (locks.Lease, error) {
+		return l.TryLockWith(ctx, fmt.Sprintf("client-%d", s.id))
+	}
 }
 
 // attempt records one acquire by whatever means take is. Its error is the
@@ -144,7 +155,7 @@ func (s *session) enter(h *hold) (ok bool, err error) {
 
 // enterOnce asks once and leaves it at that.
 func (s *session) enterOnce(h *hold) (ok bool, err error) {
-	_, lerr := s.attempt(s.ctx, h, h.handle.TryLock)
+	_, lerr := s.attempt(s.ctx, h, s.try(h))
 	if errors.Is(lerr, locks.ErrBusy) {
 		return false, nil
 	}
@@ -161,7 +172,7 @@ func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
 	if ctx != s.patience {
 		first = ctx
 	}
-	_, lerr := s.attempt(first, h, h.handle.TryLock)
+	_, lerr := s.attempt(first, h, s.try(h))
 	if errors.Is(lerr, locks.ErrBusy) {
 		_, lerr = s.attempt(ctx, h, b.Lock)
 	}

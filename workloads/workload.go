@@ -63,6 +63,8 @@ type Workload struct {
 	// Like names the faults that do to a lock what clients do here of themselves: what
 	// a recipe declares under these may show under any.
 	Like []string
+	// Locks is how many a client holds at once; 0 = 1.
+	Locks int
 	// choose adds to a section what only this workload decides, by a number from
 	// 0 to 1; nil = nothing.
 	choose func(s *Section, o Options, own float64)
@@ -84,7 +86,7 @@ type Workload struct {
 }
 
 // all is the registry; a workload is one file and one row.
-var all = []Workload{cancel, counter, extend, fencedWrite, handoff, lottery, mutex, readWrite, reentrant}
+var all = []Workload{cancel, counter, extend, fencedWrite, handoff, lottery, mutex, readWrite, reentrant, transfer}
 
 // All returns every workload, sorted by name.
 func All() []Workload {
