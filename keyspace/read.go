@@ -212,7 +212,7 @@ func (r *reader) end() (end time.Duration) {
 }
 
 // look finds the last commands of the acquires that succeeded though they put nothing
-// anywhere.
+// anywhere, and took nothing away.
 func (r *reader) look() {
 	made := map[int]bool{}
 	last := map[int]int{}
@@ -223,7 +223,7 @@ func (r *reader) look() {
 		}
 		for _, i := range changes {
 			c := r.Evidence.Keys[i]
-			made[op] = made[op] || adds(c.Before, c.After)
+			made[op] = made[op] || !c.Before.SameValue(c.After)
 		}
 	}
 	r.resting = map[int]bool{}
