@@ -395,6 +395,7 @@ func (r *reader) finish(grants []*Grant, e End) {
 	for _, g := range grants {
 		if g.End == nil {
 			end := e
+			end.At = When{max(e.At.Lo, g.At.Lo), max(e.At.Hi, g.At.Hi)} // a node may have an older life again
 			g.End = &end
 		}
 	}
@@ -437,7 +438,12 @@ func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When)
 		return
 	}
 	by := actor{pos: -1, client: Stranger, op: -1, at: at}
-	k.term = termOf(history.KeyChange{After: after}, by)
+	if k.content == nil || k.content.Expires != after.Expires {
+		k.term, k.jumped = termOf(history.KeyChange{After: after}, by), 0
+		for _, g := range k.everything() {
+			g.Terms = append(g.Terms, k.term)
+		}
+	}
 	for _, s := range append(d.changed, d.added...) {
 		if p := k.places[s.name]; p != nil {
 			r.finish(p.all(), end)

@@ -310,6 +310,7 @@ func (r *reader) rest(n *node, pos int, met []string) {
 			continue
 		}
 		at := spots(k.content)[0]
+		r.settle(k.places[at.name])
 		g := r.grant(n, k, name, at, actor{pos: pos, client: c.Client, op: c.Op, at: r.ran[pos]})
 		g.Rested = true
 		p := k.places[at.name]
