@@ -395,7 +395,8 @@ func (r *reader) finish(grants []*Grant, e End) {
 	for _, g := range grants {
 		if g.End == nil {
 			end := e
-			end.At = When{max(e.At.Lo, g.At.Lo), max(e.At.Hi, g.At.Hi)} // a node may have an older life again
+			end.At.Lo = max(end.At.Lo, g.At.Lo) // an older life that came back may have been over before
+			end.At.Hi = max(end.At.Hi, end.At.Lo)
 			g.End = &end
 		}
 	}
