@@ -16,7 +16,7 @@ func TestWhatALockCostsIsMeasured(t *testing.T) {
 	s.give(110, 0, "1", s.cad("t0")...)
 	s.take(120, 1, "OK", set("t3")...)
 	s.give(219, 1, "1", s.cad("t3")...)
-	s.busy(300, 0, "nil", set("t4")...) // of no grant, and nobody holds the lock
+	s.busy(300, 0, "OK", set("t4")...) // of no grant that anybody believed in
 	e := s.evidence()
 	for i := range e.Commands {
 		e.Commands[i].N = 1
