@@ -145,20 +145,17 @@ func (s *story) promote(at float64, node string) {
 // at says on which node the following commands run.
 func (s *story) at(node string) { s.node = node }
 
-// down kills the current node, up brings it back: "all keys" are lost, "nothing", or
-// what later replies show.
+// down kills the current node, up brings it back.
 func (s *story) down(at float64) {
 	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: s.node})
 }
 
-func (s *story) up(at float64, lost string) {
-	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: s.node, Lost: losses[lost]})
+func (s *story) up(at float64, lost *history.Lost) {
+	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: s.node, Lost: lost})
 }
 
-// losses are what a node can have lost, by what stories call it.
-var losses = map[string]*history.Lost{
-	"all keys": {Keys: true}, "nothing": {}, "the last second": {Writes: 1},
-}
+// What a node may have lost: of someWrites, later replies show which.
+var allKeys, noKeys, someWrites = &history.Lost{Keys: true}, &history.Lost{}, &history.Lost{Writes: 1}
 
 // cmd is a command that runs at once.
 func (s *story) cmd(at float64, client int, reply string, args ...string) *history.Command {

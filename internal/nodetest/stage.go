@@ -35,15 +35,6 @@ type Meddling struct {
 	Args []string
 }
 
-// keeping is what a node has again when it is restarted.
-type keeping int
-
-const (
-	anyState   keeping = iota // one of its earlier states: that which later replies show
-	everything                // its last state
-	nothing
-)
-
 // Staged is a play as nodes can have performed it.
 type Staged struct {
 	Ops  []history.Op // with what the nodes say of keys
@@ -79,7 +70,7 @@ type part struct {
 	*Node
 	replica bool
 	down    int // the last connection of before it was killed, 0 if it is up
-	kept    keeping
+	lost    *history.Lost
 }
 
 // Stage finds the staging in which the nodes reply as the play says: where they may
@@ -223,10 +214,10 @@ func (st *staging) event(op *history.Op) {
 	switch op.F {
 	case history.FNodeDown:
 		st.part(op.Node).down = max(1, st.Conns[op.Index])
-		st.part(op.Node).kept = st.kept(*op)
+		st.part(op.Node).lost = st.lost(*op)
 	case history.FNodeUp:
-		if p := st.part(op.Node); p.down > 0 || st.kept(*op) != everything {
-			p.kept = st.kept(*op)
+		if p := st.part(op.Node); p.down > 0 || p.lost == nil {
+			p.lost = op.Lost
 			st.restart(p, at)
 		}
 	case history.FSplit:
@@ -250,30 +241,24 @@ func (st *staging) event(op *history.Op) {
 	}
 }
 
-// kept says what a node has again after a restart, as the event tells that ends it.
-func (st *staging) kept(op history.Op) keeping {
+// lost is what a node that was killed has lost, nil if nobody says so.
+func (st *staging) lost(down history.Op) *history.Lost {
 	for _, up := range st.ops {
-		switch {
-		case up.F != history.FNodeUp || up.Node != op.Node || up.Index < op.Index:
-		case up.Lost == nil || up.Lost.Writes > 0:
-			return anyState
-		case up.Lost.Keys:
-			return nothing
-		default:
-			return everything
+		if up.F == history.FNodeUp && up.Node == down.Node && up.Index >= down.Index {
+			return up.Lost
 		}
 	}
-	return anyState
+	return nil
 }
 
 // restart brings a node back with one of its earlier states.
 func (st *staging) restart(p *part, at time.Duration) {
 	p.down = 0
-	switch n := len(p.Past); {
-	case p.kept == nothing, p.kept == everything && n == 0:
+	switch {
+	case p.lost != nil && p.lost.Keys:
 		p.Restart(at, node.Snapshot{})
-	case p.kept == everything:
-		p.Restart(at, p.Past[n-1])
+	case p.lost != nil && p.lost.Writes == 0 && len(p.Past) > 0:
+		p.Restart(at, p.Past[len(p.Past)-1])
 	default:
 		p.Restart(at, st.choose(p.Past))
 	}
