@@ -8,7 +8,7 @@ import (
 )
 
 func TestSchedulesOfAFaultHaveNamesOfTheirOwnThatCanNameFolders(t *testing.T) {
-	name := regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*-[12]of[123]$`)
+	name := regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*-[012]of[1238]$`)
 	total := 0
 	for id, topology := range map[string]testbed.Topology{
 		"set-nx-px": testbed.Single, "get-del": testbed.Replicated, "redlock": testbed.Independent,
