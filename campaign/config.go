@@ -2,10 +2,12 @@ package campaign
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/workloads"
 )
 
 // Config is what a user chooses: part of campaign.json.
@@ -24,11 +26,13 @@ type Config struct {
 	Nodes    int              `json:"nodes,omitempty"` // of an independent topology; 0 = 5
 	// Clients and Keys are how many clients share how many locks; 0 = not chosen:
 	// 3 and 1, but where faults are mixed, which varies them.
-	Clients int           `json:"clients"`
-	Keys    int           `json:"keys"`
-	TTL     time.Duration `json:"ttl"`
-	Hold    time.Duration `json:"hold,omitempty"` // 0 = TTL/10
-	Rest    time.Duration `json:"rest,omitempty"` // 0 = TTL/20
+	Clients int `json:"clients"`
+	Keys    int `json:"keys"`
+	// Tokens is where the locks' tokens come from; "" = drawn by the recipes.
+	Tokens workloads.Tokens `json:"tokens,omitempty"`
+	TTL    time.Duration    `json:"ttl"`
+	Hold   time.Duration    `json:"hold,omitempty"` // 0 = TTL/10
+	Rest   time.Duration    `json:"rest,omitempty"` // 0 = TTL/20
 	// CommandTimeout is how long clients wait for a reply; 0 = TTL/2.
 	CommandTimeout time.Duration `json:"commandTimeout,omitempty"`
 	// Overrun is the share of critical sections that last longer than the
@@ -157,6 +161,8 @@ func (c Config) check() error {
 		return Inputf("--name %q: expected a directory name", c.Name)
 	case c.Clients < 0:
 		return Inputf("--clients %d: expected at least 1, or 0 for the default", c.Clients)
+	case !slices.Contains([]workloads.Tokens{"", workloads.DrawnTokens, workloads.ClientTokens}, c.Tokens):
+		return Inputf("--lock-tokens %q: expected %s or %s", c.Tokens, workloads.DrawnTokens, workloads.ClientTokens)
 	case c.Keys < 0:
 		return Inputf("--keys %d: expected at least 1, or 0 for the default", c.Keys)
 	case c.TTL < 10*time.Millisecond:

@@ -195,13 +195,14 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 		Timeout:        conf.Timeout,
 		ShareLinks:     conf.ShareLinks,
 	}
+	body, _ := workloads.ByName(workload)
 	conf.clients(&s)
 	if c.topology == testbed.Independent {
 		s.Nodes = cmp.Or(conf.Nodes, defaultNodes)
 	}
 	s.Options = workloads.Options{
 		Clients: cmp.Or(conf.Clients, defaultClients),
-		Keys:    cmp.Or(conf.Keys, defaultKeys),
+		Keys:    max(cmp.Or(conf.Keys, defaultKeys), body.Locks),
 		TTL:     conf.TTL,
 		Hold:    cmp.Or(conf.Hold, conf.TTL/10),
 		Rest:    cmp.Or(conf.Rest, conf.TTL/20),
@@ -209,6 +210,7 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 		// Time for a client to miss a reply, and for what comes of that.
 		Duration: conf.Duration + 2*conf.patient(),
 		Margin:   conf.TTL/2 + conf.patient(),
+		Tokens:   conf.Tokens,
 		Trusting: conf.Trusting,
 		Seed:     s.Seed,
 		Overrun:  conf.Overrun,
@@ -221,6 +223,7 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 	}
 	if c.fault.Mix {
 		conf.swarm(&s.Options, s.claims(c.recipe).Renews)
+		s.Options.Keys = max(s.Options.Keys, body.Locks)
 	}
 	return s
 }
@@ -231,6 +234,7 @@ func (p *planner) world(s Spec, claims history.Claims) nemesis.World {
 	for i := 1; i < s.Nodes; i++ {
 		nodes = append(nodes, fmt.Sprintf("n%d", i))
 	}
+	claims.Quorum = claims.NodeQuorum() // plans strike nodes, and count nodes
 	return nemesis.World{
 		Clients:        s.Options.Clients,
 		Nodes:          nodes,

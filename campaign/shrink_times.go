@@ -147,6 +147,7 @@ func calmerSections(s Spec) (edits []edit) {
 	every(func(x *workloads.Section) bool { return simplify(&x.Rest, o.Rest, o.TTL) })
 	every(func(x *workloads.Section) bool { return simplify(&x.Hold, o.Hold, o.TTL) })
 	every(func(x *workloads.Section) bool { return simplify(&x.Late, 0, o.TTL) })
+	every(func(x *workloads.Section) bool { return simplify(&x.Patience, 0, o.TTL) })
 	edits = append(edits, func(s *Spec) bool { return simplify(&s.Options.Retry, s.Options.TTL/10, s.Options.TTL) })
 	for i := range calm(o) {
 		every(func(x *workloads.Section) bool { return ask(x, i, o) })

@@ -69,7 +69,7 @@ func (w *wire) blocked(ctx context.Context) Verdict {
 	case doubt != "":
 		return Verdict{Result: Unknown, Why: doubt}
 	}
-	if why := w.Blind(); why != "" && len(w.Commands) > 0 {
+	if why := w.Blind(); why != "" {
 		return Verdict{Result: Unknown, Why: why}
 	}
 	return Verdict{Result: Held}
