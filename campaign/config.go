@@ -44,6 +44,8 @@ type Config struct {
 	Parallel int           `json:"parallel"` // trials at a time; 0 = the testbed's default
 	// Named: the named schedules run before the trials that are drawn.
 	Named bool `json:"named,omitempty"`
+	// NamedOnly: nothing is drawn, so that nothing hangs on the seed. Trials is 0 then.
+	NamedOnly bool `json:"namedOnly,omitempty"`
 	// Confirm is the directory of a stored campaign: its trials that show a flaw are
 	// run again on this testbed, so many for each flaw as Trials says, and where it
 	// found none, so many of those that it drew. What trials are like (clients, times,
@@ -106,7 +108,9 @@ var modest = Defaults{Trials: 4, Parallel: 8}
 // filled takes from d what c leaves open.
 func (c Config) filled(d Defaults) Config {
 	c.Locks, c.Faults, c.Workloads = trimmed(c.Locks), trimmed(c.Faults), trimmed(c.Workloads)
-	c.Trials = cmp.Or(c.Trials, d.Trials, modest.Trials)
+	if !c.NamedOnly {
+		c.Trials = cmp.Or(c.Trials, d.Trials, modest.Trials)
+	}
 	c.Parallel = cmp.Or(c.Parallel, d.Parallel, modest.Parallel)
 	return c
 }
@@ -173,7 +177,11 @@ func (c Config) check() error {
 		return Inputf("--overrun %v: expected a share between 0 and 1", c.Overrun)
 	case c.Duration <= 0:
 		return Inputf("--duration %v: expected a positive duration", c.Duration)
-	case c.Trials < 1:
+	case c.NamedOnly && !c.Named:
+		return Inputf("--named-only: expected the named schedules to be run: no --named=false, no --confirm")
+	case c.NamedOnly && c.Trials != 0:
+		return Inputf("--trials %d: expected none beside --named-only, which draws no trials", c.Trials)
+	case c.Trials < 1 && !c.NamedOnly:
 		return Inputf("--trials %d: expected at least 1", c.Trials)
 	case c.Seed > MaxSeed:
 		return Inputf("--seed %d: expected at most %d", c.Seed, uint64(MaxSeed))

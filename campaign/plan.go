@@ -309,7 +309,7 @@ func (p *planner) jobs(cells []plannedCell) ([]job, error) {
 // the matrix evenly.
 func (p *planner) drawn(cells []plannedCell) ([]job, error) {
 	var jobs []job
-	for k := range p.config.Trials {
+	for k := range max(1, p.config.Trials) { // also without any, to see what has nothing to strike
 		for i := range cells {
 			c := &cells[i]
 			for _, w := range slices.Clone(c.workloads) {
@@ -326,6 +326,9 @@ func (p *planner) drawn(cells []plannedCell) ([]job, error) {
 					continue
 				case err != nil:
 					return nil, err
+				}
+				if k >= p.config.Trials {
+					continue
 				}
 				if k == 0 {
 					c.variants = max(c.variants, len(c.fault.Plans(world, rand.New(rand.NewPCG(s.Seed, 0)))))

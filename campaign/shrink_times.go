@@ -90,6 +90,7 @@ func actionTimes(s Spec) (edits []edit) {
 	for i := range s.Plan {
 		for _, field := range []func(*nemesis.Action) *time.Duration{
 			func(a *nemesis.Action) *time.Duration { return &a.For },
+			func(a *nemesis.Action) *time.Duration { return &a.Linger },
 			func(a *nemesis.Action) *time.Duration { return &a.Limit },
 			func(a *nemesis.Action) *time.Duration { return &a.Delay },
 			func(a *nemesis.Action) *time.Duration { return &a.At },

@@ -34,6 +34,8 @@ type Options struct {
 	Tokens Tokens `json:"tokens,omitempty"`
 	// Trusting clients look neither at the deadline nor at Lost.
 	Trusting bool `json:"trusting,omitempty"`
+	// Writers: where critical sections read or write, all write.
+	Writers bool `json:"writers,omitempty"`
 	// Seed of every choice that clients make, at most 1<<53 so that JSON keeps it.
 	Seed uint64 `json:"seed"`
 	// Script lists, by client, the critical sections that it goes through before
