@@ -61,6 +61,9 @@ func crowdSpec(clients int, d time.Duration) Spec {
 	return s
 }
 
+// WatchesKeys implements keyWatcher, as the testbed within does.
+func (c *counted) WatchesKeys() bool { return watchesKeys(c.Testbed) }
+
 // TestACrowdLosesNothing: every command that Redis ran is in the evidence and none
 // that it did not run, every operation is complete, and each has its commands.
 func TestACrowdLosesNothing(t *testing.T) {
@@ -77,7 +80,7 @@ func TestACrowdLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec := history.NewRecorder(tape.writer(), bed.Clock())
-	e, err := RunTrial(t.Context(), c, spec, rec, tape.command)
+	e, _, err := runTrial(t.Context(), c, spec, rec, receivers{tape.command, tape.keyChange})
 	if err != nil {
 		t.Fatal(err)
 	}
