@@ -75,7 +75,7 @@ func TestACrowdLosesNothing(t *testing.T) {
 	dir := t.TempDir()
 	started := time.Now()
 	spec := crowdSpec(*crowdSize, *crowdTime)
-	tape := newTape(dir, storedSpec{Spec: spec})
+	tape := newTape(dir, storedSpec{Spec: spec, Watched: true})
 	if err := tape.stream(func() {}); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,8 @@ func TestACrowdLosesNothing(t *testing.T) {
 	peak := peakMemory(t)
 	stored, err := LoadRecord(dir)
 	if err != nil || len(stored.Truncated) > 0 || history.Hash(stored.Evidence) != history.Hash(e) {
-		t.Errorf("what is stored is not what was seen: %v, %v", err, stored.Truncated)
+		t.Errorf("what is stored is not what was seen: %v, %v: %d, %d, %d and %d, %d, %d", err, stored.Truncated,
+			len(stored.Evidence.Ops), len(stored.Evidence.Commands), len(stored.Evidence.Keys), len(e.Ops), len(e.Commands), len(e.Keys))
 	}
 	c.compare(t, e.Commands)
 	completed(t, e.Ops)
