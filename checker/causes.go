@@ -166,9 +166,13 @@ func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 	}
 	type where struct{ node, key, place string }
 	latest := map[where]*keyspace.Grant{}
-	for _, g := range w.Of(last) {
-		if g.Came > f.To || w.isShared(g) {
-			continue // what came back to a node later has no part in this, nor what keeps nobody out
+	all := w.Of(last)
+	if own := slices.DeleteFunc(slices.Clone(all), w.isShared); len(own) > 0 {
+		all = own // what keeps nobody out has no part in this
+	}
+	for _, g := range all {
+		if g.Came > f.To {
+			continue // nor has what came back to a node later
 		}
 		at := where{g.Node, g.Key, g.Place}
 		if old := latest[at]; old == nil || old.Seq <= g.Seq { // of copies the latest

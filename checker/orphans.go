@@ -159,7 +159,7 @@ func (w *wire) nodeCount() int {
 // orphanAt says whether nobody attended to the claim when it was met, or its
 // owner went on waiting for the outcome of its attempt until the key expired.
 func (w *wire) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
-	if l.Lock == "" {
+	if l.Lock == "" || l.End != nil && l.End.At.Hi <= m.At.Lo {
 		return false
 	}
 	if l.End != nil && l.End.How == keyspace.Expired && w.openAt(l.Op, l.End.At.Hi) && l.Terms[len(l.Terms)-1].Moved >= 0 {

@@ -151,6 +151,7 @@ func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) 
 	for _, at := range d.removed {
 		if p := k.places[at]; p != nil {
 			struck = append(struck, p.standing()...)
+			r.settle(p)
 			r.finish(p.all(), end)
 			delete(k.places, at)
 		}
@@ -215,6 +216,7 @@ func (r *reader) put(n *node, k *keyState, key string, s spot, was string, by ac
 		p = &place{}
 		k.places[s.name] = p
 	}
+	r.settle(p)
 	if step, counts := r.counted(was, s.value, by); counts {
 		return r.count(n, k, key, s, p, step, by)
 	}
@@ -251,7 +253,7 @@ func (r *reader) continues(p *place, by actor) bool {
 func (r *reader) counted(was, is string, by actor) (step int64, counts bool) {
 	a, errA := strconv.ParseInt(was, 10, 64)
 	b, errB := strconv.ParseInt(is, 10, 64)
-	if errA != nil || errB != nil || by.pos < 0 {
+	if errA != nil || errB != nil || by.pos < 0 || b >= maxCount {
 		return 0, false
 	}
 	args := r.Commands[by.pos].Args
@@ -260,12 +262,11 @@ func (r *reader) counted(was, is string, by actor) (step int64, counts bool) {
 		return b - a, true
 	}
 	handed := slices.Contains(args[1:], history.Bytes(is))
-	next := (b-a == 1 || b-a == -1) && b < maxCount
+	next := b-a == 1 || b-a == -1
 	return b - a, scripted[name] && (!handed || next)
 }
 
-// maxCount is more than anybody counts to: a greater number that a script was handed is
-// a time or a token.
+// maxCount is more than anybody counts to: a greater number is a time or a token.
 const maxCount = 1_000_000_000
 
 // counters are the commands that count, and do nothing else.
@@ -296,13 +297,19 @@ func (r *reader) count(n *node, k *keyState, key string, s spot, p *place, step 
 		return nil
 	}
 	end := End{How: Deleted, Cmd: by.pos, Event: -1, At: by.at}
+	struck = r.giveBack(p, end, by)
 	if left, _ := strconv.ParseInt(s.value, 10, 64); left <= 0 {
-		struck = p.current
-		r.finish(p.all(), end)
-		*p = place{}
-		return struck
+		p.emptied = &end
 	}
-	return r.giveBack(p, end, by)
+	return struck
+}
+
+// settle lets those go whose count had come to nothing.
+func (r *reader) settle(p *place) {
+	if p.emptied != nil {
+		r.finish(p.all(), *p.emptied)
+		*p = place{}
+	}
 }
 
 // giveBack ends one share in a count.

@@ -81,6 +81,9 @@ type keyState struct {
 type place struct {
 	current     []*Grant // what it carries, in order of Seq
 	overwritten []*Grant
+	// emptied is how its count came to nothing, if it did: whoever counted there gave
+	// back, but as long as nobody counts anew the key stands as it was left.
+	emptied *End
 }
 
 func (p *place) all() []*Grant { return append(slices.Clone(p.current), p.overwritten...) }
