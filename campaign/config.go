@@ -29,6 +29,8 @@ type Config struct {
 	TTL     time.Duration `json:"ttl"`
 	Hold    time.Duration `json:"hold,omitempty"` // 0 = TTL/10
 	Rest    time.Duration `json:"rest,omitempty"` // 0 = TTL/20
+	// CommandTimeout is how long clients wait for a reply; 0 = TTL/2.
+	CommandTimeout time.Duration `json:"commandTimeout,omitempty"`
 	// Overrun is the share of critical sections that last longer than the
 	// TTL; negative = a quarter for recipes that claim to renew, else none.
 	Overrun  float64       `json:"overrun,omitempty"`
@@ -105,6 +107,25 @@ func (c Config) filled(d Defaults) Config {
 	return c
 }
 
+// Bounds of Config.CommandTimeout. Below the least, clients give up before the
+// network of the simulation has brought any reply.
+const (
+	leastTimeout = time.Millisecond
+	mostTimeout  = time.Minute
+)
+
+// commandTimeout is how long clients wait for a reply. If nothing is chosen, that
+// is a good deal shorter than a lease lasts, as in a service that means it.
+func (c Config) commandTimeout() time.Duration {
+	return cmp.Or(c.CommandTimeout, c.TTL/2)
+}
+
+// patient is by how much clients wait longer for a reply than if nothing is
+// chosen: so much longer a client whose reply was lost is out of the game.
+func (c Config) patient() time.Duration {
+	return max(0, c.commandTimeout()-c.TTL/2)
+}
+
 // crowdRetry is what each client adds to the time for which a busy lock is left
 // alone: however many there are, they make 2,000 attempts a second at most. A
 // redis-server behind gate, proxy and tap serves 3,000 to 7,000 a second on two
@@ -140,6 +161,8 @@ func (c Config) check() error {
 		return Inputf("--hold %v: expected a positive duration", c.Hold)
 	case c.Rest < 0:
 		return Inputf("--rest %v: expected a positive duration", c.Rest)
+	case c.CommandTimeout != 0 && (c.CommandTimeout < leastTimeout || c.CommandTimeout > mostTimeout):
+		return Inputf("--command-timeout %v: expected %v to %v, or 0 for half of --ttl", c.CommandTimeout, leastTimeout, mostTimeout)
 	case c.Overrun > 1:
 		return Inputf("--overrun %v: expected a share between 0 and 1", c.Overrun)
 	case c.Duration <= 0:
@@ -182,6 +205,8 @@ type Info struct {
 	Elapsed time.Duration `json:"elapsed,omitempty"`
 	// Deterministic: every trial does the same again when it is run again.
 	Deterministic bool `json:"deterministic,omitempty"`
+	// Varying are locks that are not replayable byte for byte all the same.
+	Varying []Varying `json:"varying,omitempty"`
 	// Sought are the flaws that are to be confirmed.
 	Sought []Sought `json:"sought,omitempty"`
 	// Plan lists the cells in the matrix's order.

@@ -66,7 +66,7 @@ func (p *planner) schedules(c plannedCell, workload string) ([]Spec, error) {
 		t.Seed = scheduleSeed(t.Lock, t.Fault, workload, n.Name)
 		t.Plan, t.Durability = n.Plan, n.Plan.Durability()
 		t.Options.Seed, t.Options.Clients = t.Seed, n.Clients
-		t.Options.Duration = max(n.Plan.Length(world), leastNamed*t.Options.TTL)
+		t.Options.Duration = max(n.Plan.Length(world), leastNamed*t.Options.TTL) + p.config.patient()
 		if p.config.Overrun < 0 {
 			t.Options.Overrun = overrun(world, n.Plan)
 		}

@@ -184,15 +184,14 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 		seed = fixedSeed // the probe
 	}
 	s := Spec{
-		Lock:     c.recipe.ID,
-		Workload: workload,
-		Fault:    c.fault.Name,
-		Testbed:  conf.Testbed,
-		Topology: c.topology,
-		Seed:     trialSeed(seed, c.recipe.ID, c.fault.Name, workload, k),
-		Trial:    k,
-		// A service waits for Redis a good deal shorter than a lease lasts.
-		CommandTimeout: conf.TTL / 2,
+		Lock:           c.recipe.ID,
+		Workload:       workload,
+		Fault:          c.fault.Name,
+		Testbed:        conf.Testbed,
+		Topology:       c.topology,
+		Seed:           trialSeed(seed, c.recipe.ID, c.fault.Name, workload, k),
+		Trial:          k,
+		CommandTimeout: conf.commandTimeout(),
 		Timeout:        conf.Timeout,
 		ShareLinks:     conf.ShareLinks,
 	}
@@ -201,14 +200,15 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 		s.Nodes = cmp.Or(conf.Nodes, defaultNodes)
 	}
 	s.Options = workloads.Options{
-		Clients:  cmp.Or(conf.Clients, defaultClients),
-		Keys:     cmp.Or(conf.Keys, defaultKeys),
-		TTL:      conf.TTL,
-		Hold:     cmp.Or(conf.Hold, conf.TTL/10),
-		Rest:     cmp.Or(conf.Rest, conf.TTL/20),
-		Retry:    conf.retry(),
-		Duration: conf.Duration,
-		Margin:   conf.TTL / 2,
+		Clients: cmp.Or(conf.Clients, defaultClients),
+		Keys:    cmp.Or(conf.Keys, defaultKeys),
+		TTL:     conf.TTL,
+		Hold:    cmp.Or(conf.Hold, conf.TTL/10),
+		Rest:    cmp.Or(conf.Rest, conf.TTL/20),
+		Retry:   conf.retry(),
+		// Time for a client to miss a reply, and for what comes of that.
+		Duration: conf.Duration + 2*conf.patient(),
+		Margin:   conf.TTL/2 + conf.patient(),
 		Trusting: conf.Trusting,
 		Seed:     s.Seed,
 		Overrun:  conf.Overrun,

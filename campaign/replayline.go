@@ -28,7 +28,7 @@ func replay(info Info, t Trial) string {
 	}
 	words = append(words, info.Config.flags()...)
 	words = append(words, info.Config.TestbedFlags...)
-	if info.Deterministic && len(t.Hash) > hashDigits {
+	if info.Deterministic && !info.varies(s.Lock) && len(t.Hash) > hashDigits {
 		words = append(words, "--hash", t.Hash[:hashDigits])
 	}
 	return shell.Join(words...)
@@ -50,6 +50,7 @@ func (c Config) flags() (words []string) {
 		{"ttl", c.TTL.String(), c.TTL == d.TTL},
 		{"hold", c.Hold.String(), c.Hold == d.Hold},
 		{"rest", c.Rest.String(), c.Rest == d.Rest},
+		{"command-timeout", c.CommandTimeout.String(), c.CommandTimeout == d.CommandTimeout},
 		{"overrun", fmt.Sprint(c.Overrun), c.Overrun == d.Overrun},
 		{"duration", c.Duration.String(), c.Duration == d.Duration},
 		{"timeout", c.Timeout.String(), c.Timeout == d.Timeout},

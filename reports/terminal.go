@@ -294,6 +294,9 @@ func unjudged(m campaign.Matrix) string {
 	for _, line := range undecided(m) {
 		b.WriteString(line + "\n")
 	}
+	for _, v := range m.Varying {
+		b.WriteString(v.Words() + "\n")
+	}
 	groups := []struct {
 		verdict campaign.Outcome
 		title   string

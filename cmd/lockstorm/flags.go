@@ -111,6 +111,7 @@ func trialFlags(flags *pflag.FlagSet, c *campaign.Config) {
 	flags.DurationVar(&c.TTL, "ttl", c.TTL, "lease time")
 	flags.DurationVar(&c.Hold, "hold", c.Hold, "time in the critical section, 0.5 to 1.5 times as long (0 = ttl/10); below ttl, but for --overrun and recipes that renew")
 	flags.DurationVar(&c.Rest, "rest", c.Rest, "time between two critical sections (0 = ttl/20)")
+	flags.DurationVar(&c.CommandTimeout, "command-timeout", c.CommandTimeout, "how long clients wait for a reply (0 = ttl/2); the disturbed part of a trial lasts twice as much longer as this exceeds ttl/2")
 	flags.Float64Var(&c.Overrun, "overrun", c.Overrun, "share of critical sections that last 1.5 ttl; below 0: 0.25 for recipes that renew, else none")
 	flags.DurationVar(&c.Duration, "duration", c.Duration, "how long a trial is disturbed")
 	flags.DurationVar(&c.Timeout, "timeout", c.Timeout, "time limit of one trial (0 = chosen from the other durations)")

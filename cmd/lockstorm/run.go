@@ -62,8 +62,9 @@ whether a property holds; with --expect also what a stall of the machine, or an
 election that no fault provoked, left in doubt: a violation that is not declared,
 or a declared flaw that did not show; 254 bad usage or configuration; 255 the
 harness failed: a trial could not be finished, the testbed could not be closed,
-two checkers disagree, or a trial in the simulation, run again, did something
-else. Without --expect, finding violations is the job done: 0.`,
+two checkers disagree, or a trial of one of Lockstorm's own recipes in the
+simulation, run again, did something else: another lock is marked for that as
+not replayable byte for byte. Without --expect, finding violations is the job done: 0.`,
 		Example: `  lockstorm run --locks set-nx-px,redlock --faults client-pause
   lockstorm run --locks 'rw-*' --faults none --json
   lockstorm run --testbed process --expect`,
