@@ -166,11 +166,7 @@ func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 	}
 	type where struct{ node, key, place string }
 	latest := map[where]*keyspace.Grant{}
-	all := w.Of(last)
-	if own := slices.DeleteFunc(slices.Clone(all), w.isShared); len(own) > 0 {
-		all = own // what keeps nobody out has no part in this
-	}
-	for _, g := range all {
+	for _, g := range w.ownOf(last) {
 		if g.Came > f.To {
 			continue // nor has what came back to a node later
 		}
