@@ -266,8 +266,14 @@ func (w *wire) letIn(first, second *keyspace.Grant) reason {
 		end = nil
 	}
 	if o := first.Over; o != nil && first.OverSeq <= before && (end == nil || first.OverSeq < end.Seq) &&
-		o.Client != first.Client && w.hold(o) != nil {
-		return w.overwritten(first, o)
+		o.Client != first.Client {
+		if _, isAcquire := w.acquired(o.Op); !isAcquire && o.Cmd >= 0 {
+			return because(ForeignDelete, []int{first.Cmd, o.Cmd}, "c%d's %s at %s put its own in the place of %s, which was c%d's since %s",
+				o.Client, w.name(o.Cmd), seconds(o.At.Lo), first.Key, first.Client, seconds(first.At.Lo))
+		}
+		if w.hold(o) != nil {
+			return w.overwritten(first, o)
+		}
 	}
 	if end == nil {
 		return w.beside(first, second)
