@@ -73,13 +73,15 @@ func (w *wire) explain(f Finding) []reason {
 			return known([]reason{w.letIn(a[len(a)-1], nil).of(a[len(a)-1])})
 		}
 		return nil
+	case 0:
+		return nil
 	case 2:
 	default:
-		return nil
+		return w.explainCrowd(f)
 	}
 	a, b := w.party(f, f.Clients[0]), w.party(f, f.Clients[1])
 	if len(a) == 0 || len(b) == 0 {
-		return nil
+		return w.explainKeyless(f, map[int][]*keyspace.Grant{f.Clients[0]: a, f.Clients[1]: b})
 	}
 	if earliest(a) > earliest(b) {
 		a, b = b, a
@@ -158,7 +160,7 @@ func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 			last = max(last, op)
 		}
 	}
-	if last < 0 {
+	if last < 0 && !w.sentSomething(w.acquireIn(f, client)) {
 		last = w.latestBefore(f, client)
 	}
 	if last < 0 {
