@@ -51,6 +51,7 @@ type reader struct {
 	byKey   map[string][]*Grant
 	moving  map[string]*keyState // keys whose slot is on its way
 	resting map[int]bool         // places of the last commands of acquires that succeeded and changed nothing
+	began   []int                // what seq was before each of the Steps
 	seq     int
 }
 
