@@ -75,12 +75,6 @@ func compare(before, after *history.KeyContent) difference {
 	return d
 }
 
-// adds says whether the change put something somewhere.
-func adds(before, after *history.KeyContent) bool {
-	d := compare(before, after)
-	return len(d.added)+len(d.changed) > 0
-}
-
 // actor is who changes a key: a command, or a stranger.
 type actor struct {
 	pos    int // of the command, -1 for none

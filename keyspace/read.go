@@ -212,8 +212,8 @@ func (r *reader) end() (end time.Duration) {
 	return end
 }
 
-// look finds the last commands of the acquires that succeeded though they put nothing
-// anywhere.
+// look finds the last commands of the acquires that succeeded though they changed
+// nothing, but perhaps a life. Who took something away was granted what nobody sees.
 func (r *reader) look() {
 	made := map[int]bool{}
 	last := map[int]int{}
@@ -224,7 +224,7 @@ func (r *reader) look() {
 		}
 		for _, i := range changes {
 			c := r.Evidence.Keys[i]
-			made[op] = made[op] || adds(c.Before, c.After)
+			made[op] = made[op] || !c.Before.SameValue(c.After)
 		}
 	}
 	r.resting = map[int]bool{}
