@@ -192,7 +192,7 @@ func (s subject) chooses(t trial) bool {
 	switch {
 	case *schedule != "":
 		return t.number() == *schedule
-	case *everything || t.Schedule == "" || t.Trial%stride == 0:
+	case *everything || t.Schedule == "" || t.Trial%(stride*max(1, s.slow)) == 0:
 		return true
 	}
 	return slices.ContainsFunc(s.rows, func(r row) bool { return r.schedule != "" && r.names(t) })
