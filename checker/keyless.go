@@ -45,8 +45,15 @@ func (w *wire) stillborn(op int) (reason, bool) {
 	if gap < w.Claims.TTL-w.Claims.TTL/10 {
 		return reason{}, false
 	}
-	return because(cause, []int{pos}, "%s's wall clock was %v ahead of c%d's, so that the life that c%d's %s gave at %s was over already, and no key was there",
-		c.Node, gap, c.Client, c.Client, w.name(pos), seconds(at)), true
+	r := because(cause, []int{pos}, "%s's wall clock was %v ahead of c%d's, so that the life that c%d's %s gave at %s was over already, and no key was there",
+		c.Node, gap, c.Client, c.Client, w.name(pos), seconds(at))
+	return r.of(wouldBe(c, op, pos, keyspace.At(at))), true
+}
+
+// wouldBe is what the command would have put on its node.
+func wouldBe(c history.Command, op, pos int, at keyspace.When) *keyspace.Grant {
+	life := keyspace.Term{Cmd: pos, Client: c.Client, At: at, Mortal: true, Expiry: at, Fair: at, Event: -1}
+	return &keyspace.Grant{Node: c.Node, Client: c.Client, Op: op, Cmd: pos, At: at, Terms: []keyspace.Term{life}}
 }
 
 // lastOf is the place of the last command of that operation that ran; -1 for none.
