@@ -159,7 +159,7 @@ func (w *wire) happened(g grant) [2]instant {
 	p := g.entry
 	var last *keyspace.Grant
 	for _, x := range w.ownOf(p.Invoke.Index) {
-		if !x.Copied && x.At.Lo == x.At.Hi && (last == nil || x.Seq > last.Seq) {
+		if !x.Copied && (last == nil || x.Seq > last.Seq) {
 			last = x
 		}
 	}

@@ -189,12 +189,12 @@ func TestCheckThenSetIsSeenInEveryWorkload(t *testing.T) {
 	for _, p := range suiting("exists-set") {
 		t.Run(p[1], func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(20) {
+			for seed := range uint64(80) {
 				if onResource(t, run(t, spec(p[0], p[1], seed))).Result == checker.Violated {
 					return
 				}
 			}
-			t.Error("no violation of the resource in 20 trials")
+			t.Error("no violation of the resource in 80 trials")
 		})
 	}
 }
