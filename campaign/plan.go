@@ -47,10 +47,11 @@ type sight struct {
 	Points    []testbed.Point `json:"points,omitempty"`
 	Deadlines bool            `json:"deadlines,omitempty"`
 	Scripts   bool            `json:"scripts,omitempty"`
+	Times     bool            `json:"times,omitempty"`
 }
 
 func sightOf(e history.Evidence) sight {
-	return sight{nemesis.Points(e.Commands), nemesis.Deadlines(e.Ops), nemesis.Scripts(e.Commands)}
+	return sight{nemesis.Points(e.Commands), nemesis.Deadlines(e.Ops), nemesis.Scripts(e.Commands), nemesis.AsksTime(e.Commands)}
 }
 
 // planner turns a configuration into cells, and cells into trials.
@@ -248,6 +249,7 @@ func (p *planner) world(s Spec, claims history.Claims) nemesis.World {
 		Points:         p.seen[pair{s.Lock, s.Workload}].Points,
 		Deadlines:      p.seen[pair{s.Lock, s.Workload}].Deadlines,
 		Scripts:        p.seen[pair{s.Lock, s.Workload}].Scripts,
+		Times:          p.seen[pair{s.Lock, s.Workload}].Times,
 		Claims:         claims,
 	}
 }

@@ -73,13 +73,15 @@ func (w *wire) explain(f Finding) []reason {
 			return known([]reason{w.letIn(a[len(a)-1], nil).of(a[len(a)-1])})
 		}
 		return nil
+	case 0:
+		return nil
 	case 2:
 	default:
-		return nil
+		return w.explainCrowd(f)
 	}
 	a, b := w.party(f, f.Clients[0]), w.party(f, f.Clients[1])
 	if len(a) == 0 || len(b) == 0 {
-		return nil
+		return w.explainKeyless(f, map[int][]*keyspace.Grant{f.Clients[0]: a, f.Clients[1]: b})
 	}
 	if earliest(a) > earliest(b) {
 		a, b = b, a
@@ -158,7 +160,7 @@ func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 			last = max(last, op)
 		}
 	}
-	if last < 0 {
+	if last < 0 && !w.sentSomething(w.acquireIn(f, client)) {
 		last = w.latestBefore(f, client)
 	}
 	if last < 0 {
@@ -166,11 +168,7 @@ func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 	}
 	type where struct{ node, key, place string }
 	latest := map[where]*keyspace.Grant{}
-	all := w.Of(last)
-	if own := slices.DeleteFunc(slices.Clone(all), w.isShared); len(own) > 0 {
-		all = own // what keeps nobody out has no part in this
-	}
-	for _, g := range all {
+	for _, g := range w.ownOf(last) {
 		if g.Came > f.To {
 			continue // nor has what came back to a node later
 		}
@@ -270,8 +268,14 @@ func (w *wire) letIn(first, second *keyspace.Grant) reason {
 		end = nil
 	}
 	if o := first.Over; o != nil && first.OverSeq <= before && (end == nil || first.OverSeq < end.Seq) &&
-		o.Client != first.Client && w.hold(o) != nil {
-		return w.overwritten(first, o)
+		o.Client != first.Client {
+		if _, isAcquire := w.acquired(o.Op); !isAcquire && o.Cmd >= 0 {
+			return because(ForeignDelete, []int{first.Cmd, o.Cmd}, "c%d's %s at %s put its own in the place of %s, which was c%d's since %s",
+				o.Client, w.name(o.Cmd), seconds(o.At.Lo), first.Key, first.Client, seconds(first.At.Lo))
+		}
+		if w.hold(o) != nil {
+			return w.overwritten(first, o)
+		}
 	}
 	if end == nil {
 		return w.beside(first, second)

@@ -23,7 +23,17 @@ type grant struct {
 	// invoke and reply bound when it happened, as ranks: on the node, where the keys show
 	// that, else between its entries.
 	invoke, reply int
+	made          time.Duration // on the node, if that is known
 	entry         *history.Pair
+}
+
+// heardBy is when it was granted, as far as its owner had heard of that before the other
+// was granted; else when the node granted it.
+func (g *grant) heardBy(other *grant) time.Duration {
+	if told := g.entry.Complete.Time; g.made == 0 || told <= other.entry.Complete.Time {
+		return told
+	}
+	return g.made
 }
 
 // entries are the indices of its entries in the history.
@@ -134,17 +144,21 @@ func rankGrants(f *caseFile, byLock map[string][]grant) {
 		}
 		for i := range grants {
 			grants[i].invoke, grants[i].reply = rank(bounds[i][0]), rank(bounds[i][1])
+			if bounds[i][0] == bounds[i][1] {
+				grants[i].made = bounds[i][0].at
+			}
 		}
 		slices.SortStableFunc(grants, func(a, b grant) int { return cmp.Compare(a.invoke, b.invoke) })
 	}
 }
 
-// happened bounds when the acquire was granted: by the last that it put on a node, if
-// one node grants the lock and its keys were seen; else by its entries.
+// happened bounds when the acquire was granted: by the last that it put on a node to keep
+// others out, if one node grants the lock and its keys were seen; else by its entries.
+// The counter of the fences, which keeps nobody out, grants nothing.
 func (w *wire) happened(g grant) [2]instant {
 	p := g.entry
 	var last *keyspace.Grant
-	for _, x := range w.Of(p.Invoke.Index) {
+	for _, x := range w.ownOf(p.Invoke.Index) {
 		if !x.Copied && x.At.Lo == x.At.Hi && (last == nil || x.Seq > last.Seq) {
 			last = x
 		}
@@ -251,7 +265,7 @@ func regressFinding(f *caseFile, r regress) Finding {
 	told.Clients = append(told.Clients, n.owner)
 	told.Ops = indices(append(told.Ops, n.entries()...)...)
 	told.Summary = fmt.Sprintf("c%d was granted %s at %s with fence %d, though c%d had been granted it at %s with fence %d",
-		g.owner, r.lock, seconds(told.To), g.fence, n.owner, seconds(n.entry.Complete.Time), n.fence)
+		g.owner, r.lock, seconds(told.To), g.fence, n.owner, seconds(n.heardBy(g)), n.fence)
 	if w, err := f.wire(); err == nil {
 		told.Commands, told.Broken = w.counterLost(*n, *g)
 		if told.Broken != "" {

@@ -153,6 +153,9 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 	if r, ok := w.elsewhere(first, granted); ok {
 		return r
 	}
+	if r, ok := w.bornShort(first, last); ok {
+		return r
+	}
 	if r, forgot := w.renewalLost(first, last, granted); forgot {
 		return r
 	}

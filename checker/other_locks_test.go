@@ -102,7 +102,7 @@ func TestCorrectLocksOfOtherKindsAreNotAccused(t *testing.T) {
 // ownership say more than holds.
 func TestGoodLocksAreNeverAccused(t *testing.T) {
 	recipe, _ := locks.ByID("set-nx-px")
-	sources, err := scriptSources()
+	sources, err := nodetest.ScriptSources()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func (w *wire) unseenGrant() string {
 		if !ok {
 			continue
 		}
-		if len(w.Of(op)) == 0 && !w.entersAgain(h) {
+		if len(w.Of(op)) == 0 && (w.sentSomething(op) || !w.entersAgain(h)) && !w.restsOnNothing(op) {
 			return fmt.Sprintf("what c%d was granted at %s rests on no key that it set or found", h.Client, seconds(h.From))
 		}
 		for _, g := range w.Of(op) {

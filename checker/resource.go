@@ -44,6 +44,9 @@ func resource(ctx context.Context, f *caseFile) Verdict {
 	if len(byLock) == 0 {
 		return Verdict{Result: NotApplicable, Why: "nothing guarded was touched"}
 	}
+	if n := permitsOf(f.Claims); n > 1 {
+		return Verdict{Result: NotApplicable, Why: fmt.Sprintf("%d owners may use it at a time", n)}
+	}
 	if err := ordered(byLock); err != nil {
 		return impossible(err)
 	}

@@ -44,6 +44,16 @@ func (w *wire) besideSomebody(g *keyspace.Grant) bool {
 	})
 }
 
+// ownOf are the grants of that acquire, without those that keep nobody out if it has any
+// other.
+func (w *wire) ownOf(op int) []*keyspace.Grant {
+	all := w.Of(op)
+	if own := slices.DeleteFunc(slices.Clone(all), w.isShared); len(own) > 0 {
+		return own
+	}
+	return all
+}
+
 // isShared says whether the grant is a share in a count that keeps nobody out.
 func (w *wire) isShared(g *keyspace.Grant) bool {
 	if w.shared == nil {

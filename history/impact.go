@@ -30,6 +30,9 @@ type Impact struct {
 	// lives were moved when it was set right.
 	Shifted     int `json:"shifted,omitempty"`
 	ShiftedBack int `json:"shiftedBack,omitempty"`
+	// Read are keys without a life that were there when the clock of a node was set that
+	// clients ask for the time: their values may say until when they count.
+	Read int `json:"read,omitempty"`
 
 	// Keys is what became of the keys that were at stake.
 	Keys []KeyFate `json:"keys,omitempty"`

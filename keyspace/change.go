@@ -87,6 +87,7 @@ type actor struct {
 func (r *reader) take(n *node, change, pos int) {
 	c := r.Evidence.Keys[change]
 	k := n.key(string(c.Key))
+	r.began = append(r.began, r.seq)
 	s := Step{Change: change, Cmd: pos, At: When{sane(c.From), max(sane(c.From), sane(c.To))}, Owner: k.latest()}
 	if c.By == history.ByExpiry && k.content != nil {
 		s.At = earlier(k.due(), s.At)

@@ -129,7 +129,8 @@ func (r *reader) arrive(n *node, k, from *keyState) {
 }
 
 // revive finds whose the value is that a node has though no command put it there now:
-// the latest grant that ever wrote it in that place.
+// of those who ever wrote it in that place the latest, as of when all of the key was
+// last as it is now.
 func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at When) *place {
 	g := r.writer(c, s, at)
 	if g == nil {
@@ -151,8 +152,9 @@ func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at Wh
 // writer is the latest grant that ever wrote the value in that place, of those that had
 // the life that the key has if there are any; nil if there is none.
 func (r *reader) writer(c history.KeyChange, s spot, at When) (latest *Grant) {
+	asOf := r.lastWith(c)
 	for _, g := range slices.Backward(r.byKey[string(c.Key)]) {
-		if g.Place != s.name || !g.Wrote(s.value) || g.Op < 0 && g.Client == Stranger {
+		if g.Place != s.name || !g.Wrote(s.value) || g.Seq > asOf || g.Op < 0 && g.Client == Stranger {
 			continue
 		}
 		if g.hadLife(c, at) {
@@ -161,6 +163,23 @@ func (r *reader) writer(c history.KeyChange, s spot, at When) (latest *Grant) {
 		latest = cmp.Or(latest, g)
 	}
 	return latest
+}
+
+// lastWith is the last Seq at which the key, on whichever node, was as the change has left
+// it; the last of all, if it never was.
+func (r *reader) lastWith(c history.KeyChange) int {
+	until := map[string]int{} // by node, when its next change came
+	for i, s := range slices.Backward(r.Steps) {
+		was := r.Evidence.Keys[s.Change]
+		if was.Key != c.Key {
+			continue
+		}
+		if was.After != nil && was.After.SameValue(c.After) {
+			return cmp.Or(until[was.Node], r.seq)
+		}
+		until[was.Node] = r.began[i]
+	}
+	return r.seq
 }
 
 // chain are the grants that the same owner had in the same place before, one over the

@@ -51,6 +51,7 @@ type reader struct {
 	byKey   map[string][]*Grant
 	moving  map[string]*keyState // keys whose slot is on its way
 	resting map[int]bool         // places of the last commands of acquires that succeeded and changed nothing
+	began   []int                // what seq was before each of the Steps
 	seq     int
 }
 
@@ -211,8 +212,8 @@ func (r *reader) end() (end time.Duration) {
 	return end
 }
 
-// look finds the last commands of the acquires that succeeded though they put nothing
-// anywhere, and took nothing away.
+// look finds the last commands of the acquires that succeeded though they changed
+// nothing, but perhaps a life. Who took something away was granted what nobody sees.
 func (r *reader) look() {
 	made := map[int]bool{}
 	last := map[int]int{}

@@ -163,7 +163,7 @@ func namedNodeClocks(w World) []Schedule {
 	jump := func(part part, offset time.Duration) func(*Action) {
 		return func(a *Action) {
 			// Set right while somebody holds the lock, so that this jump bites too.
-			a.Nodes, a.Offset = part.nodes, offset
+			a.Nodes, a.Offset, a.Values = part.nodes, offset, w.Times
 			a.For, a.Until = w.TTL/5, &Trigger{Clients: clientsTo(w.one().clients), Step: testbed.StepHold}
 			a.Limit = a.For + w.TTL
 		}

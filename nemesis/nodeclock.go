@@ -13,10 +13,11 @@ import (
 
 // nodeClock makes nodes' wall clocks jump, and sets them right later, which is
 // a jump too: forward, keys expire early; back, they live longer. The keys whose
-// lives the two moved are the proof. Each jump is recorded when it happens.
+// lives the two moved are the proof; where clients were seen to ask their nodes for the
+// time, so are keys without a life. Each jump is recorded when it happens.
 //
-// On a recipe whose keys have no end it is not supported, rather than not
-// exercised, as no trial could ever exercise it.
+// On a recipe whose keys have no end, and which asks no node for the time, it is not
+// supported, rather than not exercised, as no trial could ever exercise it.
 var nodeClock = Fault{
 	Name:       "node-clock",
 	Doc:        "a node's wall clock jumps forward or back by a little, by more than a lease, by minutes, and is set right later",
@@ -24,8 +25,8 @@ var nodeClock = Fault{
 	Needs:      []testbed.Capability{testbed.CanNodeClocks},
 	Topologies: sameTopology,
 	Impossible: func(w World) string {
-		if w.Claims.KeyTTL == 0 {
-			return "no key of the recipe ever expires"
+		if w.Claims.KeyTTL == 0 && !w.Times {
+			return "no key of the recipe ever expires, and it asks no node for the time"
 		}
 		return ""
 	},
@@ -34,6 +35,10 @@ var nodeClock = Fault{
 	effect: history.ClockSet,
 	aim:    aimAtNodes,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
+		stood, err := s.readByClock(ctx)
+		if err != nil {
+			return nil, err
+		}
 		there, err := s.setClocks(ctx, s.action.Offset)
 		if err != nil {
 			healing, cancel := context.WithTimeout(context.WithoutCancel(ctx), healing)
@@ -44,10 +49,25 @@ var nodeClock = Fault{
 		return func(ctx context.Context) (result, error) {
 			i := s.lasted()
 			back, err := s.setClocks(ctx, 0)
-			i.Offset, i.Shifted, i.ShiftedBack = s.action.Offset, there, back
-			return result{there + back, i}, err
+			i.Offset, i.Shifted, i.ShiftedBack, i.Read = s.action.Offset, there, back, stood
+			return result{there + back + stood, i}, err
 		}, nil
 	},
+}
+
+// readByClock counts the keys without a life on the action's nodes, if clients read those
+// nodes' clocks.
+func (s *strike) readByClock(ctx context.Context) (keys int, err error) {
+	if !s.action.Values {
+		return 0, nil
+	}
+	l, err := s.look(ctx, s.action.Nodes...)
+	for _, k := range l.all() {
+		if k.TTL < 0 {
+			keys++
+		}
+	}
+	return keys, err
 }
 
 // setClocks sets the clocks of the action's nodes, one after the other, whatever
@@ -69,7 +89,7 @@ func nodeClockPlans(w World, r *rand.Rand) []Plan {
 	var moves []move
 	add := func(a Action, nodes []string, offset time.Duration) {
 		// Set right while somebody holds the lock, so that this jump bites too.
-		a.Nodes, a.Offset = nodes, offset
+		a.Nodes, a.Offset, a.Values = nodes, offset, w.Times
 		a.For, a.Until = w.TTL/5, w.step(testbed.StepHold)
 		a.Limit = a.For + w.TTL
 		moves = append(moves, move{Action: a, cost: a.For + w.wait(), gap: w.TTL / 5})

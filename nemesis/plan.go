@@ -51,8 +51,10 @@ type World struct {
 	// Deadlines: that trial's leases claimed one, from Deadlines.
 	Deadlines bool `json:"deadlines,omitempty"`
 	// Scripts: that trial's clients ran Lua scripts, from Scripts.
-	Scripts bool           `json:"scripts,omitempty"`
-	Claims  history.Claims `json:"claims"`
+	Scripts bool `json:"scripts,omitempty"`
+	// Times: that trial's clients asked nodes for the time, from AsksTime.
+	Times  bool           `json:"times,omitempty"`
+	Claims history.Claims `json:"claims"`
 }
 
 // Plan is what happens in one trial, as data. IDs are unique, from 1.
@@ -91,8 +93,11 @@ type Action struct {
 	Direction testbed.Direction `json:"direction,omitempty"`
 	// OneConn leaves the client's other connections to the node of Point alone:
 	// what it sends later overtakes what is held.
-	OneConn    bool               `json:"oneConn,omitempty"`
-	Offset     time.Duration      `json:"offset,omitempty"`     // of a clock
+	OneConn bool          `json:"oneConn,omitempty"`
+	Offset  time.Duration `json:"offset,omitempty"` // of a clock
+	// Values: clients read the clock that is set, so that keys without a life of their
+	// own are struck too: their values may say until when they count.
+	Values     bool               `json:"values,omitempty"`
 	Durability testbed.Durability `json:"durability,omitempty"` // that the trial's nodes must have
 	// Away is how long nodes at least stay away when they were killed, whatever For
 	// says: the operator's word (history.Claims.Away), not the fault's.

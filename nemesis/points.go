@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -80,6 +81,18 @@ func Scripts(commands []history.Command) bool {
 		return ok
 	})
 }
+
+// AsksTime says whether a fault-free probe trial's clients asked nodes for the time, with
+// TIME or in a script.
+func AsksTime(commands []history.Command) bool {
+	return slices.ContainsFunc(commands, func(c history.Command) bool {
+		return len(c.Args) > 0 && (strings.EqualFold(string(c.Args[0]), "time") ||
+			slices.ContainsFunc(c.Args[1:], func(arg history.Bytes) bool { return callsTime.MatchString(string(arg)) }))
+	})
+}
+
+// callsTime finds the call of TIME in the text of a script.
+var callsTime = regexp.MustCompile(`\bredis\.p?call\s*\(\s*['"](?i:time)['"]`)
 
 // byNode sorts n2 before n10.
 func byNode(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }

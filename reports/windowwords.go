@@ -135,7 +135,11 @@ func clockWords(w history.Window, i history.Impact) string {
 	text := fmt.Sprintf("the clock was %s %s", offsetWords(i.Offset), lastedWords(i))
 	switch {
 	case len(w.Nodes) > 0:
-		return text + fmt.Sprintf(": that moved the lives of %s, setting it right those of %s", counted(i.Shifted, "key"), counted(i.ShiftedBack, "key"))
+		text += fmt.Sprintf(": that moved the lives of %s, setting it right those of %s", counted(i.Shifted, "key"), counted(i.ShiftedBack, "key"))
+		if i.Read > 0 {
+			text += fmt.Sprintf("; %s without a life may count until a time that was reckoned by it", counted(i.Read, "key"))
+		}
+		return text
 	case i.Holding:
 		return text + "; with it, it held the lock, and asked for it " + many(i.Attempts, "time")
 	}

@@ -19,10 +19,20 @@ redis.call('sadd', KEYS[1], ARGV[1])
 redis.call('pexpire', KEYS[1], ARGV[2])
 return 1`)
 
-// sets are locks made of the members of sets.
+// takeToken takes the one token out of a list, which it fills at first.
+// KEYS[1] the list, KEYS[2] says that it has been filled.
+var takeToken = redis.NewScript(`
+if redis.call('setnx', KEYS[2], 1) == 1 then
+  redis.call('rpush', KEYS[1], 'token')
+end
+return redis.call('lpop', KEYS[1])`)
+
+// sets are locks made of the members of sets and lists.
 func sets() []Stranger {
 	return []Stranger{
 		{ID: "set-member", Doc: "a set whose one member is the token", Right: true, bind: of(setMember)},
+		{ID: "token-list", Doc: "a list with one token, which is taken out by the owner and put back: who has it cannot be seen, and it dies with its owner",
+			promises: func(c *history.Claims, _ int) { c.KeyTTL, c.Recovery = 0, 0 }, bind: of(tokenList)},
 		{ID: "set-of-locks", Doc: "one set of all locks that are taken: SADD and SREM, without lives or owners",
 			promises: func(c *history.Claims, _ int) { c.KeyTTL, c.Recovery = 0, 0 }, bind: of(setOfLocks)},
 	}
@@ -46,6 +56,18 @@ func setOfLocks(l lease) locks.Lock {
 		},
 		func(ctx context.Context, _ locks.Lease) error {
 			return released(l.node().Do(ctx, "SREM", "locks", l.key))
+		},
+	}
+}
+
+func tokenList(l lease) locks.Lock {
+	keys := []string{l.key + ":tokens", l.key + ":filled"}
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			return locks.Lease{}, granted(takeToken.Run(ctx, l.node(), keys))
+		},
+		func(ctx context.Context, _ locks.Lease) error {
+			return l.node().RPush(ctx, keys[0], "token").Err()
 		},
 	}
 }

@@ -355,7 +355,7 @@ func use(ctx context.Context, e testbed.Env, r locks.Recipe) error {
 			}
 			time.Sleep(20 * time.Millisecond)
 			if x, ok := l.(locks.Extender); ok {
-				if err := x.Extend(ctx, lease); err != nil {
+				if _, err := x.Extend(ctx, lease); err != nil {
 					return fmt.Errorf("c%d: extend: %w", i, err)
 				}
 			}

@@ -1,8 +1,10 @@
-package checker
+package nodetest
 
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -10,55 +12,78 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/nodetest"
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// This file runs a story's commands on simulated nodes, so that its key changes are
-// what Redis would make of them. What the nodes reply must be what the story says.
+// Play is a trial written by hand: what clients and the nemesis did, without what the
+// nodes' keys were. Stage runs its commands on simulated nodes, so that its key changes
+// are what Redis would make of them.
+type Play struct {
+	Ops []history.Op
+	// Commands in the order in which they arrived; those with an Exec reached their node.
+	Commands []history.Command
+	Meddled  []Meddling
+	// Conns are the last connections of before nodes were killed, by the index of the event.
+	Conns map[int]int
+}
 
-// scriptSources are the recipes' scripts.
-var scriptSources = sync.OnceValues(func() (map[string]string, error) { return nodetest.Scripts("../locks") })
+// Meddling is a command that is no client's.
+type Meddling struct {
+	At   time.Duration
+	Node string
+	By   history.ChangedBy
+	Args []string
+}
 
-// staging is one way in which a story can have happened.
+// Staged is a play as nodes can have performed it.
+type Staged struct {
+	Ops  []history.Op // with what the nodes say of keys
+	Keys []history.KeyChange
+	// Wrong is what the play says and no node would reply; "" if they agree.
+	Wrong string
+}
+
+// ScriptSources are the recipes' Lua scripts, by the SHA-1 of their source. The error says
+// that their files cannot be read.
+var ScriptSources = sync.OnceValues(func() (map[string]string, error) {
+	_, file, _, _ := runtime.Caller(0)
+	return Scripts(filepath.Join(filepath.Dir(file), "..", "..", "locks"))
+})
+
+// staging is one way in which a play can have happened.
 type staging struct {
-	s     *story
-	world *nodetest.World
-	ops   []history.Op // with what the nodes say of keys
+	Play
+	tb    testing.TB
+	world *World
+	ops   []history.Op
 	parts map[string]*part
 	// primary is whose place a promoted node takes, unless it is said.
 	primary string
 	// choices are which of its earlier states a node had after each upheaval, the
 	// latest first; options how many there were.
 	choices, options []int
-	wrong            string        // what the story says that no node would
-	wrongAt          time.Duration // when
+	wrong            string
+	wrongAt          time.Duration
 }
 
-// scene is something that happens to nodes.
-type scene struct {
-	at   time.Duration
-	play func()
-}
-
-// part is a node's part in a story.
+// part is a node's part in a play.
 type part struct {
-	*nodetest.Node
+	*Node
 	replica bool
 	down    int // the last connection of before it was killed, 0 if it is up
 	lost    *history.Lost
 }
 
-// stage finds the staging in which the nodes reply as the story says: where they may
+// Stage finds the staging in which the nodes reply as the play says: where they may
 // have lost something, the one in which they lost least.
-func (s *story) stage(e history.Evidence) *staging {
-	s.t.Helper()
+func Stage(tb testing.TB, p Play) Staged {
+	tb.Helper()
 	best := (*staging)(nil)
 	var choices []int
 	for range 10_000 {
-		st := s.perform(e, choices)
+		st := perform(tb, p, choices)
 		if st.wrong == "" {
-			return st
+			return st.staged()
 		}
 		if best == nil || st.wrongAt > best.wrongAt {
 			best = st
@@ -72,30 +97,37 @@ func (s *story) stage(e history.Evidence) *staging {
 		}
 		choices[len(choices)-1]++
 	}
-	s.t.Errorf("no Redis does as the story says: %s", best.wrong)
-	return best
+	return best.staged()
 }
 
-// perform goes through the story once.
-func (s *story) perform(e history.Evidence, choices []int) *staging {
-	st := &staging{s: s, world: nodetest.NewWorld(s.t), ops: slices.Clone(e.Ops), parts: map[string]*part{}, primary: "n0", choices: slices.Clone(choices)}
+func (st *staging) staged() Staged {
+	return Staged{Ops: st.ops, Keys: st.world.Changes, Wrong: st.wrong}
+}
+
+// perform goes through the play once.
+func perform(tb testing.TB, p Play, choices []int) *staging {
+	st := &staging{Play: p, tb: tb, world: NewWorld(tb), ops: slices.Clone(p.Ops), parts: map[string]*part{}, primary: "n0", choices: slices.Clone(choices)}
 	defer st.world.Close()
-	st.cast(e)
-	var all []scene
+	st.cast()
+	type moment struct {
+		at   time.Duration
+		play func()
+	}
+	var all []moment
 	for i := range st.ops {
 		if op := &st.ops[i]; op.Process == history.Nemesis && op.Window == nil {
-			all = append(all, scene{op.Time, func() { st.event(op) }})
+			all = append(all, moment{op.Time, func() { st.event(op) }})
 		}
 	}
-	for _, m := range s.meddled {
-		all = append(all, scene{m.at, func() { st.part(m.node).Meddle(m.at, m.by, m.args...) }})
+	for _, m := range p.Meddled {
+		all = append(all, moment{m.At, func() { st.part(m.Node).Meddle(m.At, m.By, m.Args...) }})
 	}
-	for _, c := range e.Commands {
+	for _, c := range p.Commands {
 		if c.Exec > 0 {
-			all = append(all, scene{c.Arrived, func() { st.command(c) }})
+			all = append(all, moment{c.Arrived, func() { st.command(c) }})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b scene) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(all, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
 	for _, x := range all {
 		st.world.Expire(x.at)
 		x.play()
@@ -104,14 +136,14 @@ func (s *story) perform(e history.Evidence, choices []int) *staging {
 }
 
 // cast makes replicas of those nodes that clients only use once they are promoted.
-func (st *staging) cast(e history.Evidence) {
+func (st *staging) cast() {
 	first := map[string]time.Duration{}
-	for _, c := range e.Commands {
+	for _, c := range st.Commands {
 		if at, ok := first[c.Node]; !ok || c.Arrived < at {
 			first[c.Node] = c.Arrived
 		}
 	}
-	for _, op := range e.Ops {
+	for _, op := range st.ops {
 		if op.F != history.FPromote && op.F != history.FSplit || op.Node == st.primary {
 			continue
 		}
@@ -149,6 +181,8 @@ func (st *staging) command(c history.Command) {
 		return
 	case p.down > 0 && c.Served == 0: // it was not there any more
 		return
+	case len(c.Args) > 0 && strings.EqualFold(string(c.Args[0]), "WAIT"): // the replicas answer that
+		return
 	case slices.ContainsFunc(refusals, func(r string) bool { return strings.HasPrefix(said, r) }):
 		return
 	case p.down > 0 && c.Conn > p.down:
@@ -159,9 +193,9 @@ func (st *staging) command(c history.Command) {
 		args = append(args, string(a))
 	}
 	if sha, ok := c.Script(); ok {
-		sources, err := scriptSources()
+		sources, err := ScriptSources()
 		if err != nil {
-			st.s.t.Fatal(err)
+			st.tb.Fatal(err)
 		}
 		if source := sources[sha]; source != "" {
 			p.Load(source)
@@ -180,7 +214,7 @@ func (st *staging) event(op *history.Op) {
 	at := op.Time
 	switch op.F {
 	case history.FNodeDown:
-		st.part(op.Node).down = max(1, st.s.conns[op.Index])
+		st.part(op.Node).down = max(1, st.Conns[op.Index])
 		st.part(op.Node).lost = st.lost(*op)
 	case history.FNodeUp:
 		if p := st.part(op.Node); p.down > 0 || p.lost == nil {
@@ -190,15 +224,7 @@ func (st *staging) event(op *history.Op) {
 	case history.FSplit:
 		st.promote(op.Node, cmp.Or(op.From, st.primary), at)
 	case history.FPromote:
-		old := cmp.Or(op.From, st.primary)
-		st.promote(op.Node, old, at)
-		if p := st.part(old); old != op.Node {
-			p.replica = true
-			p.Follow()
-		}
-		if st.primary == old {
-			st.primary = op.Node
-		}
+		st.takeOver(op.Node, cmp.Or(op.From, st.primary), at)
 	case history.FEvict:
 		var names []string
 		for _, k := range op.Keys {
@@ -239,6 +265,18 @@ func (st *staging) restart(p *part, at time.Duration) {
 	}
 }
 
+// takeOver makes a node the primary in another's place, which follows it from then on.
+func (st *staging) takeOver(name, old string, at time.Duration) {
+	st.promote(name, old, at)
+	if p := st.part(old); old != name {
+		p.replica = true
+		p.Follow()
+	}
+	if st.primary == old {
+		st.primary = name
+	}
+}
+
 // promote makes a replica a primary with one of the states that the other has had.
 func (st *staging) promote(name, old string, at time.Duration) {
 	if p := st.part(name); p.replica {
@@ -258,13 +296,4 @@ func (st *staging) choose(past []node.Snapshot) node.Snapshot {
 		return past[i]
 	}
 	return node.Snapshot{}
-}
-
-func TestAStoryThatNoRedisTellsIsRefused(t *testing.T) {
-	s := tell(t, "set-nx-px")
-	s.take(10, 0, "OK", setPX("t0")...)
-	s.take(20, 1, "OK", setPX("t1")...)
-	if st := s.perform(s.e, nil); st.wrong == "" {
-		t.Error("two SET NX were granted")
-	}
 }

@@ -56,11 +56,14 @@ func keyLife(e history.Evidence) ([]keyEvent, []keySpan) {
 	var events []keyEvent
 	for _, s := range keys.Steps {
 		if x, ok := eventOf(e, s); ok {
+			x.Owner = robbed(keys, s, x)
 			events = append(events, x)
 		}
 	}
+	spans := spansOf(keys, endOf(e))
+	events = append(events, lose(e.Ops, events, spans)...)
 	slices.SortStableFunc(events, func(a, b keyEvent) int { return cmp.Compare(a.At, b.At) })
-	return events, spansOf(keys, endOf(e))
+	return events, spans
 }
 
 // eventOf tells of one change; not ok if there is nothing to tell.
@@ -71,13 +74,29 @@ func eventOf(e history.Evidence, s keyspace.Step) (keyEvent, bool) {
 		x.Client, x.Command = e.Commands[s.Cmd].Client, e.Commands[s.Cmd].Index
 	}
 	if c.After != nil && c.After.Expires > 0 {
-		x.TTL = c.After.Expires - s.At.Hi
+		x.TTL = (c.After.Expires - s.At.Hi).Round(time.Millisecond) // as Redis counts it
 	}
 	x.Kind = kindOf(c, s)
 	if x.Kind == keySet && c.Before != nil && c.Before.Type == "hash" {
 		x.Owner = history.NoClient // others' fields stay
 	}
 	return x, x.Kind != ""
+}
+
+// robbed is whose grant the event concerns: of a key with several owners from which one
+// removed all, another's than the sender's.
+func robbed(keys *keyspace.Keys, s keyspace.Step, x keyEvent) int {
+	if x.Kind != keyDeleted || x.Client != x.Owner {
+		return x.Owner
+	}
+	for _, strike := range keys.Strikes {
+		for _, g := range strike.On {
+			if strike.Cmd == s.Cmd && strike.Key == x.Key && g.Client >= 0 && g.Client != x.Client && g.Over == nil {
+				return g.Client
+			}
+		}
+	}
+	return x.Owner
 }
 
 func ownerOf(g *keyspace.Grant) int {
@@ -107,7 +126,7 @@ func kindOf(c history.KeyChange, s keyspace.Step) keyEventKind {
 	switch {
 	case gone, s.Owner != nil && s.Owner.End != nil && s.Owner.End.Cmd == s.Cmd:
 		return keyDeleted
-	case c.Before == nil || !c.Before.SameValue(c.After):
+	case c.Before == nil || !c.Before.SameValue(c.After), s.Heir != nil && s.Heir.Cmd == s.Cmd && s.Heir != s.Owner:
 		return keySet
 	case c.After.Expires == 0:
 		return keyPersist
@@ -203,26 +222,6 @@ func endOf(e history.Evidence) time.Duration {
 		end = max(end, c.Sent, c.Served, c.Replied)
 	}
 	return end
-}
-
-// nodeDowns maps the index of each node-up event to the time its node went
-// down, and each node that never came back to when it went.
-func nodeDowns(ops []history.Op) (downs map[int]time.Duration, gone map[string]time.Duration) {
-	downs, gone = map[int]time.Duration{}, map[string]time.Duration{}
-	for _, op := range ops {
-		switch op.F {
-		case history.FNodeDown:
-			gone[op.Node] = op.Time
-		case history.FNodeUp:
-			at, ok := gone[op.Node]
-			if !ok {
-				at = op.Time
-			}
-			downs[op.Index] = at
-			delete(gone, op.Node)
-		}
-	}
-	return downs, gone
 }
 
 type keyName struct{ node, key string }

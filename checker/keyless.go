@@ -1,0 +1,143 @@
+package checker
+
+import (
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// This file tells of grants that left no key, or one that lived too short: their lives
+// were instants of the client's wall clock, and the node's was ahead of it.
+
+// gap is by how much the node's wall clock was ahead of the client's at that time, and
+// the cause if something comes of it: by whose clock it was.
+func (w *wire) gap(node string, client int, at time.Duration) (time.Duration, Cause) {
+	n, c := w.nodeAhead(node, at), w.aheadAt(client, at)
+	if n.Abs() >= c.Abs() {
+		return n - c, ServerClock
+	}
+	return n - c, ClientClock
+}
+
+// bornShort tells of a life that was shorter than the lease by as much as the node's
+// wall clock was ahead of its client's.
+func (w *wire) bornShort(first *keyspace.Grant, last keyspace.Term) (reason, bool) {
+	lease := w.Claims.TTL
+	life := last.Fair.Lo - last.At.Lo
+	gap, cause := w.gap(first.Node, last.Client, last.At.Lo)
+	if gap <= 0 || last.Client != first.Client || life >= lease-termSlack || life+gap < lease-lease/10 || life+gap > 2*lease {
+		return reason{}, false
+	}
+	return because(cause, []int{first.Cmd, last.Cmd}, "%s's wall clock was %v ahead of c%d's, so that the life that c%d gave %s at %s was over after %v",
+		first.Node, gap, first.Client, first.Client, first.Key, seconds(last.At.Lo), life.Round(time.Millisecond)), true
+}
+
+// stillborn tells of an acquire that succeeded though it left no key: the life that it
+// gave was over already by the node's clock.
+func (w *wire) stillborn(op int) (reason, bool) {
+	pos := w.lastOf(op)
+	if pos < 0 || len(w.Of(op)) > 0 {
+		return reason{}, false
+	}
+	c, at := w.Commands[pos], w.Ran(pos).Lo
+	gap, cause := w.gap(c.Node, c.Client, at)
+	if gap < w.Claims.TTL-w.Claims.TTL/10 {
+		return reason{}, false
+	}
+	r := because(cause, []int{pos}, "%s's wall clock was %v ahead of c%d's, so that the life that c%d's %s gave at %s was over already, and no key was there",
+		c.Node, gap, c.Client, c.Client, w.name(pos), seconds(at))
+	return r.of(wouldBe(c, op, pos, keyspace.At(at))), true
+}
+
+// wouldBe is what the command would have put on its node.
+func wouldBe(c history.Command, op, pos int, at keyspace.When) *keyspace.Grant {
+	life := keyspace.Term{Cmd: pos, Client: c.Client, At: at, Mortal: true, Expiry: at, Fair: at, Event: -1}
+	return &keyspace.Grant{Node: c.Node, Client: c.Client, Op: op, Cmd: pos, At: at, Terms: []keyspace.Term{life}}
+}
+
+// lastOf is the place of the last command of that operation that ran; -1 for none.
+func (w *wire) lastOf(op int) int {
+	last := -1
+	for pos, c := range w.Commands {
+		if c.Op == op && c.Exec > 0 && (last < 0 || w.Ran(last).Lo <= w.Ran(pos).Lo) {
+			last = pos
+		}
+	}
+	return last
+}
+
+// acquireIn is the client's latest acquire that the finding is about; -1 if there is none.
+func (w *wire) acquireIn(f Finding, client int) int {
+	last := -1
+	for _, i := range f.Ops {
+		op, ok := w.invocation(i)
+		if p, isAcquire := w.acquired(op); ok && isAcquire && p.Invoke.Client == client {
+			last = max(last, op)
+		}
+	}
+	return last
+}
+
+// explainKeyless gives the causes of a finding about two grants of which one left no key.
+func (w *wire) explainKeyless(f Finding, grants map[int][]*keyspace.Grant) []reason {
+	first, second := w.acquireIn(f, f.Clients[0]), w.acquireIn(f, f.Clients[1])
+	if first < 0 || second < 0 {
+		return nil
+	}
+	if w.doneAt(w.operation(first)) > w.doneAt(w.operation(second)) {
+		first, second = second, first
+	}
+	if r, ok := w.stillborn(first); ok {
+		return []reason{r}
+	}
+	had := grants[w.operation(first).Invoke.Client]
+	pos := w.lastOf(second)
+	if len(had) == 0 || pos < 0 {
+		return nil
+	}
+	last := had[len(had)-1]
+	if last.End == nil || last.End.At.Lo > w.Ran(pos).Hi {
+		return nil
+	}
+	return known([]reason{w.letIn(last, nil).of(last)})
+}
+
+// explainCrowd gives the causes of a finding about an owner that was one too many: what
+// ended the grants of those who believed, else that it was let in beside them.
+func (w *wire) explainCrowd(f Finding) []reason {
+	b := w.party(f, f.Clients[0])
+	var ended, beside []reason
+	for _, client := range f.Clients[1:] {
+		a := w.party(f, client)
+		pairs := meeting(a, b)
+		if len(pairs) == 0 && len(a) > 0 && len(b) > 0 {
+			ended = append(ended, w.onDifferentNodes(a, b).of(a[0]))
+		}
+		for _, pair := range pairs {
+			x, y := pair[0], pair[1]
+			if x.Seq > y.Seq {
+				x, y = y, x
+			}
+			if r := w.letIn(x, y).of(x); x.End != nil && x.End.Seq < y.Seq {
+				ended = append(ended, r)
+			} else {
+				beside = append(beside, r)
+			}
+		}
+	}
+	if len(ended) > 0 {
+		return known(ended)
+	}
+	return known(beside)
+}
+
+// sentSomething says whether commands of that operation ran.
+func (w *wire) sentSomething(op int) bool { return op >= 0 && w.lastOf(op) >= 0 }
+
+// restsOnNothing says whether the hold's grant left no key though its commands ran, for
+// a reason that is known: nothing stood that anybody could have ended.
+func (w *wire) restsOnNothing(op int) bool {
+	_, ok := w.stillborn(op)
+	return ok && w.operation(op).Done() == history.OK
+}
