@@ -1,10 +1,13 @@
 package campaign
 
 import (
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
@@ -17,8 +20,14 @@ var sampled = []string{"setnx-expire", "rw-two-keys"}
 // nothing of this hangs on a seed.
 func TestNamedSchedulesAloneFindEveryDeclaredFlaw(t *testing.T) {
 	c := DefaultConfig()
-	c.Testbed, c.Store, c.Parallel = "sim", t.TempDir(), 2
+	c.Testbed, c.Store, c.Parallel = "sim", t.TempDir(), runtime.GOMAXPROCS(0)
 	c.Named, c.NamedOnly, c.Expect = true, true, true
+	c.Locks = nil
+	for _, r := range locks.All() {
+		if !strings.HasPrefix(r.ID, "test-") { // those are registered by other tests
+			c.Locks = append(c.Locks, r.ID)
+		}
+	}
 	if testing.Short() || raceDetector {
 		c.Locks, c.Faults = sampled, []string{"none", "client-pause", "delay", "eviction"}
 	}

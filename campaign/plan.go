@@ -384,22 +384,3 @@ func planned(cells []plannedCell) []PlannedCell {
 	}
 	return all
 }
-
-// chosen resolves a choice among the values of a registry.
-func chosen[T any](what string, choice []string, all []T, name func(T) string, groups ...string) ([]T, error) {
-	offered := make([]string, len(all))
-	for i, v := range all {
-		offered[i] = name(v)
-	}
-	names, err := Choose(what, choice, offered, groups...)
-	if err != nil {
-		return nil, err
-	}
-	var values []T
-	for _, v := range all {
-		if slices.Contains(names, name(v)) {
-			values = append(values, v)
-		}
-	}
-	return values, nil
-}
