@@ -112,7 +112,7 @@ var blanks = map[string]func(Style, Account) string{
 	"read":   func(s Style, a Account) string { return s.Instant(a.Read) },
 	"span":   func(s Style, a Account) string { return s.Length(a.Span) },
 	"age":    func(s Style, a Account) string { return s.Length(a.Age) },
-	"offset": func(s Style, a Account) string { return s.Length(a.Offset) },
+	"apart":  func(s Style, a Account) string { return s.signed(a.Offset, "%s ahead of", "%s behind") },
 	"jumped": func(s Style, a Account) string { return s.signed(a.Offset, "jumped ahead by %s", "went back by %s") },
 	"off":    func(s Style, a Account) string { return s.signed(a.Offset, "%s ahead", "%s behind") },
 

@@ -53,6 +53,6 @@ var butWords = map[What]string{
 	restartedAndLost: "{node} restarted at {at} and lost {lost}",
 	nodeClockJumped:  "{node}'s clock {jumped} at {at}",
 	nodeClockOff:     "{node}'s clock was {off}",
-	nodeClocksApart:  "{node}'s clock was {off} of {node1}'s",
+	nodeClocksApart:  "{node}'s clock was {apart} {node1}'s",
 	clientClockOff:   "{who}'s clock was {off} from {at} on",
 }
