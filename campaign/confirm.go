@@ -44,7 +44,7 @@ func newConfirmation(c *Config) (*confirmation, error) {
 	}
 	o := other.Info.Config
 	c.Nodes, c.Clients, c.Keys, c.Overrun, c.Trusting, c.Seed = o.Nodes, o.Clients, o.Keys, o.Overrun, o.Trusting, o.Seed
-	c.TTL, c.Hold, c.Rest, c.Duration = o.TTL, o.Hold, o.Rest, o.Duration
+	c.TTL, c.Hold, c.Rest, c.Duration, c.CommandTimeout = o.TTL, o.Hold, o.Rest, o.Duration, o.CommandTimeout
 	trials := slices.DeleteFunc(slices.Clone(other.Trials), func(t Trial) bool { return t.Err != "" })
 	slices.SortStableFunc(trials, compareTrials)
 	return &confirmation{plan: other.Info.Plan, trials: together(trials), tried: map[string]int{}}, nil

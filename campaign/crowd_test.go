@@ -61,6 +61,9 @@ func crowdSpec(clients int, d time.Duration) Spec {
 	return s
 }
 
+// WatchesKeys implements keyWatcher, as the testbed within does.
+func (c *counted) WatchesKeys() bool { return watchesKeys(c.Testbed) }
+
 // TestACrowdLosesNothing: every command that Redis ran is in the evidence and none
 // that it did not run, every operation is complete, and each has its commands.
 func TestACrowdLosesNothing(t *testing.T) {
@@ -72,12 +75,12 @@ func TestACrowdLosesNothing(t *testing.T) {
 	dir := t.TempDir()
 	started := time.Now()
 	spec := crowdSpec(*crowdSize, *crowdTime)
-	tape := newTape(dir, storedSpec{Spec: spec})
+	tape := newTape(dir, storedSpec{Spec: spec, Watched: true})
 	if err := tape.stream(func() {}); err != nil {
 		t.Fatal(err)
 	}
 	rec := history.NewRecorder(tape.writer(), bed.Clock())
-	e, err := RunTrial(t.Context(), c, spec, rec, tape.command)
+	e, _, err := runTrial(t.Context(), c, spec, rec, receivers{tape.command, tape.keyChange})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +91,8 @@ func TestACrowdLosesNothing(t *testing.T) {
 	peak := peakMemory(t)
 	stored, err := LoadRecord(dir)
 	if err != nil || len(stored.Truncated) > 0 || history.Hash(stored.Evidence) != history.Hash(e) {
-		t.Errorf("what is stored is not what was seen: %v, %v", err, stored.Truncated)
+		t.Errorf("what is stored is not what was seen: %v, %v: %d, %d, %d and %d, %d, %d", err, stored.Truncated,
+			len(stored.Evidence.Ops), len(stored.Evidence.Commands), len(stored.Evidence.Keys), len(e.Ops), len(e.Commands), len(e.Keys))
 	}
 	c.compare(t, e.Commands)
 	completed(t, e.Ops)

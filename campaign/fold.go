@@ -22,6 +22,7 @@ func fold(info Info, dir string, trials []Trial) Matrix {
 		Command: info.Command,
 		Store:   dir,
 		Cells:   []Cell{},
+		Varying: info.Varying,
 	}
 	// Trials end in any order; what is said of them does not depend on it.
 	trials = slices.Clone(trials)
@@ -89,7 +90,7 @@ func (m *Matrix) tally(info Info, p PlannedCell, trials []Trial, unprobed map[pa
 
 // foldCell gives a cell the worst of its trials, which come worst first.
 func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
-	c := Cell{Lock: p.Lock, Fault: p.Fault, Causes: []string{}, Oracles: map[string]string{}, Trials: len(trials)}
+	c := Cell{Lock: p.Lock, Fault: p.Fault, Causes: []string{}, Oracles: map[string]string{}, Trials: len(trials), Varies: info.varies(p.Lock)}
 	switch {
 	case p.NotSupported != "":
 		c.Verdict, c.Why = NotSupported, p.NotSupported
@@ -139,7 +140,7 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 		}
 	}
 	c.Why, c.Dir, c.Seed = worst.why(), worst.Dir, worst.Spec.Seed
-	if info.Deterministic {
+	if info.Deterministic && !c.Varies {
 		c.Hash = worst.Hash
 	}
 	c.Replay = replay(info, worst)

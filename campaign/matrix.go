@@ -37,6 +37,8 @@ type Cell struct {
 	// history and commands come to, if it does the same wherever it is run again.
 	Seed uint64 `json:"seed"`
 	Hash string `json:"hash,omitempty"`
+	// Varies: the lock is not replayable byte for byte (Matrix.Varying).
+	Varies bool `json:"varies,omitempty"`
 	// Replay is the command line that runs that trial again.
 	Replay string `json:"replay"`
 	// Minimal is the folder, relative to the campaign, of the smaller trial that
@@ -68,6 +70,8 @@ type Matrix struct {
 	Command string `json:"command"`
 	Store   string `json:"store"`
 	Cells   []Cell `json:"cells"`
+	// Varying are the locks that are not replayable byte for byte, where others are.
+	Varying []Varying `json:"varying,omitempty"`
 
 	// Unexpected are violations that their recipe does not declare for their
 	// fault, and Missed are declared flaws that did not show under theirs.

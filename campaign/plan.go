@@ -184,31 +184,33 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 		seed = fixedSeed // the probe
 	}
 	s := Spec{
-		Lock:     c.recipe.ID,
-		Workload: workload,
-		Fault:    c.fault.Name,
-		Testbed:  conf.Testbed,
-		Topology: c.topology,
-		Seed:     trialSeed(seed, c.recipe.ID, c.fault.Name, workload, k),
-		Trial:    k,
-		// A service waits for Redis a good deal shorter than a lease lasts.
-		CommandTimeout: conf.TTL / 2,
+		Lock:           c.recipe.ID,
+		Workload:       workload,
+		Fault:          c.fault.Name,
+		Testbed:        conf.Testbed,
+		Topology:       c.topology,
+		Seed:           trialSeed(seed, c.recipe.ID, c.fault.Name, workload, k),
+		Trial:          k,
+		CommandTimeout: conf.commandTimeout(),
 		Timeout:        conf.Timeout,
 		ShareLinks:     conf.ShareLinks,
 	}
+	body, _ := workloads.ByName(workload)
 	conf.clients(&s)
 	if c.topology == testbed.Independent {
 		s.Nodes = cmp.Or(conf.Nodes, defaultNodes)
 	}
 	s.Options = workloads.Options{
-		Clients:  cmp.Or(conf.Clients, defaultClients),
-		Keys:     cmp.Or(conf.Keys, defaultKeys),
-		TTL:      conf.TTL,
-		Hold:     cmp.Or(conf.Hold, conf.TTL/10),
-		Rest:     cmp.Or(conf.Rest, conf.TTL/20),
-		Retry:    conf.retry(),
-		Duration: conf.Duration,
-		Margin:   conf.TTL / 2,
+		Clients: cmp.Or(conf.Clients, defaultClients),
+		Keys:    max(cmp.Or(conf.Keys, defaultKeys), body.Locks),
+		TTL:     conf.TTL,
+		Hold:    cmp.Or(conf.Hold, conf.TTL/10),
+		Rest:    cmp.Or(conf.Rest, conf.TTL/20),
+		Retry:   conf.retry(),
+		// Time for a client to miss a reply, and for what comes of that.
+		Duration: conf.Duration + 2*conf.patient(),
+		Margin:   conf.TTL/2 + conf.patient(),
+		Tokens:   conf.Tokens,
 		Trusting: conf.Trusting,
 		Seed:     s.Seed,
 		Overrun:  conf.Overrun,
@@ -221,6 +223,7 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 	}
 	if c.fault.Mix {
 		conf.swarm(&s.Options, s.claims(c.recipe).Renews)
+		s.Options.Keys = max(s.Options.Keys, body.Locks)
 	}
 	return s
 }
@@ -231,6 +234,7 @@ func (p *planner) world(s Spec, claims history.Claims) nemesis.World {
 	for i := 1; i < s.Nodes; i++ {
 		nodes = append(nodes, fmt.Sprintf("n%d", i))
 	}
+	claims.Quorum = claims.NodeQuorum() // plans strike nodes, and count nodes
 	return nemesis.World{
 		Clients:        s.Options.Clients,
 		Nodes:          nodes,
@@ -305,7 +309,7 @@ func (p *planner) jobs(cells []plannedCell) ([]job, error) {
 // the matrix evenly.
 func (p *planner) drawn(cells []plannedCell) ([]job, error) {
 	var jobs []job
-	for k := range p.config.Trials {
+	for k := range max(1, p.config.Trials) { // also without any, to see what has nothing to strike
 		for i := range cells {
 			c := &cells[i]
 			for _, w := range slices.Clone(c.workloads) {
@@ -322,6 +326,9 @@ func (p *planner) drawn(cells []plannedCell) ([]job, error) {
 					continue
 				case err != nil:
 					return nil, err
+				}
+				if k >= p.config.Trials {
+					continue
 				}
 				if k == 0 {
 					c.variants = max(c.variants, len(c.fault.Plans(world, rand.New(rand.NewPCG(s.Seed, 0)))))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -66,6 +67,11 @@ type process struct {
 // on: collected rarely, a trial takes half the time.
 const workerGC = 1000
 
+// workerDebug is a worker's GODEBUG: ours, and math/rand may be seeded.
+func workerDebug() string {
+	return strings.TrimPrefix(os.Getenv("GODEBUG")+",randseednop=0", ",")
+}
+
 // startProcess starts a worker and waits until it is ready.
 func startProcess(ctx context.Context, argv []string) (*process, error) {
 	if err := ctx.Err(); err != nil {
@@ -100,7 +106,7 @@ func startProcess(ctx context.Context, argv []string) (*process, error) {
 func fork(argv []string) (*process, error) {
 	w := &process{cmd: exec.Command(argv[0], argv[1:]...), stderr: child.Output{Limit: stderrLimit}, exited: make(chan struct{})}
 	// One thread each: there is one process per core.
-	w.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprint("GOGC=", workerGC), "GOTRACEBACK=all")
+	w.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprint("GOGC=", workerGC), "GOTRACEBACK=all", "GODEBUG="+workerDebug())
 	w.cmd.Stdout, w.cmd.Stderr = &w.stderr, &w.stderr
 	w.cmd.WaitDelay = time.Second // what the code under test started may hold stderr open
 	tasks, in, err := os.Pipe()

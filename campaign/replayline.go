@@ -28,7 +28,7 @@ func replay(info Info, t Trial) string {
 	}
 	words = append(words, info.Config.flags()...)
 	words = append(words, info.Config.TestbedFlags...)
-	if info.Deterministic && len(t.Hash) > hashDigits {
+	if info.Deterministic && !info.varies(s.Lock) && len(t.Hash) > hashDigits {
 		words = append(words, "--hash", t.Hash[:hashDigits])
 	}
 	return shell.Join(words...)
@@ -47,9 +47,11 @@ func (c Config) flags() (words []string) {
 		{"nodes", strconv.Itoa(c.Nodes), c.Nodes == d.Nodes},
 		{"clients", strconv.Itoa(c.Clients), c.Clients == d.Clients},
 		{"keys", strconv.Itoa(c.Keys), c.Keys == d.Keys},
+		{"lock-tokens", string(c.Tokens), c.Tokens == d.Tokens},
 		{"ttl", c.TTL.String(), c.TTL == d.TTL},
 		{"hold", c.Hold.String(), c.Hold == d.Hold},
 		{"rest", c.Rest.String(), c.Rest == d.Rest},
+		{"command-timeout", c.CommandTimeout.String(), c.CommandTimeout == d.CommandTimeout},
 		{"overrun", fmt.Sprint(c.Overrun), c.Overrun == d.Overrun},
 		{"duration", c.Duration.String(), c.Duration == d.Duration},
 		{"timeout", c.Timeout.String(), c.Timeout == d.Timeout},

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"sync"
+
+	"github.com/lockstorm/lockstorm/history"
 )
 
 // leastSample is how many trials are repeated at least, if there are as many, and
@@ -38,64 +38,93 @@ func (s *sampling) mark(jobs []job) []job {
 	return jobs
 }
 
-// errDiffers says that a trial, run again, did something else.
+// againSuffix ends the name of the folder of a trial's second run.
+const againSuffix = "-again"
+
+// errDiffers says that a trial of our own recipes, run again, did something else.
 var errDiffers = errors.New("is not deterministic")
 
+// repetition is what became of a trial that was run again.
+type repetition struct {
+	ran     bool
+	differs *history.Difference // nil: it did the same
+	err     error               // why nobody knows
+}
+
 // repeat runs the sampled trials again, in other processes, and compares. A
-// difference is the harness's failure: both trials are kept. Of the others only
-// what the campaign refers to stays, however it ends.
+// difference of our own recipes is the harness's failure; somebody else's lock is
+// marked by the first of its trials that differs. Both runs of such a trial are kept.
+// Of the others only what the campaign refers to stays, however it ends.
 func (r *run) repeat(ctx context.Context) {
-	var mu sync.Mutex
-	differ := map[string]bool{}
+	again := make([]repetition, len(r.sample))
 	if len(r.sample) > 0 && ctx.Err() == nil && !r.failed() {
 		r.workers.renew()
-		each(ctx, r.sample, r.Config.Parallel, func(t Trial) {
-			err := r.compare(ctx, t)
-			mu.Lock()
-			differ[folderName(t.Spec)] = errors.Is(err, errDiffers)
-			mu.Unlock()
-			r.repeated(ctx, err)
+		numbers := make([]int, len(r.sample))
+		for i := range numbers {
+			numbers[i] = i
+		}
+		each(ctx, numbers, r.Config.Parallel, func(i int) {
+			d, err := r.compare(ctx, r.sample[i])
+			again[i] = repetition{true, d, err}
 		})
 	}
-	for _, t := range r.sample {
-		if t.Dir != "" || differ[folderName(t.Spec)] {
-			continue
-		}
-		if err := removeFolder(r.folder(t.Spec)); err != nil {
-			r.mu.Lock()
-			r.fail(err)
-			r.mu.Unlock()
-		}
-	}
-}
-
-// repeated counts a trial that was run again.
-func (r *run) repeated(ctx context.Context, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case err == nil:
-		r.result.Repeated++
-	case ctx.Err() == nil || errors.Is(err, errDiffers):
-		r.fail(err)
+	for i, t := range r.sample {
+		keep := r.repeated(ctx, t, again[i])
+		if t.Dir == "" && !keep {
+			if err := removeFolder(r.folder(t.Spec)); err != nil {
+				r.fail(err)
+			}
+		}
 	}
 }
 
-// compare runs a trial again beside its folder. The error is nil if it did the
-// same and was judged alike, or errDiffers; then both folders are there. Of one that failed the second
-// is.
-func (r *run) compare(ctx context.Context, t Trial) error {
-	first := r.folder(t.Spec)
-	second := first + "-again"
-	d, err := r.workers.run(ctx, task{Spec: t.Spec, Folder: second, Keep: true, Probe: t.Probe}, nil)
+// repeated counts a trial that was run again; keep says that both its folders tell
+// something. The caller holds mu.
+func (r *run) repeated(ctx context.Context, t Trial, again repetition) (keep bool) {
 	switch {
-	case err != nil:
-	case d.Trial.Err != "":
-		return fmt.Errorf("%s of %s under %s (%s) failed when it was run again, see %s: %s",
-			t.Spec.Title(), t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, second, d.Trial.Err)
-	case d.Trial.Hash != t.Hash || d.Trial.Outcome != t.Outcome || d.Trial.Hits != t.Hits || !slices.Equal(d.Trial.Flaws, t.Flaws):
-		return fmt.Errorf("%s of %s under %s (%s) %w: run again it differs: compare %s and %s",
-			t.Spec.Title(), t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, errDiffers, first, filepath.Base(second))
+	case again.differs == nil && again.err == nil:
+		if again.ran {
+			r.result.Repeated++
+		}
+		return false
+	case again.err != nil:
+		if ctx.Err() == nil {
+			r.fail(again.err)
+		}
+		return false
 	}
-	return errors.Join(err, removeFolder(second))
+	v := varying(t, *again.differs)
+	switch {
+	case Ours(t.Spec.Lock):
+		r.fail(fmt.Errorf("%s of %s under %s (%s) %w: run again it differs first in %s: compare %s and %s",
+			v.Trial, v.Lock, v.Fault, v.Workload, errDiffers, v.Difference, r.folder(t.Spec), filepath.Base(v.Again)))
+	case r.info.varies(t.Spec.Lock): // one tells
+		if err := removeFolder(r.folder(t.Spec) + againSuffix); err != nil {
+			r.fail(err)
+		}
+		return false
+	default:
+		r.info.Varying = append(r.info.Varying, v)
+	}
+	return true
+}
+
+// compare runs a trial again beside its folder, and returns the first difference;
+// then both folders are there. Of a trial that failed the second is.
+func (r *run) compare(ctx context.Context, t Trial) (*history.Difference, error) {
+	first := r.folder(t.Spec)
+	second := first + againSuffix
+	d, err := r.workers.run(ctx, task{Spec: t.Spec, Folder: second, Keep: true, Probe: t.Probe}, nil)
+	if err == nil && d.Trial.Err != "" {
+		return nil, fmt.Errorf("%s of %s under %s (%s) failed when it was run again, see %s: %s",
+			t.Spec.Title(), t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, second, d.Trial.Err)
+	}
+	if err == nil {
+		if differs := difference(t, d.Trial, first, second); differs != nil {
+			return differs, nil
+		}
+	}
+	return nil, errors.Join(err, removeFolder(second))
 }

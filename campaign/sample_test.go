@@ -30,18 +30,23 @@ func TestOfTheSampleOnlyWhatDiffersStays(t *testing.T) {
 	tests := map[string]struct {
 		ctx           context.Context
 		workers       answering
+		lock          string
 		first, second bool // are there in the end
 		err           string
+		varies        bool
 	}{
-		"the same":      {t.Context(), answering{done: done{Trial: Trial{Hash: "a"}}}, false, false, ""},
-		"another":       {t.Context(), answering{done: done{Trial: Trial{Hash: "b"}}}, true, true, "is not deterministic"},
-		"a failure":     {t.Context(), answering{done: done{Trial: Trial{Err: "lost"}}}, false, true, "failed when it was run again"},
-		"no worker":     {t.Context(), answering{err: errors.New("no worker")}, false, false, "no worker"},
-		"not run again": {stopped, answering{}, false, false, ""},
+		"the same":               {t.Context(), answering{done: done{Trial: Trial{Hash: "a"}}}, soundLock, false, false, "", false},
+		"another":                {t.Context(), answering{done: done{Trial: Trial{Hash: "b"}}}, soundLock, true, true, "", true},
+		"another of our recipes": {t.Context(), answering{done: done{Trial: Trial{Hash: "b"}}}, "set-nx-px", true, true, "is not deterministic", false},
+		"judged in another way":  {t.Context(), answering{done: done{Trial: Trial{Hash: "a", Hits: 1}}}, soundLock, true, true, "", true},
+		"a failure":              {t.Context(), answering{done: done{Trial: Trial{Err: "lost"}}}, soundLock, false, true, "failed when it was run again", false},
+		"no worker":              {t.Context(), answering{err: errors.New("no worker")}, soundLock, false, false, "no worker", false},
+		"not run again":          {stopped, answering{}, soundLock, false, false, "", false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := soundSpec()
+			s.Lock = test.lock
 			r := &run{store: &store{dir: t.TempDir()}, workers: test.workers, sample: []Trial{{Spec: s, Hash: "a"}}}
 			r.Config.Parallel = 1
 			first := filepath.Join(r.store.dir, folderName(s))
@@ -56,6 +61,9 @@ func TestOfTheSampleOnlyWhatDiffersStays(t *testing.T) {
 			}
 			if (r.err == nil) != (test.err == "") || r.err != nil && !strings.Contains(r.err.Error(), test.err) {
 				t.Errorf("got %v, want %q", r.err, test.err)
+			}
+			if r.info.varies(s.Lock) != test.varies {
+				t.Errorf("got %v, want it marked: %v", r.info.Varying, test.varies)
 			}
 		})
 	}

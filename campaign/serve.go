@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/entropy"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -136,6 +137,9 @@ func (s *server) serve(ctx context.Context, t task) (last bool, err error) {
 	var log func(history.Command)
 	if t.Log {
 		log = func(c history.Command) { _ = s.answer(answer{Command: &c}) } // the next answer tells
+	}
+	if !realTime(s.bed) { // elsewhere nothing does the same again anyway
+		entropy.Seed(t.Spec.Seed)
 	}
 	before := runtime.NumGoroutine()
 	d, err := execute(ctx, s.bed, t, new(sync.Mutex), log)

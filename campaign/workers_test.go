@@ -223,24 +223,6 @@ func TestResultsDoNotDependOnWorkersOrOrder(t *testing.T) {
 	}
 }
 
-func TestATrialThatDoesNotDoTheSameAgainFailsTheCampaign(t *testing.T) {
-	c := Campaign{Config: fakeConfig(t.TempDir(), soundLock), Testbed: &fakeBed{}} // on the machine's time, in truth
-	c.Config.Trials, c.Config.Duration, c.Config.TTL = 1, 50*time.Millisecond, 20*time.Millisecond
-	s, err := c.Run(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "trial 0 of test-sound under none (mutex) is not deterministic") || s.Repeated != 0 {
-		t.Fatalf("got %v", err)
-	}
-	var input *InputError
-	if errors.As(err, &input) {
-		t.Error("blamed on the input")
-	}
-	for _, name := range []string{"mutex-0", "mutex-0-again"} {
-		if _, err := LoadRecord(filepath.Join(s.Dir, "trials", soundLock, undisturbed, name)); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 func TestAReplayDoesWhatTheCampaignDid(t *testing.T) {
 	c := Campaign{Config: DefaultConfig(), Testbed: sim.New()}
 	c.Config.Locks, c.Config.Faults = []string{"setnx-expire"}, []string{undisturbed, "client-pause"}

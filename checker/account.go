@@ -83,10 +83,12 @@ type Believed struct {
 	From   time.Duration `json:"from"`
 	Until  time.Duration `json:"until,omitempty"` // 0 if nothing ended it
 	Why    string        `json:"why"`             // as Hold.ToWhy
+	// Extended: it came of being told of an extension, and not of an acquire.
+	Extended bool `json:"extended,omitempty"`
 }
 
 func believed(h Hold) Believed {
-	told := Believed{Client: h.Client, Mode: h.Mode, From: h.From, Why: h.ToWhy}
+	told := Believed{Client: h.Client, Mode: h.Mode, From: h.From, Why: h.ToWhy, Extended: h.Extended > 0}
 	if h.To != Never {
 		told.Until = h.To
 	}

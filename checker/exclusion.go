@@ -143,6 +143,11 @@ func conflictFinding(e history.Evidence, c conflict) Finding {
 	}
 	f.Account.Fact = Fact{What: Overlap, At: c.later.From, Clients: f.Clients}
 	f.Account.Holds = []Believed{believed(c.later), believed(c.earlier)}
+	for _, h := range []Hold{c.earlier, c.later} {
+		if h.Extended > 0 {
+			f.Ops = indices(append(f.Ops, h.Extended)...)
+		}
+	}
 	if len(c.beside) < 2 {
 		return f
 	}

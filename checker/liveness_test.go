@@ -218,6 +218,31 @@ func TestLivenessBlockedUpToTTL(t *testing.T) {
 	})
 }
 
+// Readers share a key: who was not told that he was let in gave it a life of his own.
+func TestAReaderWhoWasNotAnsweredLeavesAnOrphan(t *testing.T) {
+	keys := []string{"lock:read", "lock:write"}
+	tales(t, []tale{{"behind another who could not give his back", "rw-two-keys", func(s *story) {
+		read := s.script("two-keys-read", keys, "1")
+		s.invoke(9, 0, history.FAcquire, history.Read)
+		s.cmd(10, 0, "1", read...)
+		s.done(11, 0, history.OK)
+		s.invoke(50, 0, history.FRelease, history.Read)
+		s.lost(51, 0, "DEL", "lock:read")
+		s.invoke(299, 1, history.FAcquire, history.Read)
+		s.unanswered(300, 1, "1", read...)
+		s.done(550, 0, history.Info)
+		s.done(800, 1, history.Info)
+		for at := 1050.0; at < 1300; at += 50 {
+			s.invoke(at-1, 1, history.FAcquire, history.Write)
+			s.cmd(at, 1, "0", s.script("two-keys-write", keys, "1")...)
+			s.done(at+1, 1, history.Fail)
+		}
+		s.invoke(1349, 1, history.FAcquire, history.Write)
+		s.cmd(1350, 1, "1", s.script("two-keys-write", keys, "1")...)
+		s.done(1351, 1, history.OK)
+	}, []string{"liveness: orphaned-key"}}})
+}
+
 func TestLivenessAccusesNobodyOfWhatIsRight(t *testing.T) {
 	tales(t, []tale{
 		{"nobody waits", "set-nx-px", func(s *story) {
@@ -309,6 +334,17 @@ func TestLivenessAccusesNobodyOfWhatIsRight(t *testing.T) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.give(20, 0, "1", s.cad("t0")...)
 			s.keys(100)
+		}, nil},
+		{"an attempt to read that nobody answered, of who then writes", "rw-two-keys", func(s *story) {
+			keys := []string{"lock:read", "lock:write"}
+			s.invoke(9, 0, history.FAcquire, history.Read)
+			s.lost(10, 0, s.script("two-keys-read", keys, "1")...)
+			s.healed(50)
+			s.done(300, 0, history.Info)
+			s.invoke(400, 0, history.FAcquire, history.Write)
+			s.cmd(401, 0, "1", s.script("two-keys-write", keys, "1")...)
+			s.done(402, 0, history.OK)
+			s.keys(3100)
 		}, nil},
 		{"readers beside a dead reader", "rw-two-keys", func(s *story) {
 			read := s.script("two-keys-read", []string{"lock:read", "lock:write"}, "1")

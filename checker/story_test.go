@@ -348,8 +348,13 @@ func judgement(t *testing.T, recipe string, tale func(*story), want ...string) {
 	t.Helper()
 	s := tell(t, recipe)
 	tale(s)
-	if got := judged(t, s.evidence()); !slices.Equal(got, want) {
+	e := s.evidence()
+	if got := judged(t, e); !slices.Equal(got, want) {
 		t.Errorf("%s was judged\n got %s\nwant %s", recipe, strings.Join(got, ", "), strings.Join(want, ", "))
+	}
+	blur(e)
+	if got := judged(t, e); !slices.Equal(got, want) {
+		t.Errorf("%s was judged, when it was seen less exactly,\n got %s\nwant %s", recipe, strings.Join(got, ", "), strings.Join(want, ", "))
 	}
 }
 

@@ -47,6 +47,11 @@ func TestCausesOfEvictions(t *testing.T) {
 			s.give(1200, 1, "1", s.cad("t1")...)
 			s.give(1300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: lease-outlived"}},
+	})
+}
+
+func TestEvictionsOfWhatDoesNotMatter(t *testing.T) {
+	tales(t, []tale{
 		{"another key of the node", "set-nx-px", func(s *story) {
 			s.cmd(5, 2, "OK", "SET", "other", "1")
 			s.take(10, 0, "OK", setPX("t0")...)
@@ -131,6 +136,11 @@ func TestCausesOfSplitBrains(t *testing.T) {
 			s.give(300, 1, "1", s.cad("t3")...)
 			s.give(400, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-lost-key"}},
+	})
+}
+
+func TestWhatBothSidesOfASplitHave(t *testing.T) {
+	tales(t, []tale{
 		{"what the new primary had heard of is there on both sides and after", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.split(50, 1)
@@ -180,6 +190,11 @@ func TestCausesOfSplitBrains(t *testing.T) {
 			s.give(1250, 0, "0", s.cad("t0")...)
 			s.promote(1300, "n1")
 		}, []string{"exclusion: lease-outlived"}},
+	})
+}
+
+func TestSplitsThatAreNotToBlame(t *testing.T) {
+	tales(t, []tale{
 		{"a lease of one side that was overrun when the other side granted", "set-nx-px", func(s *story) {
 			s.take(2, 2, "OK", setPX("t2")...)
 			s.give(4, 2, "1", s.cad("t2")...)
@@ -219,6 +234,11 @@ func TestCausesOfSplitBrains(t *testing.T) {
 			s.give(1200, 1, "1", s.cad("t1")...)
 			s.promote(1300, "n1")
 		}, []string{"liveness: orphaned-key"}},
+	})
+}
+
+func TestReleasesThatANodeNeverHeardOf(t *testing.T) {
+	tales(t, []tale{
 		{"a release that was not replicated when the brain split", "set-nx-ex", func(s *story) {
 			s.take(10, 2, "OK", "SET", "lock", "1", "EX", "1", "NX")
 			s.give(48, 2, "1", "DEL", "lock")
@@ -248,6 +268,11 @@ func TestCausesOfSplitBrains(t *testing.T) {
 			s.take(1100, 1, "OK", setPX("t1")...)
 			s.give(1200, 1, "1", s.cad("t1")...)
 		}, []string{"liveness: orphaned-key"}},
+	})
+}
+
+func TestEntriesThatANodeNeverHeardOf(t *testing.T) {
+	tales(t, []tale{
 		{"an entry that the new primary had not heard of", "reentrant-hash", func(s *story) {
 			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
 			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }
@@ -280,6 +305,11 @@ func TestCausesOfSplitBrains(t *testing.T) {
 			s.give(1160, 1, "1", leave("owner-one")...)
 			s.give(1170, 0, "nil", leave("owner-zero")...)
 		}, []string{"exclusion: lease-outlived"}},
+	})
+}
+
+func TestWhoAsksOneOfTwoPrimaries(t *testing.T) {
+	tales(t, []tale{
 		{"whoever enters again on one of two primaries asks only that one", "reentrant-hash", func(s *story) {
 			enter := func(o string) []string { return s.script("hash-enter", []string{"lock"}, o, "1") }
 			leave := func(o string) []string { return s.script("hash-leave", []string{"lock"}, o) }

@@ -136,6 +136,7 @@ var blanks = map[string]func(Style, Account) string{
 	"other":  func(_ Style, a Account) string { return a.value(1) },
 	"values": func(_ Style, a Account) string { return a.value(0) + " and " + a.value(1) },
 
+	"became": func(_ Style, a Account) string { return became(a.hold(0)) },
 	"as":     func(_ Style, a Account) string { return inMode(a.hold(0).Mode) },
 	"theirs": func(_ Style, a Account) string { return inMode(a.hold(1).Mode) },
 	"held":   func(s Style, a Account) string { return s.held(a.hold(1)) },

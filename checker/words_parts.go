@@ -103,6 +103,14 @@ func (s Style) signed(by time.Duration, ahead, behind string) string {
 	return fmt.Sprintf(ahead, s.Length(by))
 }
 
+// became says how somebody came to believe in a hold.
+func became(h Believed) string {
+	if h.Extended {
+		return "was told of an extension of"
+	}
+	return "was granted"
+}
+
 func inMode(m history.Mode) string {
 	switch m {
 	case history.Read:

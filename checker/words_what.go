@@ -39,8 +39,8 @@ const (
 
 // whatWords are the sentences of what findings are about.
 var whatWords = map[What]string{
-	Overlap:       "{who} was granted {lock}{as} at {at} while {whom} still believed it held it{theirs} ({held})",
-	Crowd:         "{who} was granted {lock} at {at} while {count} others still believed they held it, one too many: {crowd}",
+	Overlap:       "{who} {became} {lock}{as} at {at} while {whom} still believed it held it{theirs} ({held})",
+	Crowd:         "{who} {became} {lock} at {at} while {count} others still believed they held it, one too many: {crowd}",
 	NoOrder:       "no order of the operations on {lock} fits the model {model}, whichever others took effect: {operations}",
 	NoOwnersOrder: "no order of the operations on {lock} fits the model {model}; were only owners to release, these alone could not all have happened: {operations}",
 	NoOrderFound:  "no order of the operations on {lock} fits the model {model}; with which others this one conflicts was not found in time: {operations}",

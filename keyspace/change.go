@@ -75,12 +75,6 @@ func compare(before, after *history.KeyContent) difference {
 	return d
 }
 
-// adds says whether the change put something somewhere.
-func adds(before, after *history.KeyContent) bool {
-	d := compare(before, after)
-	return len(d.added)+len(d.changed) > 0
-}
-
 // actor is who changes a key: a command, or a stranger.
 type actor struct {
 	pos    int // of the command, -1 for none
@@ -445,7 +439,12 @@ func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When)
 		return
 	}
 	by := actor{pos: -1, client: Stranger, op: -1, at: at}
-	k.term = termOf(history.KeyChange{After: after}, by)
+	if k.content == nil || k.content.Expires != after.Expires {
+		k.term, k.jumped = termOf(history.KeyChange{After: after}, by), 0
+		for _, g := range k.everything() {
+			g.Terms = append(g.Terms, k.term)
+		}
+	}
 	for _, s := range append(d.changed, d.added...) {
 		if p := k.places[s.name]; p != nil {
 			r.finish(p.all(), end)

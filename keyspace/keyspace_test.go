@@ -186,6 +186,12 @@ func TestGrantsInCounts(t *testing.T) {
 			40 c1- DECR lock`, `
 			c0 n0:lock=1 @10 to ∞; deleted @30 by c0's DECR
 			c1 n0:lock=2 @20 beside to ∞`},
+		{"raised again from nothing", `
+			10 c0+ INCR lock
+			20 c0- DECR lock
+			30 c1+ INCR lock`, `
+			c0 n0:lock=1 @10 to ∞; deleted @20 by c0's DECR
+			c1 n0:lock=1 @30 to ∞`},
 		{"entered twice by its owner", `
 			10 c0+ HINCRBY lock owner 1
 			20 c0+ HINCRBY lock owner 1

@@ -212,7 +212,7 @@ func (r *reader) end() (end time.Duration) {
 }
 
 // look finds the last commands of the acquires that succeeded though they put nothing
-// anywhere.
+// anywhere, and took nothing away.
 func (r *reader) look() {
 	made := map[int]bool{}
 	last := map[int]int{}
@@ -223,7 +223,7 @@ func (r *reader) look() {
 		}
 		for _, i := range changes {
 			c := r.Evidence.Keys[i]
-			made[op] = made[op] || adds(c.Before, c.After)
+			made[op] = made[op] || !c.Before.SameValue(c.After)
 		}
 	}
 	r.resting = map[int]bool{}
@@ -310,6 +310,7 @@ func (r *reader) rest(n *node, pos int, met []string) {
 			continue
 		}
 		at := spots(k.content)[0]
+		r.settle(k.places[at.name])
 		g := r.grant(n, k, name, at, actor{pos: pos, client: c.Client, op: c.Op, at: r.ran[pos]})
 		g.Rested = true
 		p := k.places[at.name]

@@ -45,8 +45,9 @@ var reentrantLocalFlaws = flaws(
 	under([]string{"client-pause"}, "lease-outlived", Bug,
 		"Re-entry counts in the client's memory and never asks Redis: after the key has expired the owner re-enters what another holds.",
 		"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy"),
-	// Between two primaries nobody's hold is so certain that re-entry would be wrong.
-	may([]string{"node-restart"}, under([]string{"failover", "eviction"}, "server-lost-key", Bug,
+	// Between two primaries nobody's hold is so certain that re-entry would be wrong;
+	// just after they have become one, another's may be.
+	may([]string{"node-restart", "split-brain"}, under([]string{"failover", "eviction"}, "server-lost-key", Bug,
 		"Re-entry counts in the client's memory and never asks Redis: after the node has lost the key the owner re-enters what another holds.",
 		"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy")),
 	under([]string{"node-clock"}, "server-clock", Bug,

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/lockstorm/lockstorm/campaign"
 )
 
 // markdownReport writes a campaign in GitHub's Markdown.
@@ -83,6 +85,13 @@ func markdownDifferences(b *strings.Builder, v view) {
 				fmt.Fprintf(b, " ([trial](%s))", path.Join(u.Dir, CounterexampleFile))
 			}
 			b.WriteString("\n")
+		}
+		b.WriteString("\n")
+	}
+	if len(v.Varying) > 0 {
+		b.WriteString("## Not replayable byte for byte\n\n")
+		for _, x := range v.Varying {
+			fmt.Fprintf(b, "- %s ([first](%s), [again](%s))\n", markdown(x.Words()), path.Join(x.Dir, campaign.HistoryFile), path.Join(x.Again, campaign.HistoryFile))
 		}
 		b.WriteString("\n")
 	}

@@ -49,7 +49,7 @@ type clue struct {
 func (t *teller) clues() clues {
 	c := clues{
 		tokens: t.tokens.use, lives: t.Claims.KeyTTL > 0, renews: t.Claims.Renews, fenced: t.Claims.Fenced,
-		readers: t.Claims.ReadWrite, nodes: max(1, t.Claims.Quorum),
+		readers: t.Claims.ReadWrite, nodes: t.Claims.NodeQuorum(),
 	}
 	for _, h := range t.told {
 		g := t.grant(h)

@@ -294,6 +294,9 @@ func unjudged(m campaign.Matrix) string {
 	for _, line := range undecided(m) {
 		b.WriteString(line + "\n")
 	}
+	for _, v := range m.Varying {
+		b.WriteString(v.Words() + "\n")
+	}
 	groups := []struct {
 		verdict campaign.Outcome
 		title   string
@@ -383,13 +386,6 @@ func isOpen(c campaign.Cell) bool { return c.Undecided > 0 && c.Verdict != campa
 
 func openWords(c campaign.Cell) string {
 	return fmt.Sprintf("%s under %s: %s", c.Lock, c.Fault, undecidedWords(c))
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }
 
 func firstLine(s string) string {

@@ -50,6 +50,7 @@ type view struct {
 	Failed                                 []fact
 	Unknown, NotExercised, NotSupported    []string
 	Undecided                              []openCell
+	Varying                                []campaign.Varying
 	Interrupted                            string // how far it came; empty if it ended
 	Plots                                  []plotView
 	// Progress is how the clients fared, recipe by recipe, and Measures what its
@@ -146,6 +147,7 @@ func newView(r result) view {
 		Seed: strconv.FormatUint(r.Matrix.Seed, 10), Expect: r.Info.Config.Expect,
 		Unexpected: r.Matrix.Unexpected, Missed: missed(r.Matrix.Missed), Interrupted: interrupted(r.Matrix),
 		Undecided:    r.openCells(),
+		Varying:      r.Matrix.Varying,
 		Unknown:      reasons(r.Matrix, campaign.Unknown),
 		NotExercised: reasons(r.Matrix, campaign.NotExercised),
 		NotSupported: reasons(r.Matrix, campaign.NotSupported),

@@ -47,9 +47,15 @@ func NewGatedClient(ctx context.Context, g *Gate, trial uint64, id int) *GatedCl
 // rest of o is for the go-redis client that is returned, and has to be closed by
 // the caller.
 func (c *GatedClient) Reach(o *redis.Options, dial func(context.Context) (net.Conn, error)) *redis.Client {
+	return c.ReachApart(o, dial, dial)
+}
+
+// ReachApart is Reach, but for another way on which libraries that build their own
+// clients make their connections, those that call locks.Client.Dial.
+func (c *GatedClient) ReachApart(o *redis.Options, dial, theirs func(context.Context) (net.Conn, error)) *redis.Client {
 	o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }
 	r := redis.NewClient(o)
-	c.dials = append(c.dials, dial)
+	c.dials = append(c.dials, theirs)
 	c.locks.Addrs = append(c.locks.Addrs, o.Addr)
 	c.locks.Nodes, c.pools = append(c.locks.Nodes, r), append(c.pools, r)
 	return r

@@ -287,13 +287,26 @@ const (
 	reading
 )
 
-// asleep lets the waiter sleep its own time, so that it goes on alone. mu is
-// held on entry and return.
+// asleep lets the waiter sleep its own time, so that it goes on alone. The end of
+// its connection ends the sleep: whoever closed that may spin until the waiter
+// returns, and a virtual clock stands still meanwhile. mu is held on entry and
+// return.
 func (g *Gate) asleep(w waiter) {
-	if d := g.staggered(w); d > 0 {
-		g.mu.Unlock()
+	d := g.staggered(w)
+	if d <= 0 {
+		return
+	}
+	g.mu.Unlock()
+	defer g.mu.Lock()
+	if w.conn == nil {
 		time.Sleep(d)
-		g.mu.Lock()
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-w.conn.ended:
 	}
 }
 

@@ -63,7 +63,11 @@ func newConn(g *Gate, cl *gateClient, node string) *Conn {
 
 // Number is the connection's number as in history.Command.Conn: among all dials
 // of its client to its node, from 1.
-func (c *Conn) Number() int { return c.number }
+func (c *Conn) Number() int {
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	return c.number
+}
 
 func (c *Conn) compare(other *Conn) int {
 	return cmp.Or(cmp.Compare(c.node, other.node), cmp.Compare(c.number, other.number))
@@ -324,10 +328,10 @@ func (c *Conn) Close() error {
 }
 
 // LocalAddr implements net.Conn.
-func (c *Conn) LocalAddr() net.Addr { return c.inner.LocalAddr() }
+func (c *Conn) LocalAddr() net.Addr { return c.below().LocalAddr() }
 
 // RemoteAddr implements net.Conn.
-func (c *Conn) RemoteAddr() net.Addr { return c.inner.RemoteAddr() }
+func (c *Conn) RemoteAddr() net.Addr { return c.below().RemoteAddr() }
 
 // SetDeadline implements net.Conn.
 func (c *Conn) SetDeadline(t time.Time) error { return c.setDeadlines(t, true, true) }

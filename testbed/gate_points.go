@@ -48,6 +48,9 @@ func (g *Gate) reach(cmd *history.Command, w When, who waiter) {
 		return
 	}
 	g.asleep(who) // others that come at this instant have gone on when the function runs
+	if w != Sent && who.conn != nil && who.conn.closed {
+		return // the command is not sent, or its reply is not let through
+	}
 	now := g.clock()
 	var due []*armed
 	g.armed = slices.DeleteFunc(g.armed, func(a *armed) bool {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/history"
 )
 
 // comparison is how a replayed history compares with the one that was to come out.
@@ -18,12 +19,32 @@ type comparison struct {
 	comparable bool
 	// differs is as in stored.
 	differs error
+	// renamed: it is the stored one but for the names of random tokens. Else first is
+	// where the two differ first; nil if nobody knows.
+	renamed bool
+	first   *history.Difference
+	// foreign: the recipe is not this project's.
+	foreign bool
 	// campaignSeed is the one that the trial's was derived from; 0 if that is
 	// not known.
 	campaignSeed uint64
 }
 
-func (x comparison) same() bool { return x.expected != "" && strings.HasPrefix(x.got, x.expected) }
+func (x comparison) same() bool {
+	return x.renamed || x.expected != "" && strings.HasPrefix(x.got, x.expected)
+}
+
+// beside compares the replayed history with the one in a stored trial's folder, if
+// their hashes differ.
+func (x *comparison) beside(folder string, replayed history.Evidence) {
+	if !x.comparable || x.expected == "" || x.same() || x.differs != nil {
+		return
+	}
+	if stored, err := campaign.LoadRecord(folder); err == nil {
+		x.first = history.Compare(stored.Evidence, replayed)
+		x.renamed = x.first == nil
+	}
+}
 
 // words say how the two compare.
 func (x comparison) words() string {
@@ -36,10 +57,16 @@ func (x comparison) words() string {
 		return "no history to compare with (--hash)"
 	case x.same() && x.differs != nil:
 		return "same history as the run judged, but the stored files are not: cut short, changed or gone since"
+	case x.renamed:
+		return "same history as stored but for the names of random tokens"
 	case x.same():
 		return "same history as " + which
 	case x.comparable:
-		return "DIFFERENT history: " + which + " was " + x.expected
+		text := "DIFFERENT history: " + which + " was " + x.expected
+		if x.first != nil {
+			text += "; it differs first in " + x.first.String()
+		}
+		return text
 	}
 	return "another history than the " + which + " one, by nature: only on one and the same testbed with virtual time are they alike"
 }
@@ -59,6 +86,9 @@ func (x comparison) verdict(stderr io.Writer, args []string) error {
 		fmt.Fprintf(stderr, "lockstorm: %s: %v\n", args[0], x.differs)
 	}
 	switch {
+	case x.comparable && x.expected != "" && !x.same() && x.foreign:
+		fmt.Fprintln(stderr, "lockstorm: the history differs: the lock is not replayable byte for byte (docs/determinism.md)")
+		return exit(campaign.ExitUnknown)
 	case x.comparable && x.expected != "" && !x.same():
 		return fmt.Errorf("the history differs: expected hash %s, got %s", x.expected, x.got)
 	case x.differs != nil:

@@ -52,8 +52,10 @@ of the files stored beside it; else --hash.
 
 Exit codes: 0 the trial ran, and came out as stored if that is known, violated
 or not (lockstorm check judges); 2 the stored files are not what the run judged:
-they were cut short or changed since; 254 bad usage or configuration, 255 the
-history differs on a testbed with virtual time, or the harness failed.`,
+they were cut short or changed since; or the history of a lock that is not
+Lockstorm's own differs on a testbed with virtual time; 254 bad usage or
+configuration, 255 the history of one of its own recipes differs there, or the
+harness failed.`,
 		Example: `  lockstorm replay store/latest/trials/set-nx-ex/delay/mutex-release.n0.1.before-1of2
   lockstorm replay --lock set-nx-px --fault client-pause --seed 1 --trial 0
   lockstorm replay --lock setnx-expire --fault client-crash --schedule acquire.n0.1.replied-1of2
@@ -162,6 +164,7 @@ type replayed struct {
 	Commands int               `json:"commands"`
 	Keys     int               `json:"keys"` // changes of keys
 	Hash     string            `json:"hash"`
+	Progress *checker.Progress `json:"progress,omitempty"`
 	// Expected is the hash that was to come out, "" if that is not known, and
 	// Same whether it did.
 	Expected string `json:"expected"`
@@ -224,7 +227,10 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) error {
 	if f.verbose {
 		fmt.Fprintf(a.notes(f.json), "\n%s\n\n", strings.Join(reports.FaultLines(evidence.Ops), "\n"))
 	}
-	x := comparison{expected: hash, got: trial.Hash, stored: f.hash == "", comparable: comparable, differs: before.differs}
+	x := comparison{expected: hash, got: trial.Hash, stored: f.hash == "", comparable: comparable, differs: before.differs, foreign: !campaign.Ours(r.Spec.Lock)}
+	if len(args) > 0 {
+		x.beside(args[0], evidence)
+	}
 	if len(args) == 0 && f.schedule == "" {
 		x.campaignSeed = f.Seed
 	}
@@ -292,7 +298,7 @@ func (a *app) showReplay(f replayFlags, t campaign.Trial, e history.Evidence, x 
 	if f.json {
 		r := replayed{
 			Spec: t.Spec, Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits,
-			Ops: t.Ops, Commands: t.Commands, Keys: t.Keys, Hash: t.Hash, Expected: x.expected, Same: x.same(), Dir: f.out,
+			Ops: t.Ops, Commands: t.Commands, Keys: t.Keys, Hash: t.Hash, Progress: t.Progress, Expected: x.expected, Same: x.same(), Dir: f.out,
 		}
 		if x.differs != nil {
 			r.Differs = x.differs.Error()
@@ -303,6 +309,11 @@ func (a *app) showReplay(f replayFlags, t campaign.Trial, e history.Evidence, x 
 		t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Title(), x.seeds(t.Spec), t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands)
 	fmt.Fprintf(a.stdout, "hash %s\n%s\n\n", t.Hash, x.words())
 	a.verdicts(t)
+	if t.Progress != nil {
+		if cost := reports.Cost(*t.Progress); cost != "" {
+			fmt.Fprintf(a.stdout, "cost: %s\n", cost)
+		}
+	}
 	fmt.Fprintln(a.stdout)
 	err := reports.Tell(a.stdout, t, e, terminalWidth(a.stdout))
 	if f.out != "" {

@@ -62,8 +62,9 @@ whether a property holds; with --expect also what a stall of the machine, or an
 election that no fault provoked, left in doubt: a violation that is not declared,
 or a declared flaw that did not show; 254 bad usage or configuration; 255 the
 harness failed: a trial could not be finished, the testbed could not be closed,
-two checkers disagree, or a trial in the simulation, run again, did something
-else. Without --expect, finding violations is the job done: 0.`,
+two checkers disagree, or a trial of one of Lockstorm's own recipes in the
+simulation, run again, did something else: another lock is marked for that as
+not replayable byte for byte. Without --expect, finding violations is the job done: 0.`,
 		Example: `  lockstorm run --locks set-nx-px,redlock --faults client-pause
   lockstorm run --locks 'rw-*' --faults none --json
   lockstorm run --testbed process --expect`,
@@ -107,6 +108,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	a.tellLeases(flags)
 	flags.IntVar(&f.Trials, "trials", f.Trials, "trials of each cell and workload ("+a.defaults(trialsOf)+")")
 	flags.BoolVar(&f.Named, "named", false, "run the named schedules before the trials that are drawn ("+a.namedDefaults()+")")
+	flags.BoolVar(&f.NamedOnly, "named-only", false, "run the named schedules and draw no trials: what is found hangs on no seed")
 	flags.StringVar(&f.Confirm, "confirm", "", "directory of a stored campaign: run here the trials that show its flaws, --trials for each, instead of trials of this one's own")
 	flags.Uint64Var(&f.Seed, "seed", f.Seed, "seed of the campaign; 0 draws one")
 	flags.IntVar(&f.Parallel, "parallel", f.Parallel, "trials at a time ("+a.defaults(parallelOf)+")")
@@ -166,7 +168,7 @@ func (a *app) chosen(f runFlags, choice testbedChoice) (campaign.Config, error) 
 	}
 	c.TTL = choice.lease(c.TTL, f.ttlChosen)
 	if !f.namedChosen {
-		c.Named = choice.Defaults.Named && c.Confirm == ""
+		c.Named = (choice.Defaults.Named || c.NamedOnly) && c.Confirm == ""
 	}
 	var err error
 	c.Shrink, err = a.shrinks(c.Shrink, f.shrinkChosen, choice)

@@ -43,8 +43,9 @@ type Staged struct {
 	Wrong string
 }
 
-// scriptSources are the recipes' scripts.
-var scriptSources = sync.OnceValues(func() (map[string]string, error) {
+// ScriptSources are the recipes' Lua scripts, by the SHA-1 of their source. The error says
+// that their files cannot be read.
+var ScriptSources = sync.OnceValues(func() (map[string]string, error) {
 	_, file, _, _ := runtime.Caller(0)
 	return Scripts(filepath.Join(filepath.Dir(file), "..", "..", "locks"))
 })
@@ -192,7 +193,7 @@ func (st *staging) command(c history.Command) {
 		args = append(args, string(a))
 	}
 	if sha, ok := c.Script(); ok {
-		sources, err := scriptSources()
+		sources, err := ScriptSources()
 		if err != nil {
 			st.tb.Fatal(err)
 		}

@@ -21,6 +21,7 @@ type conn struct {
 	gc      *testbed.Conn
 	number  int // among the link's connections to its node, from 1
 	dialled chan error
+	joint   *joint // the dials that it is one of; nil if none, or its result is known
 	up      flow
 	down    flow
 
@@ -123,10 +124,12 @@ func (c *conn) receive(p *packet) {
 
 // dial ends the client's waiting for the connection.
 func (c *conn) dial(err error) {
-	select {
-	case c.dialled <- err:
-	default: // it has been told already
-	}
+	c.result(func() {
+		select {
+		case c.dialled <- err:
+		default: // it has been told already
+		}
+	})
 }
 
 // fail ends the client's end: it will read nothing more.

@@ -123,6 +123,9 @@ func (y *way) arrive(p *packet) {
 		if !b.stops(p) {
 			continue
 		}
+		if p.kind == opening {
+			p.conn.leave()
+		}
 		if p.matters || b.dials && p.kind == opening {
 			b.hits++
 		}
@@ -176,6 +179,7 @@ type link struct {
 	up, down *way
 	conns    []*conn // not ended yet, in the order of dialling
 	resets   []*resets
+	joint    *joint // the last dials that were begun at one instant
 }
 
 func (w *world) newLink(client int, target *server) *link {
@@ -192,19 +196,27 @@ func (w *world) newWay(deliver func(*packet)) *way {
 
 // dial makes one connection through the gate.
 func (l *link) dial(ctx context.Context) (net.Conn, error) {
-	l.world.mu.Lock()
-	name := l.target.name
-	l.world.mu.Unlock()
-	c, err := l.world.gate.Dial(ctx, l.client, name, l.connect)
+	c, err := l.open(ctx, false)
 	if err != nil {
 		return nil, err // not a nil *Conn
 	}
 	return c, nil
 }
 
+// open is dial; jointly says that the connection is not to be told from others that
+// are asked for at this instant.
+func (l *link) open(ctx context.Context, jointly bool) (*testbed.Conn, error) {
+	l.world.mu.Lock()
+	name := l.target.name
+	l.world.mu.Unlock()
+	return l.world.gate.Dial(ctx, l.client, name, func(ctx context.Context, gc *testbed.Conn) (net.Conn, error) {
+		return l.connect(ctx, gc, jointly)
+	})
+}
+
 // connect is the part of dialling below the gate. Its failure costs time too:
 // code that tries again at once would stop the clock.
-func (l *link) connect(ctx context.Context, gc *testbed.Conn) (net.Conn, error) {
+func (l *link) connect(ctx context.Context, gc *testbed.Conn, jointly bool) (net.Conn, error) {
 	w := l.world
 	w.mu.Lock()
 	if w.schedule.closed {
@@ -214,6 +226,9 @@ func (l *link) connect(ctx context.Context, gc *testbed.Conn) (net.Conn, error) 
 	c := &conn{link: l, server: l.target, gc: gc, number: gc.Number(), dialled: make(chan error, 1)}
 	gc.Observe()
 	l.conns = append(l.conns, c)
+	if jointly {
+		l.join(c)
+	}
 	l.up.send(&packet{conn: c, kind: opening}, &c.up)
 	w.mu.Unlock()
 	select {
@@ -223,6 +238,9 @@ func (l *link) connect(ctx context.Context, gc *testbed.Conn) (net.Conn, error) 
 		}
 		return c, nil
 	case <-ctx.Done():
+		w.mu.Lock()
+		c.leave()
+		w.mu.Unlock()
 		c.Close()
 		return nil, ctx.Err()
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // turnstile is in front of a client's connections to one node: it lets commands
@@ -15,6 +17,9 @@ import (
 // order that does not depend on the Go scheduler. Otherwise they would race for
 // the connections of the pool. Equal commands of one client to one node may
 // change places: nobody can tell.
+//
+// The go-redis clients that a client process comes with pass it before they choose a
+// connection. Other libraries do when they write to one (ordered).
 type turnstile struct {
 	world        *world
 	client, node int
@@ -23,9 +28,10 @@ type turnstile struct {
 // turn is a goroutine that waits at a turnstile.
 type turn struct {
 	turnstile
-	commands []redis.Cmder
-	since    time.Duration
-	next     chan struct{} // closed when it may go on
+	text  func() string // what it sends
+	conn  *testbed.Conn // over which, if that has been chosen
+	since time.Duration
+	next  chan struct{} // closed when it may go on
 }
 
 // turns are those of all clients.
@@ -42,7 +48,7 @@ func (turnstile) DialHook(next redis.DialHook) redis.DialHook { return next }
 // ProcessHook implements redis.Hook.
 func (t turnstile) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		t.pass(cmd)
+		t.pass(&turn{text: func() string { return text(cmd) }}, nil)
 		return next(ctx, cmd)
 	}
 }
@@ -50,26 +56,40 @@ func (t turnstile) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // ProcessPipelineHook implements redis.Hook.
 func (t turnstile) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		t.pass(cmds...)
+		t.pass(&turn{text: func() string { return text(cmds...) }}, nil)
 		return next(ctx, cmds)
 	}
 }
 
-// pass returns when it is the caller's turn.
-func (t turnstile) pass(cmds ...redis.Cmder) {
+func text(cmds ...redis.Cmder) string {
+	text := ""
+	for _, c := range cmds {
+		text += fmt.Sprintln(c.Args()...)
+	}
+	return text
+}
+
+// pass returns when it is the caller's turn, or when ended is closed.
+func (t turnstile) pass(mine *turn, ended <-chan struct{}) {
 	w := t.world
 	w.mu.Lock()
 	if w.schedule.closed {
 		w.mu.Unlock()
 		return
 	}
-	mine := &turn{turnstile: t, commands: cmds, since: now(), next: make(chan struct{})}
+	mine.turnstile, mine.since, mine.next = t, now(), make(chan struct{})
 	w.turns.waiting = append(w.turns.waiting, mine)
 	if len(w.turns.waiting) == 1 {
 		w.callNext()
 	}
 	w.mu.Unlock()
-	<-mine.next
+	select {
+	case <-mine.next:
+	case <-ended:
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.turns.waiting = slices.DeleteFunc(w.turns.waiting, func(o *turn) bool { return o == mine })
+	}
 }
 
 // callNext lets the next of those that wait go on, soon. The world's lock is
@@ -80,14 +100,15 @@ func (w *world) callNext() {
 	w.turns.called++
 	place := placesOfWay + time.Duration(mix(w.setup.Seed, w.turns.called)%uint64(turnPlaces))
 	w.schedule.add(&event{at: alignTo(now()+tick, place), do: func() {
+		// Who comes at this very instant may have come already or not.
 		all, first, instant := w.turns.waiting, -1, now()
 		for i, t := range all {
-			// Who comes at this very instant may have come already or not.
 			if t.since < instant && (first < 0 || t.compare(all[first]) < 0) {
 				first = i
 			}
 		}
 		if first >= 0 {
+			w.settle(all[first])
 			close(all[first].next)
 			w.turns.waiting = slices.Delete(all, first, first+1)
 		}
@@ -100,14 +121,6 @@ func (w *world) callNext() {
 // compare orders turns by who sends what to whom.
 func (t *turn) compare(o *turn) int {
 	return cmp.Or(cmp.Compare(t.client, o.client), cmp.Compare(t.node, o.node), cmp.Compare(t.text(), o.text()))
-}
-
-func (t *turn) text() string {
-	text := ""
-	for _, c := range t.commands {
-		text += fmt.Sprintln(c.Args()...)
-	}
-	return text
 }
 
 // dismiss lets everybody go on: the trial is over.

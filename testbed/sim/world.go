@@ -243,7 +243,8 @@ func (w *world) newClient(id int) *client {
 			o.DialTimeout = timeout // nothing here is slow but what is meant to be
 		}
 		o.ReadBufferSize, o.WriteBufferSize = clientBuffer, clientBuffer
-		c.Reach(o, l.dial).AddHook(turnstile{world: w, client: id, node: i})
+		stile := turnstile{world: w, client: id, node: i}
+		c.ReachApart(o, l.dial, l.order(stile)).AddHook(stile)
 	}
 	return c
 }

@@ -71,6 +71,11 @@ func otherCommands() []command {
 		{"reset", 1, noScript | whileSubscribed | immediate, 0, 0, 0, 0, (*Node).cmdReset, nil, nil},
 		{"role", 1, noScript, 0, 0, 0, 0, (*Node).cmdRole, nil, nil},
 		{"info", -1, 0, 0, 0, 0, 0, (*Node).cmdInfo, nil, nil},
+		// clusters
+		{name: "cluster", arity: -2, subs: clusterCommands()},
+		{"readonly", 1, 0, 0, 0, 0, 0, (*Node).noCluster, nil, nil},
+		{"readwrite", 1, 0, 0, 0, 0, 0, (*Node).noCluster, nil, nil},
+		{"asking", 1, 0, 0, 0, 0, 0, (*Node).noCluster, nil, nil},
 		// transactions
 		{"multi", 1, noScript | immediate, 0, 0, 0, 0, (*Node).cmdMulti, nil, nil},
 		{"exec", 1, noScript | immediate, 0, 0, 0, 0, (*Node).cmdExec, nil, nil},
@@ -197,7 +202,6 @@ var typedCommands = []command{
 // snapshotted, what no lock needs.
 var missingCommands = []command{
 	{name: "acl", arity: -2},
-	{name: "asking", arity: 1},
 	{name: "bgrewriteaof", arity: 1},
 	{name: "bgsave", arity: -1, traits: noScript},
 	{name: "bitfield", arity: -2},
@@ -210,7 +214,6 @@ var missingCommands = []command{
 	{name: "bzmpop", arity: -5},
 	{name: "bzpopmax", arity: -3, traits: noScript},
 	{name: "bzpopmin", arity: -3, traits: noScript},
-	{name: "cluster", arity: -2},
 	{name: "command", arity: -1},
 	{name: "config", arity: -2, traits: noScript},
 	{name: "debug", arity: -2, traits: noScript},
@@ -245,8 +248,6 @@ var missingCommands = []command{
 	{name: "pfmerge", arity: -2},
 	{name: "pfselftest", arity: 1},
 	{name: "psync", arity: -3, traits: noScript},
-	{name: "readonly", arity: 1},
-	{name: "readwrite", arity: 1},
 	{name: "replconf", arity: -1},
 	{name: "replicaof", arity: 3, traits: noScript},
 	{name: "restore", arity: -4},

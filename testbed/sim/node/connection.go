@@ -130,7 +130,6 @@ func clientCommands() []command {
 		{name: "id", arity: 2, run: func(n *Node, s *Session, _ []string) { n.int(int64(s.id)) }},
 		{name: "getname", arity: 2, run: (*Node).clientGetname},
 		{name: "setname", arity: 3, run: (*Node).clientSetname},
-		{name: "setinfo", arity: 4, run: replyOK}, // since Redis 7.2: clients send it and want no trouble
 		{name: "no-evict", arity: 3, run: (*Node).clientNoEvict},
 		{name: "tracking", arity: -3, run: (*Node).clientTracking},
 		{name: "caching", arity: 3, run: (*Node).clientCaching},
@@ -160,8 +159,6 @@ func (n *Node) clientNoEvict(_ *Session, args []string) {
 	}
 	n.ok()
 }
-
-func replyOK(n *Node, _ *Session, _ []string) { n.ok() }
 
 func (n *Node) clientGetname(s *Session, _ []string) {
 	if s.name == "" {

@@ -154,6 +154,10 @@ var arguments = map[string]gen{
 	"CLIENT CACHING":  from([]string{"YES", "NO"}, "BAD"),
 	"CLIENT GETREDIR": none,
 	"CLIENT NO-EVICT": from([]string{"ON", "OFF"}, "BAD"),
+	"CLUSTER":         all(oneOf(word("INFO"), word("SLOTS"), word("NOSUCH")), some(key, 0, 1)),
+	"READONLY":        none,
+	"READWRITE":       none,
+	"ASKING":          none,
 	"PUBSUB CHANNELS": oneOf(none, from(patternPool)),
 	"PUBSUB NUMSUB":   some(channel, 0, 2),
 	"PUBSUB NUMPAT":   none,
@@ -166,7 +170,9 @@ var inFragments = []string{
 }
 
 // neverSucceed are compared by their errors alone.
-var neverSucceed = []string{"NOSUCHCOMMAND", "CLIENT NOSUCH", "SCRIPT NOSUCH", "CLIENT SETINFO", "SCRIPT KILL"}
+var neverSucceed = []string{
+	"NOSUCHCOMMAND", "CLIENT NOSUCH", "SCRIPT NOSUCH", "CLIENT SETINFO", "SCRIPT KILL", "CLUSTER", "READONLY", "READWRITE", "ASKING",
+}
 
 // elsewhere is compared on whole testbeds, by the test that is named.
 var elsewhere = map[string]string{"WAIT": "testbed/sim: it needs replicas"}

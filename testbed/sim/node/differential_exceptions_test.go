@@ -27,13 +27,6 @@ type exception struct {
 // exceptions are the listed differences.
 var exceptions = []exception{
 	{
-		ID: "client-setinfo", Commands: []string{"CLIENT SETINFO"},
-		Real: whole(`-"ERR unknown subcommand '(?i:setinfo)'. Try CLIENT HELP."`), Sim: whole(`\+"(OK|QUEUED)"|-"ERR .*"`), Diverges: true,
-		Differs:     "The node knows it, as Redis does since 7.2; Redis 7.0 answers that there is no such subcommand.",
-		Consequence: "None: libraries send it once for each connection and ignore the answer.",
-		Example:     calls([]string{"CLIENT", "SETINFO", "LIB-NAME", "x"}),
-	},
-	{
 		ID: "lua-error-text", Commands: scripting,
 		Real: whole(`-"ERR user_script:\d+: attempt to .*`), Sim: whole(`-"ERR user_script:\d+: .*`),
 		Differs:     "The text of an error that the Lua interpreter itself raises (arithmetic on nil and the like). That there is one, its first word and its line are the same.",

@@ -125,7 +125,7 @@ func covered(t *testing.T, total *coverage, sent *sent) {
 }
 
 func TestEveryCommandOfTheNodeIsComparedOrNamed(t *testing.T) {
-	known := slices.Concat(names, otherNames, inFragments, notCompared, slices.Collect(maps.Keys(elsewhere)))
+	known := slices.Concat(names, otherNames, inFragments, notCompared, ofClusters(), slices.Collect(maps.Keys(elsewhere)))
 	for _, name := range node.CommandNames() {
 		if !slices.ContainsFunc(known, func(k string) bool { return k == name || strings.HasPrefix(k, name+" ") }) {
 			t.Errorf("the node knows %s, which no test compares", name)

@@ -123,6 +123,7 @@ func everyCommand() [][]step {
 				steps = append(steps, calls(
 					[]string{"SET", "k1", "5", "PX", "100000"}, []string{"HSET", "h1", "t1", "1", "read", "2"},
 					[]string{"RPUSH", "l1", "a", "b"}, []string{"SADD", "s1", "a", "b"}, []string{"ZADD", "z1", "1", "a", "2", "b"},
+					[]string{"SCRIPT", "LOAD", luaOne},
 				)...)
 			}
 			steps = append(steps, step{session: i % sessions, args: g.Example(i)})

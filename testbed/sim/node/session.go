@@ -31,6 +31,14 @@ type Session struct {
 // Queueing says whether the session is between MULTI and EXEC.
 func (s *Session) Queueing() bool { return s.inMulti }
 
+// Resembles says whether nothing but their numbers tells two sessions apart.
+func (s *Session) Resembles(o *Session) bool { return s.blank() && o.blank() && s.resp3 == o.resp3 }
+
+// blank says whether nothing was asked for that lasts, but for the protocol.
+func (s *Session) blank() bool {
+	return !s.inMulti && len(s.watches) == 0 && s.subscriptions() == 0 && s.name == "" && !s.track.on
+}
+
 // Connect opens a session.
 func (n *Node) Connect() *Session {
 	n.lastID++

@@ -1,0 +1,95 @@
+package campaign
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// Varying marks a lock that is not replayable byte for byte: one of its trials, run
+// again where trials do the same again, did something else. What that may come from,
+// docs/determinism.md lists.
+type Varying struct {
+	Lock     string `json:"lock"`
+	Fault    string `json:"fault"`
+	Workload string `json:"workload"`
+	Trial    string `json:"trial"` // Spec.Title
+	// Difference is the first one. Its Log may also be verdict, if both runs are the
+	// same and were judged differently, or hash, if what they did cannot be read.
+	history.Difference
+	// Dir and Again are the folders of both runs, relative to the campaign.
+	Dir   string `json:"dir"`
+	Again string `json:"again"`
+}
+
+// Words say it in one sentence.
+func (v Varying) Words() string {
+	return fmt.Sprintf("%s is not replayable byte for byte: %s under %s (%s), run again, differs first in %s",
+		v.Lock, v.Trial, v.Fault, v.Workload, v.Difference)
+}
+
+// varies says whether a lock was found not to be replayable byte for byte.
+func (i Info) varies(lock string) bool {
+	return slices.ContainsFunc(i.Varying, func(v Varying) bool { return v.Lock == lock })
+}
+
+// Ours says whether the code of a recipe is this project's: if a trial of it does not
+// do the same again, the harness has failed.
+func Ours(lock string) bool {
+	r, ok := locks.ByID(lock)
+	if !ok || r.New == nil {
+		return false
+	}
+	f := runtime.FuncForPC(reflect.ValueOf(r.New).Pointer())
+	file, _ := f.FileLine(f.Entry())
+	return strings.HasPrefix(f.Name(), module) && !strings.HasSuffix(file, "_test.go") // of a user's test
+}
+
+// difference is the first between two runs of a trial, which are stored in these
+// folders; nil if they did the same and were judged alike.
+func difference(first, second Trial, before, after string) *history.Difference {
+	if first.Hash != second.Hash {
+		if d := differenceOf(before, after); d != nil {
+			return d
+		}
+	}
+	d := history.Difference{Log: "verdict"}
+	switch {
+	case first.Outcome != second.Outcome:
+		d.Field, d.First, d.Second = "outcome", string(first.Outcome), string(second.Outcome)
+	case first.Hits != second.Hits:
+		d.Field, d.First, d.Second = "hits", fmt.Sprint(first.Hits), fmt.Sprint(second.Hits)
+	case !slices.Equal(first.Flaws, second.Flaws):
+		d.Field, d.First, d.Second = "flaws", fmt.Sprint(first.Flaws), fmt.Sprint(second.Flaws)
+	default:
+		return nil
+	}
+	return &d
+}
+
+// differenceOf compares what two folders hold.
+func differenceOf(before, after string) *history.Difference {
+	a, err := LoadRecord(before)
+	if err == nil {
+		var b Record
+		if b, err = LoadRecord(after); err == nil {
+			return history.Compare(a.Evidence, b.Evidence)
+		}
+	}
+	return &history.Difference{Log: "hash", Field: err.Error()}
+}
+
+// varying describes a trial that did something else when it was run again.
+func varying(t Trial, d history.Difference) Varying {
+	folder := folderName(t.Spec)
+	return Varying{
+		Lock: t.Spec.Lock, Fault: t.Spec.Fault, Workload: t.Spec.Workload, Trial: t.Spec.Title(), Difference: d,
+		Dir: folder, Again: filepath.ToSlash(folder) + againSuffix,
+	}
+}

@@ -1,0 +1,276 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Difference is the first thing in which two runs of a trial differ.
+type Difference struct {
+	Log   string `json:"log"`   // history, commands or keys
+	Entry int    `json:"entry"` // its place in the log, from 0
+	Field string `json:"field"` // by its name in JSON; "entries" if one log is longer
+	// First and Second are what the runs have there.
+	First  string `json:"first"`
+	Second string `json:"second"`
+}
+
+// String says it in one line.
+func (d Difference) String() string {
+	return fmt.Sprintf("%s, entry %d, %s: %s and %s", d.Log, d.Entry, d.Field, shown(d.First), shown(d.Second))
+}
+
+// shown is a value as a line can hold it.
+func shown(value string) string {
+	const most = 80
+	if len(value) > most {
+		return fmt.Sprintf("%q…", value[:most])
+	}
+	return fmt.Sprintf("%q", value)
+}
+
+// Compare returns the first difference between two runs of one trial, nil if they are
+// the same but for the names of random tokens, and for the texts of errors, which
+// belong to libraries: an operation's Error, and why the code under test broke down.
+//
+// A token is recognised by what it does: it stands in the same places in both runs,
+// where the one always has this word and the other always that one, and both look
+// drawn (looksDrawn). What is in either run more than a name, as a time, a number or
+// an order, has to be the same.
+func Compare(a, b Evidence) *Difference {
+	c := newComparer()
+	for _, log := range []func(a, b Evidence){c.ops, c.commands, c.keys} {
+		if log(a, b); c.found != nil {
+			return c.found
+		}
+	}
+	return nil
+}
+
+// comparer goes through two runs side by side.
+type comparer struct {
+	there, back map[string]string // which word of one run is which of the other
+	drawn       [][2]string       // those that differ
+	log         string
+	entry       int
+	found       *Difference // the first
+}
+
+func newComparer() *comparer {
+	return &comparer{there: map[string]string{}, back: map[string]string{}}
+}
+
+// differ notes a difference, unless there is one.
+func (c *comparer) differ(field, a, b string) {
+	if c.found == nil {
+		c.found = &Difference{c.log, c.entry, field, a, b}
+	}
+}
+
+// each compares two logs entry by entry.
+func (c *comparer) each(log string, a, b int, entry func(i int)) {
+	c.log = log
+	for i := range min(a, b) {
+		c.entry = i
+		if entry(i); c.found != nil {
+			return
+		}
+	}
+	if c.entry = min(a, b); a != b {
+		c.differ("entries", fmt.Sprint(a), fmt.Sprint(b))
+	}
+}
+
+// exact compares what has no tokens in it.
+func exact[T comparable](c *comparer, field string, a, b T) {
+	if a != b {
+		c.differ(field, fmt.Sprint(a), fmt.Sprint(b))
+	}
+}
+
+// text compares what may have tokens in it.
+func (c *comparer) text(field, a, b string) {
+	if !c.same(a, b, false) {
+		c.differ(field, a, b)
+	}
+}
+
+// texts compares lists.
+func (c *comparer) texts(field string, a, b []Bytes) {
+	if exact(c, field+" (length)", len(a), len(b)); len(a) != len(b) {
+		return
+	}
+	for i := range a {
+		c.text(fmt.Sprintf("%s[%d]", field, i), string(a[i]), string(b[i]))
+	}
+}
+
+// set compares lists whose order is that of their texts, and so of the tokens in them.
+func (c *comparer) set(field string, a, b []string) {
+	if exact(c, field+" (length)", len(a), len(b)); len(a) != len(b) {
+		return
+	}
+	a, b = slices.Clone(a), slices.Clone(b)
+	slices.SortStableFunc(a, func(x, y string) int { return cmp.Compare(c.translated(x), c.translated(y)) })
+	slices.Sort(b)
+	for i := range a {
+		c.text(field, a[i], b[i])
+	}
+}
+
+func (c *comparer) ops(a, b Evidence) {
+	c.each("history", len(a.Ops), len(b.Ops), func(i int) {
+		x, y := a.Ops[i], b.Ops[i]
+		exact(c, "index", x.Index, y.Index)
+		exact(c, "time", x.Time, y.Time)
+		exact(c, "process", x.Process, y.Process)
+		exact(c, "client", x.Client, y.Client)
+		exact(c, "type", x.Type, y.Type)
+		exact(c, "f", x.F, y.F)
+		exact(c, "lock", x.Lock, y.Lock)
+		exact(c, "mode", x.Mode, y.Mode)
+		c.lease(x.Lease, y.Lease)
+		exact(c, "value", fmt.Sprint(x.Value), fmt.Sprint(y.Value))
+		exact(c, "seq", x.Seq, y.Seq)
+		exact(c, "reason", x.Reason, y.Reason)
+		if x.Process == Nemesis && !slices.Contains(breakdowns, x.F) {
+			c.text("error", x.Error, y.Error)
+		}
+		exact(c, "node", x.Node, y.Node)
+		exact(c, "from", x.From, y.From)
+		exact(c, "offset", x.Offset, y.Offset)
+		c.window(x.Window, y.Window)
+		c.leftovers(x.Keys, y.Keys)
+	})
+}
+
+// breakdowns are how the code under test can end a trial.
+var breakdowns = []string{FDeadlock, FPanic, FRunaway}
+
+func (c *comparer) lease(a, b *Lease) {
+	if exact(c, "lease", a != nil, b != nil); a == nil || b == nil {
+		return
+	}
+	if !c.same(a.Token, b.Token, true) {
+		c.differ("lease.token", a.Token, b.Token)
+	}
+	exact(c, "lease.fence", a.Fence, b.Fence)
+	exact(c, "lease.deadline", a.Deadline, b.Deadline)
+}
+
+func (c *comparer) window(a, b *Window) {
+	if exact(c, "window", a != nil, b != nil); a != nil && b != nil {
+		c.text("window", string(appendRare(nil, a)), string(appendRare(nil, b)))
+	}
+}
+
+// leftovers compares what a post-mortem found.
+func (c *comparer) leftovers(a, b []KeyState) {
+	if exact(c, "keys (length)", len(a), len(b)); len(a) != len(b) {
+		return
+	}
+	for i := range a {
+		c.text("keys.key", a[i].Key, b[i].Key)
+		exact(c, "keys.type", a[i].Type, b[i].Type)
+		exact(c, "keys.ttl", a[i].TTL, b[i].TTL)
+		if x, y := string(a[i].Value), string(b[i].Value); a[i].Type == "hash" {
+			c.set("keys.value", strings.Fields(x), strings.Fields(y))
+		} else {
+			c.text("keys.value", x, y)
+		}
+	}
+}
+
+func (c *comparer) commands(a, b Evidence) {
+	c.each("commands", len(a.Commands), len(b.Commands), func(i int) {
+		x, y := a.Commands[i], b.Commands[i]
+		exact(c, "index", x.Index, y.Index)
+		exact(c, "client", x.Client, y.Client)
+		exact(c, "node", x.Node, y.Node)
+		exact(c, "conn", x.Conn, y.Conn)
+		exact(c, "phase", x.Phase, y.Phase)
+		exact(c, "n", x.N, y.N)
+		exact(c, "op", x.Op, y.Op)
+		exact(c, "sent", x.Sent, y.Sent)
+		if len(x.Args) > 0 && len(y.Args) > 0 {
+			exact(c, "args[0]", x.Args[0], y.Args[0])
+		}
+		c.texts("args", x.Args, y.Args)
+		exact(c, "arrived", x.Arrived, y.Arrived)
+		exact(c, "served", x.Served, y.Served)
+		exact(c, "replied", x.Replied, y.Replied)
+		exact(c, "exec", x.Exec, y.Exec)
+		c.reply(x, y)
+	})
+}
+
+// unordered are the commands whose replies are sets: the number of words that belong
+// together.
+var unordered = map[string]int{
+	"HGETALL": 2, "HKEYS": 1, "HVALS": 1, "SMEMBERS": 1, "SINTER": 1, "SUNION": 1, "SDIFF": 1, "KEYS": 1,
+}
+
+func (c *comparer) reply(a, b Command) {
+	if len(a.Args) > 0 {
+		if n := unordered[strings.ToUpper(string(a.Args[0]))]; n > 0 {
+			c.set("reply", grouped(string(a.Reply), n), grouped(string(b.Reply), n))
+			return
+		}
+	}
+	c.text("reply", string(a.Reply), string(b.Reply))
+}
+
+// grouped are the elements of a compact array, n together.
+func grouped(reply string, n int) (groups []string) {
+	words := strings.Fields(strings.TrimSuffix(strings.TrimPrefix(reply, "["), "]"))
+	for group := range slices.Chunk(words, n) {
+		groups = append(groups, strings.Join(group, " "))
+	}
+	return groups
+}
+
+func (c *comparer) keys(a, b Evidence) {
+	c.each("keys", len(a.Keys), len(b.Keys), func(i int) {
+		x, y := a.Keys[i], b.Keys[i]
+		exact(c, "index", x.Index, y.Index)
+		exact(c, "node", x.Node, y.Node)
+		c.text("key", string(x.Key), string(y.Key))
+		exact(c, "by", x.By, y.By)
+		exact(c, "exec", x.Exec, y.Exec)
+		exact(c, "from", x.From, y.From)
+		exact(c, "to", x.To, y.To)
+		c.content("before", x.Before, y.Before)
+		c.content("after", x.After, y.After)
+	})
+}
+
+func (c *comparer) content(field string, a, b *KeyContent) {
+	if exact(c, field, a != nil, b != nil); a == nil || b == nil {
+		return
+	}
+	exact(c, field+".type", a.Type, b.Type)
+	c.text(field+".value", string(a.Value), string(b.Value))
+	exact(c, field+".expires", a.Expires, b.Expires)
+	c.set(field+".fields", pairsOf(a.Fields), pairsOf(b.Fields))
+	if a.Type == "list" {
+		c.texts(field+".members", a.Members, b.Members)
+	} else {
+		c.set(field+".members", plainOf(a.Members), plainOf(b.Members))
+	}
+}
+
+func pairsOf(fields []Field) (all []string) {
+	for _, f := range fields {
+		all = append(all, string(f.Name)+"\n"+string(f.Value))
+	}
+	return all
+}
+
+func plainOf(members []Bytes) (all []string) {
+	for _, m := range members {
+		all = append(all, string(m))
+	}
+	return all
+}

@@ -1,0 +1,200 @@
+package history
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// same says whether two texts are the same but for the names of tokens, and remembers
+// which is which. Declared: a recipe calls them tokens.
+func (c *comparer) same(a, b string, declared bool) bool {
+	x, y := wordsOf(a), wordsOf(b)
+	if len(x) != len(y) || !slices.EqualFunc(x, y, func(x, y piece) bool { return x.apart == y.apart }) {
+		x, y = []piece{{text: a}}, []piece{{text: b}} // bytes that are no text, perhaps
+	}
+	for i := range x {
+		if !x[i].apart && !c.sameWord(x[i].text, y[i].text, declared) || x[i].apart && x[i].text != y[i].text {
+			return false
+		}
+	}
+	return true
+}
+
+// sameWord is same for one word.
+func (c *comparer) sameWord(a, b string, declared bool) bool {
+	if len(a) < leastDrawn && len(b) < leastDrawn {
+		return a == b
+	}
+	there, known := c.there[a]
+	back, met := c.back[b]
+	switch {
+	case known || met:
+		return there == b && back == a
+	case a != b && !looksDrawn(a, b, declared) && !c.made(a, b):
+		return false
+	}
+	c.there[a], c.back[b] = b, a
+	if a != b {
+		c.drawn = append(c.drawn, [2]string{a, b})
+	}
+	return true
+}
+
+// made says whether one word is the other with the name of a token that is known.
+func (c *comparer) made(a, b string) bool {
+	return slices.ContainsFunc(c.drawn, func(names [2]string) bool {
+		return strings.Contains(a, names[0]) && strings.Replace(a, names[0], names[1], 1) == b
+	})
+}
+
+// translated is a text of the first run with the other's names of tokens.
+func (c *comparer) translated(text string) string {
+	var b strings.Builder
+	for _, w := range wordsOf(text) {
+		if name, known := c.there[w.text]; known && !w.apart {
+			b.WriteString(name)
+		} else {
+			b.WriteString(w.text)
+		}
+	}
+	return b.String()
+}
+
+// piece of a text: a word, or what stands between two.
+type piece struct {
+	text  string
+	apart bool
+}
+
+// separators end a word. What base64, UUIDs and identifiers are made of does not.
+const separators = " \t\r\n,;:.\"'`[]{}()<>|@#!?*&%$^~\\"
+
+func wordsOf(text string) (words []piece) {
+	for len(text) > 0 {
+		apart := strings.IndexByte(separators, text[0]) >= 0
+		n := 1
+		for n < len(text) && (strings.IndexByte(separators, text[n]) >= 0) == apart {
+			n++
+		}
+		words, text = append(words, piece{text[:n], apart}), text[n:]
+	}
+	return words
+}
+
+const (
+	// leastDrawn is in how many bytes two random words differ at least: a counter, a
+	// fence or a short number never passes for one.
+	leastDrawn = 6
+	// leastDigits is how long a random decimal number is at least: times in
+	// milliseconds and lengths of time in nanoseconds are shorter.
+	leastDigits = 15
+	// leastTurns is how often a random word changes between digits, small letters and
+	// capitals at least.
+	leastTurns = 3
+)
+
+// looksDrawn says whether two words that differ can be two draws from one source of
+// random names. It errs on the side of a difference: of two numbers, two times, and
+// two words of a language it says no. Of declared tokens it need only be clear that
+// they are no numbers.
+func looksDrawn(a, b string, declared bool) bool {
+	x, y := trimmed(a, b)
+	switch {
+	case len(x) < leastDrawn || len(y) < leastDrawn:
+		return false
+	case decimal(x) && decimal(y):
+		start := strings.Index(a, x)
+		return randomNumber(digitsAround(a, start)) && randomNumber(digitsAround(b, start))
+	case declared:
+		return true
+	}
+	return busy(x) && busy(y)
+}
+
+// trimmed are both words without what they begin and end with alike.
+func trimmed(a, b string) (x, y string) {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return a, b
+}
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
+
+func decimal(s string) bool {
+	return s != "" && !slices.ContainsFunc([]byte(s), func(b byte) bool { return !isDigit(b) })
+}
+
+// digitsAround is the number in s of which the digit at a place is one.
+func digitsAround(s string, at int) string {
+	from, to := at, at
+	for from > 0 && isDigit(s[from-1]) {
+		from--
+	}
+	for to < len(s) && isDigit(s[to]) {
+		to++
+	}
+	return s[from:to]
+}
+
+// randomNumber says whether a number is too long for anything that is counted, and no
+// instant of a trial on virtual time, in whichever unit.
+func randomNumber(digits string) bool {
+	if len(digits) < leastDigits {
+		return false
+	}
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil {
+		return true // longer than any clock is
+	}
+	for _, unit := range []time.Duration{time.Nanosecond, time.Microsecond} {
+		epoch := uint64(virtualEpoch.UnixNano() / int64(unit))
+		around := uint64(virtualDays * 24 * time.Hour / unit)
+		if n >= epoch-around && n <= epoch+around {
+			return false
+		}
+	}
+	return true
+}
+
+// virtualEpoch is when virtual time begins (testing/synctest), and virtualDays by how
+// much a clock of a trial is off at most.
+var virtualEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+const virtualDays = 30
+
+// busy says whether a text looks like a draw: it changes often between digits, small
+// letters, capitals and bytes that are no text.
+func busy(s string) bool {
+	turns, last := 0, 0
+	for i := range len(s) {
+		class := classOf(s[i])
+		if class != 0 && last != 0 && class != last {
+			turns++
+		}
+		if class != 0 {
+			last = class
+		}
+	}
+	return turns >= leastTurns
+}
+
+// classOf tells kinds of bytes apart; 0 is none.
+func classOf(b byte) int {
+	switch {
+	case isDigit(b):
+		return 1
+	case b >= 'a' && b <= 'z':
+		return 2
+	case b >= 'A' && b <= 'Z':
+		return 3
+	case b >= 0x7f || b < ' ':
+		return 4
+	}
+	return 0
+}

@@ -1,0 +1,150 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// pool is a redigo pool of a client's, which dials what it lacks.
+func (w *world) pool(client int) *redis.Pool {
+	c := w.Client(client).Locks()
+	return &redis.Pool{MaxIdle: 8, DialContext: func(ctx context.Context) (redis.Conn, error) {
+		conn, err := c.Dial(ctx, "tcp", c.Addrs[0])
+		if err != nil {
+			return nil, err
+		}
+		return redis.NewConn(conn, time.Second, time.Second), nil
+	}}
+}
+
+// at once calls do for each of n at one instant, and returns when all have.
+func atOnce(n int, do func(i int) error) error {
+	errs := make([]error, n)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { errs[i] = do(i) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// crowded has goroutines of two clients ask one node at one instant, again and
+// again, over redigo's pools: first over connections that have to be opened, then
+// over idle ones.
+func crowded(ctx context.Context, w *world) error {
+	const each, rounds = 4, 5
+	pools := []*redis.Pool{w.pool(0), w.pool(1)}
+	for range rounds {
+		err := atOnce(2*each, func(i int) error {
+			c, err := pools[i%2].GetContext(ctx)
+			if err != nil {
+				return err
+			}
+			if _, err = c.Do("SET", fmt.Sprint("k", i), "v", "PX", 1000); err == nil && i < each {
+				_, err = c.Do("GET", fmt.Sprint("k", i))
+			}
+			return errors.Join(err, c.Close())
+		})
+		if err != nil {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return errors.Join(pools[0].Close(), pools[1].Close())
+}
+
+func TestWhoDialsForItselfIsServedInOrderToo(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	first := ""
+	for run := range 30 {
+		got := history.Hash(history.Evidence{Commands: in(t, testbed.Setup{Seed: 5}, crowded)})
+		if first == "" {
+			first = got
+		}
+		if got != first {
+			t.Fatalf("run %d differs from the first", run+1)
+		}
+	}
+}
+
+// What a connection cannot be exchanged for shows in its session.
+func TestAConnectionInATransactionKeepsItsPlace(t *testing.T) {
+	in(t, testbed.Setup{Seed: 5}, func(ctx context.Context, w *world) error {
+		p := w.pool(0)
+		defer p.Close()
+		one, another := p.Get(), p.Get()
+		defer one.Close()
+		defer another.Close()
+		if _, err := one.Do("SET", "k", "before"); err != nil {
+			return err
+		}
+		if _, err := another.Do("WATCH", "k"); err != nil {
+			return err
+		}
+		if _, err := one.Do("SET", "k", "after"); err != nil {
+			return err
+		}
+		return atOnce(2, func(i int) error {
+			if i == 0 {
+				_, err := one.Do("SET", "z", "v")
+				return err
+			}
+			for _, args := range [][]any{{"MULTI"}, {"SET", "k", "mine"}} {
+				if _, err := another.Do(args[0].(string), args[1:]...); err != nil {
+					return err
+				}
+			}
+			reply, err := another.Do("EXEC")
+			if err != nil {
+				return err
+			}
+			return want("what EXEC answers", reply, nil)
+		})
+	})
+}
+
+// A fault that stops one of several dials keeps nobody else waiting.
+func TestAStoppedDialKeepsTheOthersNot(t *testing.T) {
+	in(t, testbed.Setup{Seed: 5, CommandTimeout: time.Second}, func(ctx context.Context, w *world) error {
+		c := w.Client(0).Locks()
+		dial := func() (time.Duration, error) {
+			began := w.Now()
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			conn, err := c.Dial(ctx, "tcp", c.Addrs[0])
+			if err == nil {
+				err = conn.Close()
+			}
+			return w.Now() - began, err
+		}
+		next := w.clients[0].links[0].conns
+		last := next[len(next)-1].number
+		undo, err := w.Hold(ctx, testbed.Link{From: "c0", To: "n0", Conn: last + 1}, testbed.Upstream)
+		if err != nil {
+			return err
+		}
+		var took [2]time.Duration
+		var errs [2]error
+		_ = atOnce(2, func(i int) error { took[i], errs[i] = dial(); return nil })
+		if _, err := undo(ctx); err != nil {
+			return err
+		}
+		if (errs[0] == nil) == (errs[1] == nil) {
+			return fmt.Errorf("got %v, want one dial that fails and one that does not", errs)
+		}
+		if quick := min(took[0], took[1]); quick > time.Millisecond {
+			return fmt.Errorf("the other dial took %v", quick)
+		}
+		return nil
+	})
+}
