@@ -234,7 +234,7 @@ func (t Trial) broken() bool {
 		}
 		i := slices.IndexFunc(v.Findings, func(f checker.Finding) bool { return string(f.Cause) == t.Flaws[0].Cause })
 		if i >= 0 {
-			return v.Findings[i].Broken != ""
+			return v.Findings[i].Account.Broken != nil
 		}
 	}
 	return false

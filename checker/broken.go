@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -24,8 +23,8 @@ type suspicion struct {
 	cmds  []int // places of the telling commands
 }
 
-// assumption tells what was broken, "" if nothing was.
-type assumption func(*wire, suspicion) string
+// assumption tells what was broken, nil if nothing was.
+type assumption func(*wire, suspicion) *Assumption
 
 // assumptions are where to look, by cause. What is not here, the protocol does by
 // itself.
@@ -42,42 +41,22 @@ var assumptions = map[Cause]assumption{
 }
 
 // broken is the assumption that did not hold.
-func (w *wire) broken(s suspicion) string {
+func (w *wire) broken(s suspicion) *Assumption {
 	ask := assumptions[s.Cause]
 	if ask == nil {
-		return ""
+		return nil
 	}
 	return ask(w, s)
 }
-
-// assume writes an assumption with what contradicts it, if anything does.
-func assume(what, but string) string {
-	if but == "" {
-		return ""
-	}
-	return "that " + what + ": " + but
-}
-
-const (
-	stops    = "a client stops when its lease ends"
-	arrives  = "a message arrives or is lost within the lease"
-	answered = "every message arrives and is answered"
-	keeps    = "a node keeps what it acknowledged"
-	follows  = "a replica has what its primary acknowledged"
-	single   = "there is one primary at a time"
-	agree    = "clocks agree"
-	fresh    = "what a client read off its clock is still true when it is used"
-	lives    = "a client lives to give back what it holds"
-)
 
 // notable is the delay from which on something is worth telling.
 func (w *wire) notable() time.Duration { return max(w.Claims.TTL/20, time.Millisecond) }
 
 // overstayed: the lease ended under its holder, who went on.
-func (w *wire) overstayed(s suspicion) string {
+func (w *wire) overstayed(s suspicion) *Assumption {
 	l := s.first
 	if l == nil {
-		return ""
+		return nil
 	}
 	ended := w.lapsed(l)
 	since := w.asked(l)
@@ -86,18 +65,17 @@ func (w *wire) overstayed(s suspicion) string {
 		earliest = min(ended, l.End.At.Lo)
 	}
 	// Only who stood still when the lease ended could not see it end.
-	if but := w.standstill(l.Client, earliest, ended+1, ended); but != "" {
-		return assume(stops, but)
+	if but, froze := w.standstill(l.Client, earliest, ended+1, ended); froze {
+		return &Assumption{ClientStops, but}
 	}
 	if pos, ok := w.slowest(l.Client, since, s.To); ok {
-		return assume(arrives, w.delay(pos))
+		return &Assumption{InTime, w.delay(pos)}
 	}
 	until := max(s.To, s.From)
 	if h := w.hold(l); h != nil {
 		until = max(until, within(w.Evidence, h.To))
 	}
-	return assume(stops, fmt.Sprintf("c%d worked on until %s under a lease that it had got at %s and that ended at %s",
-		l.Client, seconds(until), seconds(l.At.Mid()), seconds(ended)))
+	return &Assumption{ClientStops, Fact{What: workedOn, Clients: []int{l.Client}, Until: until, Since: l.At.Mid(), At: ended}}
 }
 
 // lapsed is when the claim's life ended: by the key's end, or else by the lease.
@@ -115,10 +93,10 @@ func (w *wire) lapsed(l *keyspace.Grant) time.Duration {
 }
 
 // cutFromRenewing: renewals did not come, or came too late.
-func (w *wire) cutFromRenewing(s suspicion) string {
+func (w *wire) cutFromRenewing(s suspicion) *Assumption {
 	l := s.first
 	if l == nil {
-		return ""
+		return nil
 	}
 	until := max(w.lapsed(l), l.At.Hi)
 	for _, pos := range w.renewals() {
@@ -126,45 +104,45 @@ func (w *wire) cutFromRenewing(s suspicion) string {
 		if c.Client != l.Client || c.Sent < l.At.Lo || c.Sent > until || !w.renews(c, l) {
 			continue
 		}
-		if told := w.unanswering(pos); told != "" {
+		if told := w.unanswering(pos); told != nil {
 			return told
 		}
 		if w.lateness(c) > w.notable() {
-			return assume(arrives, w.delay(pos))
+			return &Assumption{InTime, w.delay(pos)}
 		}
 	}
-	if but := w.standstill(l.Client, l.At.Lo, until, until); but != "" {
-		return assume("a client is there to renew its lease", but)
+	if but, froze := w.standstill(l.Client, l.At.Lo, until, until); froze {
+		return &Assumption{ClientRenews, but}
 	}
-	if told := w.upheaval(l, until); told != "" {
+	if told := w.upheaval(l, until); told != nil {
 		return told
 	}
-	return assume(answered, w.struck(l, until))
+	return w.struck(l, until)
 }
 
 // leftBehind: a key of which its owner could not, or did not know to, let go.
-func (w *wire) leftBehind(s suspicion) string {
+func (w *wire) leftBehind(s suspicion) *Assumption {
 	l := s.first
 	if l == nil {
-		return ""
+		return nil
 	}
 	if at, crashed := w.crashes[l.Client]; crashed && at <= s.To {
-		return assume(lives, fmt.Sprintf("c%d crashed at %s", l.Client, seconds(at)))
+		return &Assumption{ClientLives, Fact{What: hasCrashed, Clients: []int{l.Client}, At: at}}
 	}
 	since := w.asked(w.oldest(l))
 	if pos, ok := w.firstLoss(l, since, s.To); ok {
 		return w.unanswering(pos)
 	}
-	if but := w.standstill(l.Client, since, s.To, s.From); but != "" {
-		return assume("a client gives back what it holds before its lease ends", but)
+	if but, froze := w.standstill(l.Client, since, s.To, s.From); froze {
+		return &Assumption{ClientReturns, but}
 	}
 	if pos, ok := w.slowest(l.Client, since, s.To); ok {
-		return assume(arrives, w.delay(pos))
+		return &Assumption{InTime, w.delay(pos)}
 	}
-	if told := w.upheaval(l, s.To); told != "" {
+	if told := w.upheaval(l, s.To); told != nil {
 		return told
 	}
-	return assume(answered, w.struck(l, s.To))
+	return w.struck(l, s.To)
 }
 
 // asked is when the operation began that made the claim.
@@ -204,7 +182,7 @@ func endSeq(l *keyspace.Grant) int {
 func (w *wire) firstLoss(l *keyspace.Grant, since, until time.Duration) (first int, ok bool) {
 	best := 0
 	for pos, c := range w.Commands {
-		if c.Client != l.Client || c.Sent < since || c.Sent > until || !w.concerns(c, l) || w.unanswering(pos) == "" {
+		if c.Client != l.Client || c.Sent < since || c.Sent > until || !w.concerns(c, l) || w.unanswering(pos) == nil {
 			continue
 		}
 		weight := 1
@@ -232,7 +210,7 @@ func (w *wire) concerns(c history.Command, l *keyspace.Grant) bool {
 }
 
 // late: a command of long ago arrived.
-func (w *wire) late(s suspicion) string {
+func (w *wire) late(s suspicion) *Assumption {
 	latest := -1
 	for _, pos := range s.cmds {
 		if latest < 0 || w.Ran(pos).Lo-w.Commands[pos].Sent > w.Ran(latest).Lo-w.Commands[latest].Sent {
@@ -240,20 +218,20 @@ func (w *wire) late(s suspicion) string {
 		}
 	}
 	if latest < 0 {
-		return ""
+		return nil
 	}
-	return assume(arrives, w.arrival(latest))
+	return &Assumption{InTime, w.arrival(latest)}
 }
 
 // deletedAfter: whoever deleted another's key had been held up, or had lost its own.
-func (w *wire) deletedAfter(s suspicion) string {
+func (w *wire) deletedAfter(s suspicion) *Assumption {
 	if s.first == nil || len(s.cmds) < 2 {
-		return ""
+		return nil
 	}
 	pos := s.cmds[len(s.cmds)-1]
 	c := w.Commands[pos]
 	if w.Ran(pos).Lo-c.Sent > w.notable() {
-		return assume(arrives, w.arrival(pos))
+		return &Assumption{InTime, w.arrival(pos)}
 	}
 	var own *keyspace.Grant
 	for _, l := range w.Grants {
@@ -262,7 +240,7 @@ func (w *wire) deletedAfter(s suspicion) string {
 		}
 	}
 	if own == nil || own.End == nil || own.End.Seq > s.first.Seq {
-		return ""
+		return nil
 	}
 	s.first = own
 	s.From, s.To = w.Ran(pos).Lo, w.Ran(pos).Lo
@@ -275,15 +253,14 @@ func (w *wire) deletedAfter(s suspicion) string {
 	case keyspace.Lost:
 		return w.forgotten(s)
 	}
-	return ""
+	return nil
 }
 
 // standstill tells of the client's longest freeze between the two times, of those
 // that still lasted at the deadline if there are any: the nemesis had a window open
 // on the client itself, and within it the client recorded nothing and sent nothing.
-func (w *wire) standstill(client int, since, until, deadline time.Duration) string {
+func (w *wire) standstill(client int, since, until, deadline time.Duration) (told Fact, froze bool) {
 	var best spell
-	var name string
 	score := func(s spell) (bool, time.Duration) { return s.to > deadline, min(s.to, until) - max(s.from, since) }
 	for _, win := range w.windows {
 		if win.Invoke.Client != client || win.Invoke.Window == nil || !targets(win.Invoke.Window, client) {
@@ -298,14 +275,12 @@ func (w *wire) standstill(client int, since, until, deadline time.Duration) stri
 		}
 		over, long := score(s)
 		wasOver, wasLong := score(best)
-		if name == "" || over && !wasOver || over == wasOver && long > wasLong {
-			best, name = s, win.Invoke.Window.Fault
+		if !froze || over && !wasOver || over == wasOver && long > wasLong {
+			best, froze = s, true
+			told = Fact{What: wasFrozen, Clients: []int{client}, Since: s.from, Until: s.to, Fault: win.Invoke.Window.Fault}
 		}
 	}
-	if name == "" {
-		return ""
-	}
-	return fmt.Sprintf("c%d was frozen from %s to %s (%s)", client, seconds(best.from), seconds(best.to), name)
+	return told, froze
 }
 
 // targets says whether the window is over the client and nothing else.
@@ -338,7 +313,7 @@ func (w *wire) stirs(client int, s spell) bool {
 }
 
 // struck tells of a fault that was over the client or the claim's node.
-func (w *wire) struck(l *keyspace.Grant, until time.Duration) string {
+func (w *wire) struck(l *keyspace.Grant, until time.Duration) *Assumption {
 	for _, win := range w.windows {
 		over := win.Invoke.Window
 		to := w.end
@@ -348,26 +323,27 @@ func (w *wire) struck(l *keyspace.Grant, until time.Duration) string {
 		if over == nil || win.Invoke.Time >= until || to <= l.At.Lo {
 			continue
 		}
-		if name := among(l, over); name != "" {
-			return fmt.Sprintf("%s was struck from %s to %s (%s)", name, seconds(win.Invoke.Time), seconds(to), over.Fault)
+		if but := among(l, over); but.What != "" {
+			but.Since, but.Until, but.Fault = win.Invoke.Time, to, over.Fault
+			return &Assumption{Answered, but}
 		}
 	}
-	return ""
+	return nil
 }
 
 // among names the claim's client, its node or a link of its client if the window
 // strikes one of them.
-func among(l *keyspace.Grant, win *history.Window) string {
+func among(l *keyspace.Grant, win *history.Window) Fact {
 	switch {
 	case slices.Contains(win.Clients, l.Client):
-		return history.ClientName(l.Client)
+		return Fact{What: wasStruck, Clients: []int{l.Client}}
 	case slices.Contains(win.Nodes, l.Node):
-		return l.Node
+		return Fact{What: wasStruck, Nodes: []string{l.Node}}
 	}
 	for _, link := range win.Links {
 		if c, ok := link.Client(); ok && c == l.Client {
-			return link.String()
+			return Fact{What: wasStruck, Clients: []int{c}, Link: &link}
 		}
 	}
-	return ""
+	return Fact{}
 }

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -39,38 +38,41 @@ func (w *wire) slowest(client int, since, until time.Duration) (pos int, ok bool
 }
 
 // delay tells of a command that was held up, on its way there or back.
-func (w *wire) delay(pos int) string {
+func (w *wire) delay(pos int) Fact {
 	c := w.Commands[pos]
 	if sane(c.Arrived)-sane(c.Sent) >= w.lateness(c) {
 		return w.arrival(pos)
 	}
-	return fmt.Sprintf("the reply to c%d's %s, which ran at %s, came at %s", c.Client, w.name(pos), seconds(c.Arrived), seconds(c.Replied))
+	return w.message(answeredLate, pos)
 }
 
-func (w *wire) arrival(pos int) string {
+func (w *wire) arrival(pos int) Fact { return w.message(arrivedLate, pos) }
+
+// message tells what became of a command.
+func (w *wire) message(what What, pos int) Fact {
 	c := w.Commands[pos]
-	return fmt.Sprintf("c%d's %s, sent at %s, ran at %s", c.Client, w.name(pos), seconds(c.Sent), seconds(w.Ran(pos).Lo))
+	return Fact{What: what, Clients: []int{c.Client}, Nodes: []string{c.Node}, Command: w.call(pos)}
 }
 
 // unanswering tells of a command that did not arrive, or too late, or whose reply
-// did not come; "" of one that was answered, or whose sender is dead.
-func (w *wire) unanswering(pos int) string {
+// did not come; nil of one that was answered, or whose sender is dead.
+func (w *wire) unanswering(pos int) *Assumption {
 	c := w.Commands[pos]
 	switch {
 	case c.Replied > 0 || w.crashOf(c.Client) < Never:
-		return ""
+		return nil
 	case c.Arrived == 0 && c.Exec == 0:
-		return assume(answered, fmt.Sprintf("c%d's %s, sent at %s, never reached %s", c.Client, w.name(pos), seconds(c.Sent), c.Node))
+		return &Assumption{Answered, w.message(neverArrived, pos)}
 	case w.lateness(c) > w.notable():
-		return assume(arrives, w.arrival(pos))
+		return &Assumption{InTime, w.arrival(pos)}
 	}
-	return assume(answered, fmt.Sprintf("c%d never got the reply to its %s of %s", c.Client, w.name(pos), seconds(c.Sent)))
+	return &Assumption{Answered, w.message(neverAnswered, pos)}
 }
 
 // forgotten: a node did not have what had been acknowledged.
-func (w *wire) forgotten(s suspicion) string {
+func (w *wire) forgotten(s suspicion) *Assumption {
 	if s.first == nil {
-		return ""
+		return nil
 	}
 	if e := s.first.End; e != nil && e.How == keyspace.Lost {
 		for _, op := range w.Ops {
@@ -81,7 +83,7 @@ func (w *wire) forgotten(s suspicion) string {
 	}
 	for _, p := range w.Partings {
 		if (s.first.Node == p.Old || s.first.Node == p.Heir) && p.From < s.first.Seq && (p.Until == 0 || s.first.Seq < p.Until) {
-			return assume(single, fmt.Sprintf("%s and %s both served clients from %s on", p.Old, p.Heir, seconds(p.Since)))
+			return &Assumption{OnePrimary, Fact{What: servedBoth, Nodes: []string{p.Old, p.Heir}, Since: p.Since}}
 		}
 	}
 	return w.upheaval(s.first, s.To)
@@ -89,7 +91,7 @@ func (w *wire) forgotten(s suspicion) string {
 
 // upheaval tells of the last event, not long before the claim and until that time,
 // in which its node lost something or another took its place.
-func (w *wire) upheaval(l *keyspace.Grant, until time.Duration) string {
+func (w *wire) upheaval(l *keyspace.Grant, until time.Duration) *Assumption {
 	since := l.At.Lo - w.Claims.TTL
 	if w.Claims.Reentrant {
 		since = 0 // a count that went wrong once stays wrong as long as its key is used
@@ -99,7 +101,7 @@ func (w *wire) upheaval(l *keyspace.Grant, until time.Duration) string {
 			return w.loses(op, l.Key)
 		}
 	}
-	return ""
+	return nil
 }
 
 // mayLoseKey says whether the event can have cost the node that key.
@@ -119,17 +121,25 @@ func (w *wire) mayLoseKey(op history.Op, node, key string) bool {
 }
 
 // loses tells what the event cost.
-func (w *wire) loses(op history.Op, key string) string {
+func (w *wire) loses(op history.Op, key string) *Assumption {
+	but := Fact{Nodes: []string{op.Node}, At: op.Time, Key: key}
 	switch op.F {
 	case history.FEvict:
-		return assume(keeps, fmt.Sprintf("%s evicted %s at %s", op.Node, key, seconds(op.Time)))
+		but.What = evictedKey
+		return &Assumption{NodeKeeps, but}
 	case history.FSplit:
-		return assume(single, fmt.Sprintf("%s served clients beside %s from %s on", op.Node, w.oldPrimary(op), seconds(op.Time)))
+		but.What = servedBeside
+		if old := w.oldPrimary(op); old != "" {
+			but.Nodes = append(but.Nodes, old)
+		}
+		return &Assumption{OnePrimary, but}
 	case history.FPromote:
-		return assume(follows, fmt.Sprintf("%s was promoted at %s without all that clients had been told was done", op.Node, seconds(op.Time)))
+		but.What = promotedBehind
+		return &Assumption{ReplicaHas, but}
 	}
 	back := w.backUp(op)
-	return assume(keeps, fmt.Sprintf("%s restarted at %s and lost %s", op.Node, seconds(back.Time), cmp.Or(back.Lost.String(), "its data")))
+	but.What, but.At, but.Lost = restartedAndLost, back.Time, back.Lost
+	return &Assumption{NodeKeeps, but}
 }
 
 // backUp is the event of the node's return after it went down; the event itself if
@@ -143,23 +153,24 @@ func (w *wire) backUp(down history.Op) history.Op {
 	return down
 }
 
-// oldPrimary is which node was primary when the clients parted in that event.
+// oldPrimary is which node was primary when the clients parted in that event; "" if that
+// is not known.
 func (w *wire) oldPrimary(op history.Op) string {
 	for _, p := range w.Partings {
 		if p.Since == op.Time && p.Heir == op.Node {
 			return p.Old
 		}
 	}
-	return "the old primary"
+	return ""
 }
 
 // nodeClockWrong: a node's wall clock, by which it lets keys expire, had jumped.
-func (w *wire) nodeClockWrong(s suspicion) string {
+func (w *wire) nodeClockWrong(s suspicion) *Assumption {
 	if s.first == nil {
-		return ""
+		return nil
 	}
 	ahead := map[string]time.Duration{}
-	told := ""
+	told := Fact{Nodes: []string{s.first.Node}}
 	for _, op := range w.Ops {
 		if op.F != history.FNodeClock || op.Process != history.Nemesis || op.Window != nil || op.Time > s.To {
 			continue
@@ -167,43 +178,31 @@ func (w *wire) nodeClockWrong(s suspicion) string {
 		by := op.Offset - ahead[op.Node]
 		ahead[op.Node] = op.Offset
 		// That it is set right again ends no lease early, a jump ahead does.
-		if by != 0 && (by > 0 || told == "") && op.Node == s.first.Node && op.Time >= s.first.At.Lo {
-			told = fmt.Sprintf("%s's clock %s at %s", op.Node, jumped(by), seconds(op.Time))
+		if by != 0 && (by > 0 || told.What == "") && op.Node == s.first.Node && op.Time >= s.first.At.Lo {
+			told.What, told.Offset, told.At = nodeClockJumped, by.Round(time.Millisecond), op.Time
 		}
 	}
-	if told == "" && ahead[s.first.Node] != 0 {
-		told = fmt.Sprintf("%s's clock was %s", s.first.Node, off(ahead[s.first.Node]))
+	if by := ahead[s.first.Node]; told.What == "" && by != 0 {
+		told.What, told.Offset = nodeClockOff, by.Round(time.Millisecond)
 	}
-	if told == "" { // it came from a node with another clock
+	if told.What == "" { // it came from a node with another clock
 		for _, l := range w.Of(s.first.Op) {
 			if by := ahead[s.first.Node] - ahead[l.Node]; by != 0 {
-				told = fmt.Sprintf("%s's clock was %s of %s's", s.first.Node, off(by), l.Node)
+				told = Fact{What: nodeClocksApart, Nodes: []string{s.first.Node, l.Node}, Offset: by.Round(time.Millisecond)}
 			}
 		}
 	}
-	return assume(agree, told)
-}
-
-func jumped(by time.Duration) string {
-	if by < 0 {
-		return "went back by " + roughly(-by)
+	if told.What == "" {
+		return nil
 	}
-	return "jumped ahead by " + roughly(by)
+	return &Assumption{ClocksAgree, told}
 }
-
-func off(by time.Duration) string {
-	if by < 0 {
-		return roughly(-by) + " behind"
-	}
-	return roughly(by) + " ahead"
-}
-
-func roughly(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
 // clientClockWrong: clients' wall clocks differed, or a time was old when it was
 // used.
-func (w *wire) clientClockWrong(s suspicion) string {
-	told, most := "", time.Duration(0)
+func (w *wire) clientClockWrong(s suspicion) *Assumption {
+	var told Fact
+	most := time.Duration(0)
 	for _, pos := range s.cmds {
 		s.Clients = append(slices.Clone(s.Clients), w.Commands[pos].Client)
 	}
@@ -212,22 +211,25 @@ func (w *wire) clientClockWrong(s suspicion) string {
 			op.Time <= s.To && slices.Contains(s.Clients, op.Client)
 		if concerned && op.Offset.Abs() > most && w.aheadUntil(op) >= s.From-max(w.claimedLife(), w.Claims.TTL)-op.Offset.Abs() {
 			most = op.Offset.Abs()
-			told = fmt.Sprintf("c%d's clock was %s from %s on", op.Client, off(op.Offset), seconds(op.Time))
+			told = Fact{What: clientClockOff, Clients: []int{op.Client}, Offset: op.Offset.Round(time.Millisecond), At: op.Time}
 		}
 	}
-	if told != "" || s.first == nil {
-		return assume(agree, told)
+	switch {
+	case told.What != "":
+		return &Assumption{ClocksAgree, told}
+	case s.first == nil:
+		return nil
 	}
 	since := w.asked(s.first)
 	for _, c := range append([]int{s.first.Client}, s.Clients...) {
-		if but := w.standstill(c, since, s.To, s.first.At.Lo); but != "" {
-			return assume(fresh, but)
+		if but, froze := w.standstill(c, since, s.To, s.first.At.Lo); froze {
+			return &Assumption{ReadingFresh, but}
 		}
 		if pos, ok := w.slowest(c, since, s.To); ok {
-			return assume(fresh, w.delay(pos))
+			return &Assumption{ReadingFresh, w.delay(pos)}
 		}
 	}
-	return ""
+	return nil
 }
 
 // aheadUntil is when the clock that the event set wrong was set anew.
@@ -243,7 +245,7 @@ func (w *wire) aheadUntil(event history.Op) time.Duration {
 // counterLost tells where between two grants the fence counter was lost: the
 // commands that granted, and the assumption that was broken. It is empty where
 // nothing happened to a node: then the recipe counts wrongly.
-func (w *wire) counterLost(before, after grant) (cmds []int, broken string) {
+func (w *wire) counterLost(before, after grant) (cmds []int, broken *Assumption) {
 	first, second := w.granting(before.entry.Invoke.Index), w.granting(after.entry.Invoke.Index)
 	for _, pos := range []int{first, second} {
 		cmds = append(cmds, w.indexOf(pos)...)
@@ -265,7 +267,7 @@ func (w *wire) counterLost(before, after grant) (cmds []int, broken string) {
 			}
 		}
 	}
-	return cmds, ""
+	return cmds, nil
 }
 
 // granting is the place of the last command that ran for the acquire; -1 if none

@@ -22,7 +22,7 @@ func brokenBy(t *testing.T, e history.Evidence, cause Cause) []string {
 		for _, f := range v.Findings {
 			if f.Cause == cause {
 				found = true
-				all = append(all, f.Broken)
+				all = append(all, plain.Broken(f))
 			}
 		}
 	}
@@ -300,7 +300,7 @@ func TestACounterOfFencesKeepsNobodyOut(t *testing.T) {
 	}
 	for _, v := range verdicts {
 		for _, f := range v.Findings {
-			t.Errorf("%s: %s: %s", v.Oracle, f.Cause, f.Summary)
+			t.Errorf("%s: %s: %s", v.Oracle, f.Cause, plain.Summary(f))
 		}
 	}
 }
@@ -324,7 +324,7 @@ func TestAFaultsTargetIsAClaimsNodeClientOrLink(t *testing.T) {
 		{link("n1", "n0", history.Both), ""},
 		{history.Window{}, ""},
 	} {
-		if got := among(claim, &c.over); got != c.want {
+		if got := among(claim, &c.over).struck(); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.over.Target(), got, c.want)
 		}
 	}

@@ -2,9 +2,9 @@ package checker
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
@@ -33,9 +33,10 @@ func classifyFindings(file *caseFile, fs []Finding) []Finding {
 		for _, r := range reasons {
 			split := f
 			split.Cause = r.cause
-			split.Summary = f.Summary + ": " + r.why
+			split.Account.Reasons = []Fact{r.why}
+			split.Account.Grants = w.grants(r.first)
 			split.Commands = w.indexOf(r.cmds...)
-			split.Broken = w.broken(suspicion{split, r.first, r.cmds})
+			split.Account.Broken = w.broken(suspicion{split, r.first, r.cmds})
 			told = append(told, split)
 		}
 	}
@@ -45,7 +46,7 @@ func classifyFindings(file *caseFile, fs []Finding) []Finding {
 // reason is what let the second party in on one node.
 type reason struct {
 	cause Cause
-	why   string          // in plain words
+	why   Fact
 	cmds  []int           // places of the telling commands
 	first *keyspace.Grant // what of the first party's grant came to an end
 }
@@ -58,8 +59,8 @@ func (r reason) of(first *keyspace.Grant) reason {
 	return r
 }
 
-func because(cause Cause, cmds []int, format string, args ...any) reason {
-	return reason{cause: cause, why: fmt.Sprintf(format, args...), cmds: cmds}
+func because(cause Cause, cmds []int, why Fact) reason {
+	return reason{cause: cause, why: why, cmds: cmds}
 }
 
 // untold is the reason of what cannot be told apart.
@@ -242,7 +243,7 @@ func (w *wire) onDifferentNodes(a, b []*keyspace.Grant) reason {
 		return w.byTwoPrimaries(first, second)
 	}
 	return because(Race, []int{first.Cmd, second.Cmd},
-		"c%d was granted it by %d nodes and c%d by %d others", first.Client, len(a), second.Client, len(b))
+		Fact{What: byOtherNodes, Clients: []int{first.Client, second.Client}, Count: len(a), Of: len(b)})
 }
 
 // byTwoPrimaries: each was granted by a primary of its own.
@@ -251,9 +252,10 @@ func (w *wire) byTwoPrimaries(first, second *keyspace.Grant) reason {
 	if p == nil {
 		return untold
 	}
-	return because(ServerLostKey, []int{first.Cmd, second.Cmd},
-		"%s and %s both served as primaries since %s, and %s did not have %s, which c%d had set on %s at %s",
-		p.Old, p.Heir, seconds(p.Since), second.Node, first.Key, first.Client, first.Node, seconds(first.At.Lo))
+	return because(ServerLostKey, []int{first.Cmd, second.Cmd}, Fact{
+		What: byTwoPrimaries, Nodes: []string{p.Old, p.Heir, second.Node, first.Node}, Since: p.Since,
+		Key: first.Key, Clients: []int{first.Client}, At: first.At.Lo,
+	})
 }
 
 // letIn tells why second was granted on a node on which first had been. Without
@@ -270,8 +272,7 @@ func (w *wire) letIn(first, second *keyspace.Grant) reason {
 	if o := first.Over; o != nil && first.OverSeq <= before && (end == nil || first.OverSeq < end.Seq) &&
 		o.Client != first.Client {
 		if _, isAcquire := w.acquired(o.Op); !isAcquire && o.Cmd >= 0 {
-			return because(ForeignDelete, []int{first.Cmd, o.Cmd}, "c%d's %s at %s put its own in the place of %s, which was c%d's since %s",
-				o.Client, w.name(o.Cmd), seconds(o.At.Lo), first.Key, first.Client, seconds(first.At.Lo))
+			return because(ForeignDelete, []int{first.Cmd, o.Cmd}, w.deed(replacedKey, o.Client, o.Cmd, o.At.Lo, first))
 		}
 		if w.hold(o) != nil {
 			return w.overwritten(first, o)
@@ -304,8 +305,7 @@ func (w *wire) overwritten(first, over *keyspace.Grant) reason {
 	cmds := []int{first.Cmd, over.Cmd}
 	switch {
 	case compatible(first.Mode, over.Mode):
-		return because(Race, cmds, "c%d's own grant for reading at %s overwrote the only record of c%d's",
-			over.Client, seconds(over.At.Lo), first.Client)
+		return because(Race, cmds, Fact{What: recordShared, Clients: []int{over.Client, first.Client}, At: over.At.Lo})
 	case w.Claims.ClientClock:
 		return w.takenOver(first, over.Cmd)
 	}
@@ -317,8 +317,7 @@ func (w *wire) overwritten(first, over *keyspace.Grant) reason {
 			return r
 		}
 	}
-	return because(Race, cmds, "c%d's %s at %s overwrote %s, which c%d had set at %s",
-		over.Client, w.name(over.Cmd), seconds(over.At.Lo), first.Key, first.Client, seconds(first.At.Lo))
+	return because(Race, cmds, w.deed(overwritten, over.Client, over.Cmd, over.At.Lo, first))
 }
 
 // beside: the second was granted while everything of the first still stood.
@@ -329,9 +328,15 @@ func (w *wire) beside(first, second *keyspace.Grant) reason {
 	case w.Claims.ClientClock:
 		return w.takenOver(first, second.Cmd)
 	}
-	return because(Race, []int{first.Cmd, second.Cmd},
-		"c%d's %s at %s was granted although %s, which c%d had set at %s, was still there",
-		second.Client, w.name(second.Cmd), seconds(second.At.Lo), first.Key, first.Client, seconds(first.At.Lo))
+	return because(Race, []int{first.Cmd, second.Cmd}, w.deed(besideKey, second.Client, second.Cmd, second.At.Lo, first))
+}
+
+// deed is what a client's command did to what another's grant had put there.
+func (w *wire) deed(what What, client, cmd int, at time.Duration, on *keyspace.Grant) Fact {
+	return Fact{
+		What: what, Clients: []int{client, on.Client}, Nodes: []string{on.Node}, Key: on.Key,
+		Command: w.call(cmd), At: at, Since: on.At.Lo,
+	}
 }
 
 // deletedBy: a command removed what the first's grant had put there.
@@ -343,35 +348,30 @@ func (w *wire) beside(first, second *keyspace.Grant) reason {
 func (w *wire) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	c := w.Commands[end.Cmd]
 	cmds := []int{first.Cmd, end.Cmd}
-	name, at := w.name(end.Cmd), seconds(end.At.Lo)
+	did := func(what What) Fact { return w.deed(what, c.Client, end.Cmd, end.At.Lo, first) }
 	_, isAcquire := w.acquired(c.Op)
 	hasOp := w.has(c.Op)
 	granted := &w.operation(first.Op).Invoke
 	switch {
 	case c.Client == first.Client && (hasOp && c.Op < granted.Index || !hasOp && c.Sent < granted.Time):
-		return because(LateCommand, cmds, "c%d's own %s, sent at %s for an earlier lease, arrived at %s and removed %s of the new one",
-			c.Client, name, seconds(c.Sent), at, first.Key)
+		return because(LateCommand, cmds, did(lateOwnRemoval))
 	case c.Client == first.Client:
 		if r, ok := w.entryGone(first, end); ok {
 			return r
 		}
-		return because(Race, cmds, "c%d's own %s at %s removed %s while it still counted on it", c.Client, name, at, first.Key)
+		return because(Race, cmds, did(ownRemoval))
 	case isAcquire && !w.openAt(c.Op, end.At.Lo):
-		return because(LateCommand, cmds, "c%d's %s, sent at %s in an attempt that was over, arrived at %s and removed %s of c%d",
-			c.Client, name, seconds(c.Sent), at, first.Key, first.Client)
+		return because(LateCommand, cmds, did(lateAttempt))
 	case isAcquire && w.Claims.ClientClock:
 		return w.takenOver(first, end.Cmd)
 	}
 	if r, stale := w.tookOver(first, end.Cmd); stale && isAcquire {
 		return r
 	}
-	switch {
-	case hasOp && !w.openAt(c.Op, end.At.Lo):
-		return because(ForeignDelete, cmds, "c%d's %s, sent at %s, arrived late at %s and removed %s, which was c%d's",
-			c.Client, name, seconds(c.Sent), at, first.Key, first.Client)
+	if hasOp && !w.openAt(c.Op, end.At.Lo) {
+		return because(ForeignDelete, cmds, did(lateRemoval))
 	}
-	return because(ForeignDelete, cmds, "c%d's %s at %s removed %s, which was c%d's since %s",
-		c.Client, name, at, first.Key, first.Client, seconds(first.At.Lo))
+	return because(ForeignDelete, cmds, did(removedKey))
 }
 
 // entryGone tells of a lock that counts its owner's entries, and was given back
@@ -387,8 +387,10 @@ func (w *wire) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, bool
 			switch {
 			case l.Key != first.Key || l.Node != first.Node:
 			case l.Copied:
-				return because(ServerLostKey, []int{l.Cmd, end.Cmd}, "%s had lost c%d's entry of %s, so that c%d's %s at %s left it for the last time",
-					l.Node, l.Client, seconds(l.At.Lo), l.Client, w.name(end.Cmd), seconds(end.At.Lo)), true
+				return because(ServerLostKey, []int{l.Cmd, end.Cmd}, Fact{
+					What: entryForgotten, Nodes: []string{l.Node}, Clients: []int{l.Client}, Since: l.At.Lo,
+					Command: w.call(end.Cmd), At: end.At.Lo,
+				}), true
 			case l.Op == first.Op || l.End == nil || l.End.Seq >= end.Seq:
 			case l.End.How == keyspace.Lost:
 				return w.lostBy(l, l.End).of(l), true
@@ -400,12 +402,8 @@ func (w *wire) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, bool
 	return reason{}, false
 }
 
-// lostWords tell how a node, the first word, came not to have a key, the second.
-var lostWords = map[string]string{
-	history.FEvict:   "%[1]s evicted %[2]s under memory pressure at %[3]s",
-	history.FSplit:   "%[1]s, primary of some clients since the split at %[3]s, did not have %[2]s",
-	history.FPromote: "%[1]s, promoted at %[3]s, did not have %[2]s",
-}
+// losses are how nodes come not to have keys.
+var losses = map[string]What{history.FEvict: evictedUnder, history.FSplit: splitWithout, history.FPromote: promotedWithout}
 
 // lostBy: the node lost it.
 func (w *wire) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
@@ -414,18 +412,17 @@ func (w *wire) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
 		if op.Index != end.Event {
 			continue
 		}
-		said := lostWords[op.F]
-		if said == "" {
-			said = "%[1]s, restarted at %[3]s, had lost %[2]s"
-		}
-		return because(ServerLostKey, cmds, said+", which c%[4]d had set at %[5]s",
-			op.Node, first.Key, seconds(op.Time), first.Client, seconds(first.At.Lo))
+		return because(ServerLostKey, cmds, Fact{
+			What: cmp.Or(losses[op.F], restartedWith), Nodes: []string{op.Node}, Key: first.Key, At: op.Time,
+			Clients: []int{first.Client}, Since: first.At.Lo,
+		})
 	}
 	if !slices.ContainsFunc(w.Ops, func(op history.Op) bool {
 		return op.F == history.FNodeDown || op.F == history.FNodeUp || op.F == history.FPromote
 	}) {
 		return untold // no server lost anything in this trial: the reason is one that we do not see
 	}
-	return because(ServerLostKey, cmds, "%s had lost %s, which c%d had set at %s, though nothing deleted it and it was not due to expire",
-		first.Node, first.Key, first.Client, seconds(first.At.Lo))
+	return because(ServerLostKey, cmds, Fact{
+		What: vanished, Nodes: []string{first.Node}, Key: first.Key, Clients: []int{first.Client}, Since: first.At.Lo,
+	})
 }

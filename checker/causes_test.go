@@ -216,7 +216,7 @@ func TestALostKeyIsToldWithWhatLostIt(t *testing.T) {
 		s.give(250, 1, "1", s.cad("t1")...)
 		s.give(300, 0, "0", s.cad("t0")...)
 		v, err := exclusion(t.Context(), newCaseFile(s.evidence()))
-		if err != nil || len(v.Findings) != 1 || !strings.HasSuffix(v.Findings[0].Summary, want) {
+		if err != nil || len(v.Findings) != 1 || !strings.HasSuffix(plain.Summary(v.Findings[0]), want) {
 			t.Errorf("got %+v, %v\nwant one finding that ends with %s", v.Findings, err, want)
 		}
 	}

@@ -2,7 +2,6 @@ package checker
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -11,11 +10,11 @@ import (
 // conduct, by the event that says so.
 var breakdowns = map[string]struct {
 	cause Cause
-	what  string
+	what  What
 }{
-	history.FDeadlock: {Deadlock, "everything waited for what would never come"},
-	history.FPanic:    {Panic, "the code under test panicked"},
-	history.FRunaway:  {Runaway, "the code under test did not come to an end"},
+	history.FDeadlock: {Deadlock, AllWaited},
+	history.FPanic:    {Panic, Panicked},
+	history.FRunaway:  {Runaway, DidNotStop},
 }
 
 // conduct decides whether the code under test let the trial end in its own
@@ -30,14 +29,12 @@ func conduct(_ context.Context, f *caseFile) Verdict {
 	}
 	b := breakdowns[op.F]
 	told := Finding{
-		Cause: b.cause, Summary: fmt.Sprintf("at %s %s", seconds(op.Time), b.what),
-		From: op.Time, To: op.Time, Ops: []int{op.Index},
-	}
-	if op.Error != "" {
-		told.Summary += ": " + op.Error
+		Cause: b.cause, From: op.Time, To: op.Time, Ops: []int{op.Index},
+		Account: Account{Fact: Fact{What: b.what, At: op.Time, Text: op.Error}},
 	}
 	if op.Client >= 0 {
 		told.Clients = []int{op.Client}
+		told.Account.Clients = told.Clients
 	}
 	return Verdict{Result: Violated, Findings: []Finding{told}}
 }

@@ -55,7 +55,7 @@ func TestABreakdownIsToldInItsOwnWords(t *testing.T) {
 	s.take(10, 0, "OK", setPX("t0")...)
 	s.nemesis(40, breakdown(history.FPanic, "index out of range [3] with length 2"))
 	v := conduct(t.Context(), newCaseFile(s.evidence()))
-	if len(v.Findings) != 1 || !strings.Contains(v.Findings[0].Summary, "at 0.040s the code under test panicked: index out of range [3] with length 2") {
+	if len(v.Findings) != 1 || !strings.Contains(plain.Summary(v.Findings[0]), "at 0.040s the code under test panicked: index out of range [3] with length 2") {
 		t.Errorf("got %+v", v.Findings)
 	}
 }

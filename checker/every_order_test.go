@@ -211,7 +211,7 @@ func minimal(d *rapid.T, model string, r *rules, all []recording) {
 	}
 	for i := range ops {
 		if needs(ops[i]) && !anyhow(s.spared(ops, i, i+1)) {
-			d.Fatalf("%s: %s is not needed in %s", model, operationWords(ops[i].pair), c.words())
+			d.Fatalf("%s: %s is not needed in %s", model, plain.operation(operated(ops[i].pair)), c.words())
 		}
 	}
 }
@@ -252,7 +252,7 @@ func heldByAny(model string) []anyLock {
 func (c clash) words() string {
 	var words []string
 	for _, op := range c.ops {
-		words = append(words, operationWords(op.pair))
+		words = append(words, plain.operation(operated(op.pair)))
 	}
 	return strings.Join(words, ", ")
 }

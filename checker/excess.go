@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 // the recipe's own word it should be over. The zero excess: it should not yet.
 type excess struct {
 	cause Cause
-	why   string
+	why   Fact // nothing, if there is no more to tell
 }
 
 // excess judges a claim that was met by a client.
@@ -31,11 +30,11 @@ func (w *wire) excess(l *keyspace.Grant, m keyspace.Contact, client int) excess 
 		return w.prolongedByClock(l, t)
 	case !over:
 	case !t.Mortal:
-		return excess{NoExpiry, fmt.Sprintf("it had no TTL since %s", seconds(t.At.Lo))}
+		return excess{NoExpiry, Fact{What: immortal, Since: t.At.Lo}}
 	case l.Copied && slices.ContainsFunc(l.Terms, func(t keyspace.Term) bool { return !t.Mortal }):
-		return excess{NoExpiry, fmt.Sprintf("it lived on beyond %s: %s may not have heard of its TTL", seconds(t.Expiry.Mid()), l.Node)}
+		return excess{NoExpiry, Fact{What: ttlUnheard, Until: t.Expiry.Mid(), Nodes: []string{l.Node}}}
 	default:
-		return excess{Unclassified, fmt.Sprintf("that is longer than the %v which the recipe claims", claimed)}
+		return excess{Unclassified, Fact{What: longerThanSaid, Span: claimed}}
 	}
 	return excess{}
 }
@@ -60,8 +59,7 @@ func (w *wire) standingExcess(l *keyspace.Grant, op history.Op, k history.KeySta
 }
 
 func (w *wire) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) excess {
-	return excess{ServerClock, fmt.Sprintf("%s's wall clock had been set back, or was set right, so that %s lived beyond %s",
-		l.Node, l.Key, seconds(t.Fair.Mid()))}
+	return excess{ServerClock, Fact{What: clockSetBack, Nodes: []string{l.Node}, Key: l.Key, Until: t.Fair.Mid()}}
 }
 
 // claimedLife is how long by the recipe's own word a claim can last after its
@@ -82,7 +80,7 @@ func (w *wire) staleTime(l *keyspace.Grant, now time.Duration, client int) exces
 	claimed := max(w.claimedLife(), w.Claims.TTL)
 	late := now - l.At.Hi - claimed - claimed/10
 	if ahead, _, ok := w.clockAhead(l, []int{client}, now); ok && 0 < late && late <= ahead {
-		return excess{ClientClock, fmt.Sprintf("the time in it was of c%d's wall clock, which was %v ahead of c%d's", l.Client, ahead, client)}
+		return excess{ClientClock, Fact{What: timeAhead, Clients: []int{l.Client, client}, Offset: ahead}}
 	}
 	return excess{}
 }

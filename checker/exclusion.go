@@ -133,10 +133,7 @@ func conclude(f *caseFile, findings []Finding, overlaps bool) Verdict {
 // conflictFinding tells one overlap.
 func conflictFinding(e history.Evidence, c conflict) Finding {
 	f := Finding{
-		Cause: Unclassified,
-		Summary: fmt.Sprintf("c%d %s %s%s at %s while c%d still believed it held it%s (since %s, %s)",
-			c.later.Client, became(c.later), c.later.Lock, inMode(c.later.Mode), seconds(c.later.From),
-			c.earlier.Client, inMode(c.earlier.Mode), seconds(c.earlier.From), untilWhen(c.earlier)),
+		Cause:   Unclassified,
 		Lock:    c.later.Lock,
 		Clients: []int{c.later.Client, c.earlier.Client},
 		From:    c.from(),
@@ -144,6 +141,8 @@ func conflictFinding(e history.Evidence, c conflict) Finding {
 		lasted:  c.to() - c.from(),
 		Ops:     indices(c.earlier.Acquire, c.earlier.End, c.later.Acquire, c.later.End),
 	}
+	f.Account.Fact = Fact{What: Overlap, At: c.later.From, Clients: f.Clients}
+	f.Account.Holds = []Believed{believed(c.later), believed(c.earlier)}
 	for _, h := range []Hold{c.earlier, c.later} {
 		if h.Extended > 0 {
 			f.Ops = indices(append(f.Ops, h.Extended)...)
@@ -152,57 +151,14 @@ func conflictFinding(e history.Evidence, c conflict) Finding {
 	if len(c.beside) < 2 {
 		return f
 	}
-	f.Clients = f.Clients[:1]
-	names := make([]string, len(c.beside))
-	for i, h := range c.beside {
-		names[i] = fmt.Sprintf("c%d (since %s, %s)", h.Client, seconds(h.From), untilWhen(h))
+	f.Clients, f.Account.Holds = f.Clients[:1], f.Account.Holds[:1]
+	for _, h := range c.beside {
 		f.Clients = append(f.Clients, h.Client)
 		f.Ops = indices(append(f.Ops, h.Acquire, h.End)...)
+		f.Account.Holds = append(f.Account.Holds, believed(h))
 	}
-	f.Summary = fmt.Sprintf("c%d %s %s at %s while %d others still believed they held it, one too many: %s",
-		c.later.Client, became(c.later), c.later.Lock, seconds(c.later.From), len(names), strings.Join(names, ", "))
+	f.Account.What, f.Account.Clients, f.Account.Count = Crowd, f.Clients, len(c.beside)
 	return f
-}
-
-// became says how a client came to believe in a hold.
-func became(h Hold) string {
-	if h.Extended > 0 {
-		return "was told of an extension of"
-	}
-	return "was granted"
-}
-
-func inMode(m history.Mode) string {
-	switch m {
-	case history.Read:
-		return " for reading"
-	case history.Write:
-		return " for writing"
-	}
-	return ""
-}
-
-func untilWhen(h Hold) string {
-	switch h.ToWhy {
-	case ByRelease:
-		return "until its release at " + seconds(h.To)
-	case ByDeadline:
-		return "until its claimed deadline, which its clock showed at " + seconds(h.To)
-	case ByLost:
-		return "until it learnt of the loss at " + seconds(h.To)
-	case ByCrash:
-		return "until it crashed at " + seconds(h.To)
-	}
-	return "and never gave it back"
-}
-
-// seconds writes an instant as texts do: 1.204s, with microseconds where
-// milliseconds would hide something.
-func seconds(d time.Duration) string {
-	if d%time.Millisecond == 0 {
-		return fmt.Sprintf("%.3fs", d.Seconds())
-	}
-	return fmt.Sprintf("%.6fs", d.Seconds())
 }
 
 // sentences joins what there is to say.

@@ -133,8 +133,8 @@ func checkVerdict(t *testing.T, v Verdict, want []string) {
 		t.Errorf("got %s (%s) %+v, want %s", v.Result, v.Why, v.Findings, result)
 	}
 	for i, f := range v.Findings {
-		if i >= len(want) || f.Summary != want[i] {
-			t.Errorf("finding %d: got  %s", i, f.Summary)
+		if i >= len(want) || plain.Summary(f) != want[i] {
+			t.Errorf("finding %d: got  %s", i, plain.Summary(f))
 		}
 	}
 	if len(v.Findings) != len(want) {
@@ -153,12 +153,15 @@ func TestFindingOfAnOverlapNamesItsEvidence(t *testing.T) {
 	}
 	v.Findings[0].Cause = Unclassified // causes are another matter
 	v.Findings[0].Commands = nil
+	putWords(v.Findings)
 	got, err := json.Marshal(v.Findings[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := `{"cause":"unclassified","summary":"c1 was granted L at 0.004s while c0 still believed it held it (since 0.002s, until its release at 0.005s)",` +
-		`"lock":"L","clients":[1,0],"from":4000000,"to":5000000,"ops":[1,3,4,6]}`
+		`"lock":"L","clients":[1,0],"from":4000000,"to":5000000,"ops":[1,3,4,6],` +
+		`"account":{"what":"overlap","clients":[1,0],"at":4000000,"holds":[` +
+		`{"client":1,"from":4000000,"until":7000000,"why":"release"},{"client":0,"from":2000000,"until":5000000,"why":"release"}]}}`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -239,7 +242,7 @@ func TestASemaphoreIsViolatedByOneOwnerTooMany(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		case c.want == "" && v.Result != Held:
 			t.Errorf("%s: got %+v, want that it holds", c.name, v)
-		case c.want != "" && (len(v.Findings) != 1 || v.Findings[0].Summary != c.want || v.Findings[0].To != ms(float64(c.to)) || len(v.Findings[0].Clients) != 3):
+		case c.want != "" && (len(v.Findings) != 1 || plain.Summary(v.Findings[0]) != c.want || v.Findings[0].To != ms(float64(c.to)) || len(v.Findings[0].Clients) != 3):
 			t.Errorf("%s: got %+v, want %q", c.name, v, c.want)
 		}
 	}

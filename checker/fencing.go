@@ -3,7 +3,6 @@ package checker
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -248,8 +247,13 @@ func regressFinding(f *caseFile, r regress) Finding {
 		return Finding{
 			Cause: FenceRegressed, Lock: r.lock, Clients: []int{a.op.Client, s.op.Client}, From: s.op.Time, To: max(s.op.Time, a.op.Time),
 			Ops: indices(a.op.Index, s.op.Index),
-			Summary: fmt.Sprintf("%s accepted c%d's %s under fence %d at %s, though it had seen fence %d, with c%d's %s at %s",
-				r.lock, a.op.Client, a.op.F, a.fence(), seconds(a.op.Time), s.fence(), s.op.Client, s.op.F, seconds(s.op.Time)),
+			Account: Account{
+				Fact: Fact{
+					What: OldFenceAccepted, Clients: []int{a.op.Client, s.op.Client}, At: a.op.Time, Since: s.op.Time,
+					Values: []int64{a.fence(), s.fence()},
+				},
+				Operations: []Operation{touched(a.op), touched(s.op)},
+			},
 		}
 	}
 	g := r.late
@@ -258,19 +262,17 @@ func regressFinding(f *caseFile, r regress) Finding {
 		Ops: indices(g.entries()...),
 	}
 	if r.newer == nil {
-		told.Summary = fmt.Sprintf("c%d was granted %s at %s with fence %d, which is none", g.owner, r.lock, seconds(told.To), g.fence)
+		told.Account.Fact = Fact{What: FenceMissing, Clients: told.Clients, At: told.To, Values: []int64{g.fence}}
 		return told
 	}
 	n := r.newer
 	told.Clients = append(told.Clients, n.owner)
 	told.Ops = indices(append(told.Ops, n.entries()...)...)
-	told.Summary = fmt.Sprintf("c%d was granted %s at %s with fence %d, though c%d had been granted it at %s with fence %d",
-		g.owner, r.lock, seconds(told.To), g.fence, n.owner, seconds(n.heardBy(g)), n.fence)
+	told.Account.Fact = Fact{
+		What: FenceNotGreater, Clients: told.Clients, At: told.To, Since: n.heardBy(g), Values: []int64{g.fence, n.fence},
+	}
 	if w, err := f.wire(); err == nil {
-		told.Commands, told.Broken = w.counterLost(*n, *g)
-		if told.Broken != "" {
-			told.Summary += ": " + told.Broken
-		}
+		told.Commands, told.Account.Broken = w.counterLost(*n, *g)
 	}
 	return told
 }

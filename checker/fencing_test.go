@@ -84,7 +84,7 @@ func TestFencingHoldsLaterGrantsToGreaterFences(t *testing.T) {
 		switch {
 		case c.want == "" && v.Result != Held:
 			t.Errorf("%s: got %+v, want that it holds", c.name, v)
-		case c.want != "" && (v.Result != Violated || v.Findings[0].Cause != FenceRegressed || !strings.Contains(v.Findings[0].Summary, c.want)):
+		case c.want != "" && (v.Result != Violated || v.Findings[0].Cause != FenceRegressed || !strings.Contains(plain.Summary(v.Findings[0]), c.want)):
 			t.Errorf("%s: got %+v, want %q", c.name, v, c.want)
 		}
 	}

@@ -33,7 +33,7 @@ func FuzzJudge(f *testing.F) {
 				t.Errorf("%s: %s", v.Oracle, v.Why)
 			}
 			for _, finding := range v.Findings {
-				if finding.Summary == "" || finding.Cause == "" {
+				if plain.Summary(finding) == "" || finding.Cause == "" {
 					t.Errorf("%s: a finding says nothing: %+v", v.Oracle, finding)
 				}
 			}

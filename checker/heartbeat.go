@@ -54,7 +54,7 @@ func doubt(e history.Evidence, v Verdict) Verdict {
 		return v
 	}
 	slack, deposed := stalls(e)
-	why := fmt.Sprintf("the harness itself was not scheduled for %v, more than a tenth of the lease time, so this proves nothing", slack)
+	why := fmt.Sprintf("the harness itself was not scheduled for %v, more than a tenth of the lease time, so this proves nothing", slack.Round(time.Microsecond))
 	if deposed != "" {
 		why = deposed + " was taken for dead though no fault had struck it, so this proves nothing"
 	}
@@ -67,7 +67,7 @@ func doubt(e history.Evidence, v Verdict) Verdict {
 		}
 	}
 	if len(doubtful) > 0 {
-		why += ": " + doubtful[0].Summary
+		why += ": " + plain.Summary(doubtful[0])
 	}
 	switch {
 	case len(proven) == 0:
@@ -121,10 +121,10 @@ func beyondSlack(e history.Evidence, findings []Finding) (kept, short []Finding,
 		}
 	}
 	if len(short) > 0 {
-		why = fmt.Sprintf("%d of %d findings are shorter than the %v for which the harness itself was not scheduled", len(short), len(findings), slack)
+		why = fmt.Sprintf("%d of %d findings are shorter than the %v for which the harness itself was not scheduled", len(short), len(findings), slack.Round(time.Microsecond))
 	}
 	if len(kept) == 0 && len(short) > 0 {
-		why += ": " + short[0].Summary
+		why += ": " + plain.Summary(short[0])
 	}
 	return kept, short, why
 }

@@ -29,8 +29,9 @@ func (w *wire) bornShort(first *keyspace.Grant, last keyspace.Term) (reason, boo
 	if gap <= 0 || last.Client != first.Client || life >= lease-termSlack || life+gap < lease-lease/10 || life+gap > 2*lease {
 		return reason{}, false
 	}
-	return because(cause, []int{first.Cmd, last.Cmd}, "%s's wall clock was %v ahead of c%d's, so that the life that c%d gave %s at %s was over after %v",
-		first.Node, gap, first.Client, first.Client, first.Key, seconds(last.At.Lo), life.Round(time.Millisecond)), true
+	why := w.deed(bornShort, first.Client, last.Cmd, last.At.Lo, first)
+	why.Span, why.Age = gap, life
+	return because(cause, []int{first.Cmd, last.Cmd}, why), true
 }
 
 // stillborn tells of an acquire that succeeded though it left no key: the life that it
@@ -45,8 +46,9 @@ func (w *wire) stillborn(op int) (reason, bool) {
 	if gap < w.Claims.TTL-w.Claims.TTL/10 {
 		return reason{}, false
 	}
-	r := because(cause, []int{pos}, "%s's wall clock was %v ahead of c%d's, so that the life that c%d's %s gave at %s was over already, and no key was there",
-		c.Node, gap, c.Client, c.Client, w.name(pos), seconds(at))
+	r := because(cause, []int{pos}, Fact{
+		What: stillborn, Clients: []int{c.Client}, Nodes: []string{c.Node}, Command: w.call(pos), At: at, Span: gap,
+	})
 	return r.of(wouldBe(c, op, pos, keyspace.At(at))), true
 }
 

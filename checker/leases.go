@@ -23,8 +23,9 @@ func (w *wire) takenOver(first *keyspace.Grant, pos int) reason {
 	at := w.Ran(pos)
 	cmds := []int{first.Cmd, pos}
 	if seen, cmd, ok := w.lookedAt(pos, first.Key); ok && !wrote(first, seen) {
-		return because(Race, append(cmds, cmd), "c%d judged by what it had read at %s, before c%d's grant at %s, and its %s at %s ended that grant instead",
-			c.Client, seconds(w.Ran(cmd).Lo), first.Client, seconds(first.At.Lo), w.name(pos), seconds(at.Lo))
+		why := w.deed(judgedByOld, c.Client, pos, at.Lo, first)
+		why.Read = w.Ran(cmd).Lo
+		return because(Race, append(cmds, cmd), why)
 	}
 	lease := w.Claims.TTL
 	limit := max(w.Claims.Recovery, lease)
@@ -36,20 +37,21 @@ func (w *wire) takenOver(first *keyspace.Grant, pos int) reason {
 	}
 	stale := first.At.Lo - asked
 	skew := w.aheadAt(c.Client, at.Lo) - w.aheadAt(first.Client, asked)
+	why := w.deed(oldTakenOver, c.Client, pos, at.Lo, first)
+	why.Age = lasted.Round(time.Millisecond)
 	switch {
 	case lasted >= limit-slack:
 	case skew != 0:
-		return because(ClientClock, cmds, "c%d's wall clock was %v ahead of c%d's, so that its %s at %s took over a lease that was only %v old",
-			c.Client, skew, first.Client, w.name(pos), seconds(at.Lo), lasted.Round(time.Millisecond))
+		why.What, why.Offset = clockAhead, skew
+		return because(ClientClock, cmds, why)
 	case lasted < lease-slack && lasted+stale >= lease, lasted >= lease-slack && lasted+stale >= limit && stale > slack:
-		return because(ClientClock, cmds, "c%d's time was up to %v old when it was written at %s, so that c%d's %s at %s took over a lease that was only %v old",
-			first.Client, stale.Round(time.Millisecond), seconds(first.At.Lo), c.Client, w.name(pos), seconds(at.Lo), lasted.Round(time.Millisecond))
+		why.What, why.Span = timeStale, stale.Round(time.Millisecond)
+		return because(ClientClock, cmds, why)
 	case lasted < lease-slack:
-		return because(Race, cmds, "c%d's %s at %s was granted although c%d's claim of %s stood there and was young enough",
-			c.Client, w.name(pos), seconds(at.Lo), first.Client, seconds(first.At.Lo))
+		why.What = youngTakenOver
+		return because(Race, cmds, why)
 	}
-	return because(LeaseOutlived, cmds, "c%d took over at %s what c%d had held since %s, longer than its lease",
-		c.Client, seconds(at.Lo), first.Client, seconds(first.At.Lo))
+	return because(LeaseOutlived, cmds, why)
 }
 
 // lookedAt is the value of the key that the sender of the command at that place
@@ -128,11 +130,11 @@ func (w *wire) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
 	case byNode < w.Claims.TTL-termSlack:
 		return reason{}, false
 	case really < w.Claims.TTL-termSlack:
-		return because(ServerClock, cmds, "%s's wall clock had jumped, so that c%d's %s at %s took over what c%d had held for %v only",
-			first.Node, c.Client, w.name(pos), seconds(at.Lo), first.Client, really.Round(time.Millisecond)), true
+		why := w.deed(nodeClockTook, c.Client, pos, at.Lo, first)
+		why.Age = really.Round(time.Millisecond)
+		return because(ServerClock, cmds, why), true
 	}
-	return because(LeaseOutlived, cmds, "c%d took over at %s what c%d had held since %s, longer than its lease",
-		c.Client, seconds(at.Lo), first.Client, seconds(first.At.Lo)), true
+	return because(LeaseOutlived, cmds, w.deed(oldTakenOver, c.Client, pos, at.Lo, first)), true
 }
 
 // expiredUnder: the key's life ended while its owner believed.
@@ -144,11 +146,12 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 		granted = second.At.Hi
 	}
 	owner := w.operation(first.Op)
+	why := Fact{What: expired, Clients: []int{first.Client}, Nodes: []string{first.Node}, Key: first.Key, At: first.End.At.Mid()}
 	// A clock that was a little ahead is seen by where the key ended: that the grant
 	// came before its fair end may be within the doubt about that.
 	if cut := last.Moved != 0 && first.End.At.Hi < last.Fair.Lo; last.Fair.Lo > granted || cut && last.Fair.Hi > granted {
-		return because(ServerClock, cmds, "%s's wall clock had jumped, so that %s expired at %s instead of %s",
-			first.Node, first.Key, seconds(first.End.At.Mid()), seconds(last.Fair.Mid()))
+		why.What, why.Until = expiredEarly, last.Fair.Mid()
+		return because(ServerClock, cmds, why)
 	}
 	if r, ok := w.elsewhere(first, granted); ok {
 		return r
@@ -162,24 +165,23 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 	if last.Client != first.Client && slices.ContainsFunc(first.Terms, func(t keyspace.Term) bool {
 		return t.Client == first.Client && (!t.Mortal || t.Fair.Lo > granted)
 	}) {
-		return because(ForeignRenewal, cmds, "c%d's %s at %s had cut the life of %s short, which was c%d's",
-			last.Client, w.name(last.Cmd), seconds(last.At.Lo), first.Key, first.Client)
+		return because(ForeignRenewal, cmds, w.deed(lifeCutShort, last.Client, last.Cmd, last.At.Lo, first))
 	}
 	if leaseOf(owner).Deadline != 0 && w.steppedIn(first.Client, owner.Invoke.Time, granted) {
-		return because(ClientClock, cmds, "c%d's wall clock changed while it held the lock, so that its deadline came after %s had expired at %s",
-			first.Client, first.Key, seconds(first.End.At.Mid()))
+		why.What = deadlineMoved
+		return because(ClientClock, cmds, why)
 	}
 	if w.Claims.Renews {
 		if pos, ok := w.foreclosed(first, last); ok {
-			return because(ServerClock, append(cmds, pos), "%s's wall clock had jumped, so that %s expired at %s, before c%d's %s of %s could prolong it",
-				first.Node, first.Key, seconds(first.End.At.Mid()), first.Client, w.name(pos), seconds(w.Commands[pos].Sent))
+			why.What, why.Command = expiredUnasked, w.call(pos)
+			return because(ServerClock, append(cmds, pos), why)
 		}
 		if r, failed := w.unrenewed(first, last); failed {
 			return r
 		}
 	}
-	return because(LeaseOutlived, cmds, "c%d's %s had expired at %s, %v after it was given its life",
-		first.Client, first.Key, seconds(first.End.At.Mid()), (first.End.At.Mid() - last.At.Lo).Round(time.Millisecond))
+	why.Age = (first.End.At.Mid() - last.At.Lo).Round(time.Millisecond)
+	return because(LeaseOutlived, cmds, why)
 }
 
 // renewalLost tells of a node that had forgotten what had prolonged the key.
@@ -189,8 +191,10 @@ func (w *wire) renewalLost(first *keyspace.Grant, last keyspace.Term, granted ti
 			continue
 		}
 		op, _ := w.event(last.Event)
-		return because(ServerLostKey, []int{first.Cmd, t.Cmd}, "%s had lost c%d's %s of %s since %s, so that %s expired at %s",
-			first.Node, t.Client, w.name(t.Cmd), seconds(t.At.Lo), seconds(op.Time), first.Key, seconds(first.End.At.Mid())), true
+		return because(ServerLostKey, []int{first.Cmd, t.Cmd}, Fact{
+			What: renewalLost, Nodes: []string{first.Node}, Clients: []int{t.Client}, Command: w.call(t.Cmd), At: t.At.Lo,
+			Since: op.Time, Key: first.Key, Until: first.End.At.Mid(),
+		}), true
 	}
 	return reason{}, false
 }
@@ -212,9 +216,10 @@ func (w *wire) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, 
 			continue
 		}
 		last := l.Terms[len(l.Terms)-1]
-		return because(ServerLostKey, []int{first.Cmd, last.Cmd},
-			"%s and %s both served as primaries since %s, and %s, which c%d prolonged on %s, expired on %s at %s",
-			p.Old, p.Heir, seconds(p.Since), first.Key, last.Client, l.Node, first.Node, seconds(first.End.At.Mid())), true
+		return because(ServerLostKey, []int{first.Cmd, last.Cmd}, Fact{
+			What: expiredApart, Nodes: []string{p.Old, p.Heir, l.Node, first.Node}, Since: p.Since,
+			Key: first.Key, Clients: []int{last.Client}, At: first.End.At.Mid(),
+		}), true
 	}
 	return reason{}, false
 }
@@ -242,6 +247,16 @@ func (w *wire) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, boo
 		return reason{}, false
 	}
 	cmds := []int{first.Cmd, last.Cmd}
+	failed := func(what What, renewals ...int) (reason, bool) {
+		why := Fact{
+			What: what, Clients: []int{first.Client}, Nodes: []string{first.Node}, Key: first.Key,
+			Since: last.At.Lo, At: due.Mid(),
+		}
+		if len(renewals) > 0 {
+			why.Command = w.call(renewals[0])
+		}
+		return because(RenewalFailed, append(cmds, renewals...), why), true
+	}
 	var tardy []int
 	for _, pos := range w.renewals() {
 		c := w.Commands[pos]
@@ -251,27 +266,22 @@ func (w *wire) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, boo
 		}
 		switch {
 		case c.Arrived == 0 && c.Exec == 0 && c.Replied == 0:
-			return because(RenewalFailed, append(cmds, pos), "c%d's %s, sent at %s, never reached %s, and %s expired at %s",
-				first.Client, w.name(pos), seconds(c.Sent), first.Node, first.Key, seconds(due.Mid())), true
+			return failed(renewalUnheard, pos)
 		case c.Arrived > due.Lo || c.Replied > due.Lo:
 			tardy = append(tardy, pos)
 		case c.Replied == 0:
-			return because(RenewalFailed, append(cmds, pos), "c%d never got the reply to its %s of %s, no other renewal came in time, and %s expired at %s",
-				first.Client, w.name(pos), seconds(c.Sent), first.Key, seconds(due.Mid())), true
+			return failed(renewalNoAnswer, pos)
 		case len(w.Effects[pos]) == 0 && !stoodAt(first, w.Ran(pos).Lo):
-			return because(RenewalFailed, append(cmds, pos), "c%d's %s of %s was answered %q at %s, and %s expired at %s",
-				first.Client, w.name(pos), seconds(c.Sent), string(c.Reply), seconds(c.Replied), first.Key, seconds(due.Mid())), true
+			return failed(renewalRefused, pos)
 		}
 	}
 	switch {
 	case w.frozen(first.Client, last.At.Hi, due.Lo):
 		return reason{}, false
 	case len(tardy) > 0:
-		return because(RenewalFailed, append(cmds, tardy...), "c%d's %s of %s was answered too late: %s had expired at %s",
-			first.Client, w.name(tardy[0]), seconds(w.Commands[tardy[0]].Sent), first.Key, seconds(due.Mid())), true
+		return failed(renewalTardy, tardy...)
 	}
-	return because(RenewalFailed, cmds, "c%d sent no renewal after %s in time, and %s expired at %s",
-		first.Client, seconds(last.At.Lo), first.Key, seconds(due.Mid())), true
+	return failed(renewalMissing)
 }
 
 // sent is when the command was sent that gave the key that life.

@@ -283,8 +283,8 @@ func TestAFindingIsCompletedWithItsReasonAndCommands(t *testing.T) {
 		t.Fatalf("got %+v, %v, want one finding", v, err)
 	}
 	f := v.Findings[0]
-	if !strings.Contains(f.Summary, "lock had expired at 1.010s, 1s after") {
-		t.Errorf("the summary does not say why: %q", f.Summary)
+	if !strings.Contains(plain.Summary(f), "lock had expired at 1.010s, 1s after") {
+		t.Errorf("the summary does not say why: %q", plain.Summary(f))
 	}
 	if want := []int{0}; !slices.Equal(f.Commands, want) {
 		t.Errorf("got commands %v, want %v: c0's SET, whose life ended", f.Commands, want)
@@ -303,8 +303,8 @@ func TestAReplyOfNOSCRIPTThatIsLostIsARenewalThatFailed(t *testing.T) {
 	if err != nil || len(v.Findings) != 1 {
 		t.Fatalf("got %+v, %v, want one finding", v, err)
 	}
-	if want := "c0 never got the reply to its script hash-renew of 0.342800s"; !strings.Contains(v.Findings[0].Summary, want) {
-		t.Errorf("got  %s\nwant %s", v.Findings[0].Summary, want)
+	if want := "c0 never got the reply to its script hash-renew of 0.342800s"; !strings.Contains(plain.Summary(v.Findings[0]), want) {
+		t.Errorf("got  %s\nwant %s", plain.Summary(v.Findings[0]), want)
 	}
 }
 
@@ -322,7 +322,7 @@ func TestFindingsThatHaveACauseAreLeftAlone(t *testing.T) {
 	s := tell(t, "set-nx-px")
 	twoHoldersByExpiry(s)
 	given := []Finding{{Cause: FenceRegressed, Summary: "as it was", Clients: []int{1, 0}}}
-	if got := classifyFindings(newCaseFile(s.evidence()), given); len(got) != 1 || got[0].Summary != "as it was" || got[0].Cause != FenceRegressed {
+	if got := classifyFindings(newCaseFile(s.evidence()), given); len(got) != 1 || plain.Summary(got[0]) != "as it was" || got[0].Cause != FenceRegressed {
 		t.Errorf("got %+v, want it unchanged", got)
 	}
 }

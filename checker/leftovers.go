@@ -2,7 +2,6 @@ package checker
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -15,7 +14,7 @@ type leftover struct {
 	blocks  bool // so many nodes that nobody gets in
 	forever bool
 	cause   Cause
-	why     string
+	why     []Fact
 	cmds    []int
 	first   *keyspace.Grant // whose claim it carries; nil if that is not known
 	// young: it is no older than the recipe's locks may be, so that its owner may
@@ -82,10 +81,12 @@ func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting [
 		if k.Key != lock && !slices.Contains(w.Holding(lock), k.Key) || w.sharesOnly(op.Node, k.Key) {
 			continue
 		}
-		l, owner := w.standing(op.Node, k.Key, op.Time), ""
+		l := w.standing(op.Node, k.Key, op.Time)
 		found := leftover{blocks: true, at: op.Time, first: l}
+		left := Fact{Key: k.Key, Nodes: []string{op.Node}, At: op.Time}
+		var because []Fact
 		if l != nil {
-			owner, found.cmds = ": "+w.abandoned(l), []int{l.Cmd}
+			because, found.cmds = []Fact{w.abandoned(l)}, []int{l.Cmd}
 		}
 		switch renewal := w.lastUnowned(l, start, op.Time); {
 		case w.Claims.ClientClock: // it is not the key that keeps others out but the time in it
@@ -94,24 +95,24 @@ func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting [
 				continue
 			}
 			found.cause = ClientClock
-			found.why = fmt.Sprintf("%s on %s holds a time of c%d's wall clock, which was %v ahead of c%d's%s", k.Key, op.Node, l.Client, ahead, waits, owner)
+			left.What, left.Clients, left.Offset = leftTimeAhead, []int{l.Client, waits}, ahead
 		case k.TTL < 0:
 			found.forever, found.cause, found.atAnyPace = true, NoExpiry, w.leftAtAnyPace(l)
-			found.why = fmt.Sprintf("%s on %s has no TTL and no living owner%s", k.Key, op.Node, owner)
+			left.What = leftImmortal
 		case renewal != nil:
 			found.forever, found.cause = true, ForeignRenewal
 			found.atAnyPace = w.leftAtAnyPace(l) && !w.gaveUp(renewal.Client, lock)
 			found.cmds = append(found.cmds, renewal.Cmd)
-			found.why = fmt.Sprintf("c%d, which does not hold it, keeps %s on %s alive with %s, last at %s%s",
-				renewal.Client, k.Key, op.Node, w.name(renewal.Cmd), seconds(renewal.At.Lo), owner)
+			left.What, left.Clients, left.Command, left.At = leftKeptAlive, []int{renewal.Client}, w.call(renewal.Cmd), renewal.At.Lo
 		default:
 			x := w.standingExcess(l, op, k)
 			found.cause, found.young = x.cause, x.cause == ""
-			found.why = fmt.Sprintf("%s on %s has still %v to live at %s, longer than the recipe claims%s", k.Key, op.Node, k.TTL, seconds(op.Time), owner)
+			left.What, left.Span = leftTooLong, k.TTL
 			if x.cause == ServerClock {
-				found.why += "; " + x.why
+				because = append(because, x.why)
 			}
 		}
+		found.why = append([]Fact{left}, because...)
 		return found
 	}
 	return leftover{at: op.Time}

@@ -1,10 +1,8 @@
 package checker
 
 import (
-	"fmt"
 	"slices"
 	"sort"
-	"strings"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -173,9 +171,8 @@ func (s search) spare(op recording) recording {
 }
 
 const (
-	// mostSilent bounds how many releases that freed nothing are told beside a
-	// conflict, mostWords how many operations a sentence lists.
-	mostSilent, mostWords = 4, 8
+	// mostSilent bounds how many releases that freed nothing are told beside a conflict.
+	mostSilent = 4
 )
 
 // finding tells of the conflict. Releases of those concerned that failed, or of
@@ -185,10 +182,10 @@ func (c clash) finding(f *caseFile, r *rules, model, lock string) Finding {
 	told := Finding{
 		Cause: Unclassified, Lock: lock, Clients: []int{last.Invoke.Client}, From: last.Invoke.Time, To: last.Complete.Time,
 	}
-	var words []string
+	var concerned []Operation
 	for _, op := range c.ops {
 		told.Ops = append(told.Ops, op.pair.Invoke.Index, op.pair.Complete.Index)
-		words = append(words, operationWords(op.pair))
+		concerned = append(concerned, operated(op.pair))
 		if client := op.pair.Invoke.Client; !slices.Contains(told.Clients, client) {
 			told.Clients = append(told.Clients, client)
 		}
@@ -198,25 +195,22 @@ func (c clash) finding(f *caseFile, r *rules, model, lock string) Finding {
 		if p.Complete != nil {
 			told.Ops = append(told.Ops, p.Complete.Index)
 		}
-		words = append(words, operationWords(p))
+		concerned = append(concerned, operated(p))
 	}
 	told.Ops = indices(told.Ops...)
-	if more := len(words) - mostWords; more > 0 {
-		words = append(words[:mostWords], fmt.Sprintf("and %d more", more))
-	}
-	told.Summary = fmt.Sprintf("no order of the operations on %s fits the model %s%s: %s", lock, model, c.how(), strings.Join(words, ", "))
+	told.Account = Account{Fact: Fact{What: c.how(), Clients: told.Clients, At: told.To, Model: model}, Operations: concerned}
 	return told
 }
 
 // how says what the operations that are listed show.
-func (c clash) how() string {
+func (c clash) how() What {
 	switch {
 	case !c.minimal:
-		return "; with which others this one conflicts was not found in time"
+		return NoOrderFound
 	case c.strict:
-		return "; were only owners to release, these alone could not all have happened"
+		return NoOwnersOrder
 	}
-	return ", whichever others took effect"
+	return NoOrder
 }
 
 // silent finds the releases, between the conflict's acquires and its end, that
@@ -248,17 +242,4 @@ func (c clash) silent(f *caseFile, r *rules) []*history.Pair {
 		}
 	}
 	return found
-}
-
-// operationWords is an operation in a few words.
-func operationWords(p *history.Pair) string {
-	text := fmt.Sprintf("c%d's %s%s", p.Invoke.Client, p.Invoke.F, inMode(p.Invoke.Mode))
-	if lease := leaseOf(p); lease.Fence != 0 && p.Invoke.F == history.FAcquire {
-		text += fmt.Sprintf(" under fence %d", lease.Fence)
-	}
-	if p.Complete == nil {
-		return fmt.Sprintf("%s (%s, never answered)", text, seconds(p.Invoke.Time))
-	}
-	outcome := map[history.Type]string{history.OK: "", history.Fail: ", failed", history.Info: ", outcome unknown"}[p.Complete.Type]
-	return fmt.Sprintf("%s (%s to %s%s)", text, seconds(p.Invoke.Time), seconds(p.Complete.Time), outcome)
 }

@@ -54,7 +54,7 @@ func TestOperationsAreJudgedAsTheyWereAnswered(t *testing.T) {
 					t.Errorf("%s: got %+v, want %s", model, v, want)
 				}
 				if model == "owner-aware-mutex" && want == Violated && !slices.Equal(v.Findings[0].Ops, tt.ops) {
-					t.Errorf("%s: the conflict is entries %v, want %v: %s", model, v.Findings[0].Ops, tt.ops, v.Findings[0].Summary)
+					t.Errorf("%s: the conflict is entries %v, want %v: %s", model, v.Findings[0].Ops, tt.ops, plain.Summary(v.Findings[0]))
 				}
 			}
 		})

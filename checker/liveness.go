@@ -288,7 +288,6 @@ func (w *wire) wentRound(waits []wait, bound time.Duration) (r round, ok bool) {
 
 // stuck explains why clients never got into a lock, from the post-mortem.
 func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (findings []Finding, doubt string) {
-	var who []string
 	var waiting []int
 	for _, x := range waits {
 		waiting = append(waiting, x.client)
@@ -296,7 +295,6 @@ func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (fin
 	left := w.leftovers(lock, start, waiting)
 	f := Finding{Lock: lock, From: start, To: w.end}
 	for _, x := range waits {
-		who = append(who, fmt.Sprintf("c%d", x.client))
 		f.Clients = append(f.Clients, x.client)
 		f.From = max(f.From, x.from)
 		f.Ops = append(f.Ops, w.entries(x.ops[len(x.ops)-1])...)
@@ -309,32 +307,32 @@ func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (fin
 	slices.Sort(f.Clients)
 	f.Clients = slices.Compact(f.Clients)
 	f.Ops = indices(f.Ops...)
-	slices.Sort(who)
-	names := strings.Join(slices.Compact(who), ", ")
+	told := Fact{What: Blocked, Clients: f.Clients, At: f.From}
+	who := names(f.Clients)
 	if cmds, ok := w.crossSlot(waits); ok {
 		c := w.Commands[cmds[0]]
 		f.Cause, f.Forever, f.Commands = CrossSlot, true, w.indexOf(cmds...)
-		f.Summary = fmt.Sprintf("%s never got into %s: %s refused c%d's %s of %s, as every other attempt: its keys are in different slots (CROSSSLOT)",
-			names, lock, c.Node, c.Client, w.name(cmds[0]), seconds(sane(c.Sent)))
+		told.What, told.Nodes, told.Command = RefusedForSlots, []string{c.Node}, w.call(cmds[0])
+		f.Account.Fact = told
 		return []Finding{f}, ""
 	}
 	if !left.blocks {
 		if round, ok := w.wentRound(waits, bound); ok {
 			f.Cause = Starved
-			f.Summary = fmt.Sprintf("%s never got into %s from %s on, though no key that was left behind stood in the way: others were granted it %d times meanwhile, and it was free for %v of %v",
-				names, lock, seconds(f.From), round.grants, round.free, round.lasted)
+			told.What, told.Count, told.Age, told.Span = PassedOver, round.grants, round.free, round.lasted
+			f.Account.Fact = told
 			return []Finding{f}, ""
 		}
-		return nil, fmt.Sprintf("%s never got into %s after %s, though no key that was left behind explains it", names, lock, seconds(start))
+		return nil, fmt.Sprintf("%s never got into %s after %s, though no key that was left behind explains it", who, lock, seconds(start))
 	}
 	if left.young {
-		return nil, fmt.Sprintf("%s did not get into %s before the run ended at %s, though the key that is there is no older than the recipe claims", names, lock, seconds(left.at))
+		return nil, fmt.Sprintf("%s did not get into %s before the run ended at %s, though the key that is there is no older than the recipe claims", who, lock, seconds(left.at))
 	}
 	f.Cause, f.Forever, f.atAnyPace, f.Commands = left.cause, left.forever, left.atAnyPace, w.indexOf(left.cmds...)
 	if !left.forever && left.at < bound {
-		return nil, fmt.Sprintf("%s did not get into %s before the run ended at %s; it had until %s", names, lock, seconds(left.at), seconds(bound))
+		return nil, fmt.Sprintf("%s did not get into %s before the run ended at %s; it had until %s", who, lock, seconds(left.at), seconds(bound))
 	}
-	f.Summary = fmt.Sprintf("%s never got into %s again: %s", names, lock, left.why)
-	f.Broken = w.broken(suspicion{f, left.first, left.cmds})
+	f.Account = Account{Fact: told, Reasons: left.why, Grants: w.grants(left.first)}
+	f.Account.Broken = w.broken(suspicion{f, left.first, left.cmds})
 	return []Finding{f}, ""
 }

@@ -79,7 +79,7 @@ func TestAForeverBlockedLockIsToldWithItsStory(t *testing.T) {
 		t.Fatalf("got %+v, want one finding", v)
 	}
 	want := "c1, c2 never got into lock again: lock on n0 has no TTL and no living owner: c0's SETNX had set it at 0.010s, and c0 crashed at 0.020s"
-	if got := v.Findings[0].Summary; got != want {
+	if got := plain.Summary(v.Findings[0]); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

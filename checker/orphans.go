@@ -2,9 +2,7 @@ package checker
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -291,69 +289,75 @@ func (w *wire) orphaned(o *orphan) Finding {
 	l := o.lives[0]
 	until, ended := o.end()
 	slices.Sort(o.kept)
-	names := make([]string, len(o.kept))
-	for i, c := range o.kept {
-		names[i] = fmt.Sprintf("c%d", c)
-	}
 	f := Finding{
 		Cause: cmp.Or(o.cause, OrphanedKey), Lock: l.Lock, Clients: append([]int{l.Client}, o.kept...), From: o.first.At.Lo, To: max(o.first.At.Lo, within(w.Evidence, until)),
 		Ops: indices(append(w.entries(o.op), w.entries(o.ops...)...)...), Commands: w.indexOf(append([]int{l.Cmd}, o.cmds...)...),
-		Summary: fmt.Sprintf("%s kept %s out from %s on until %s at %s, though nobody believed in it: %s",
-			l.Key, strings.Join(names, ", "), seconds(o.first.At.Lo), ended, seconds(until), w.abandoned(l)),
 	}
-	if o.why != "" {
-		f.Summary += "; " + o.why
+	f.Account = Account{
+		Fact:    Fact{What: OrphanKeptOut, Key: l.Key, Nodes: []string{l.Node}, Clients: f.Clients, At: o.first.At.Lo, Ended: ended, Until: until},
+		Grants:  w.grants(o.lives...),
+		Reasons: []Fact{w.abandoned(l)},
+	}
+	if o.why.What != "" {
+		f.Account.Reasons = append(f.Account.Reasons, o.why)
 	}
 	if o.renewed != nil {
 		f.Cause = ForeignRenewal
 		f.Commands = w.indexOf(append([]int{l.Cmd, o.renewed.Cmd}, o.cmds...)...)
-		f.Summary += fmt.Sprintf("; c%d, which did not hold it, went on prolonging it with %s, last at %s",
-			o.renewed.Client, w.name(o.renewed.Cmd), seconds(o.renewed.At.Lo))
+		f.Account.Reasons = append(f.Account.Reasons, Fact{
+			What: keptAlive, Clients: []int{o.renewed.Client}, Command: w.call(o.renewed.Cmd), At: o.renewed.At.Lo,
+		})
 	}
-	f.Broken = w.broken(suspicion{f, l, []int{l.Cmd}})
+	f.Account.Broken = w.broken(suspicion{f, l, []int{l.Cmd}})
 	return f
 }
 
 // end is when it kept others out no more, and how that came.
-func (o *orphan) end() (until time.Duration, ended string) {
-	until, ended = o.last.At.Hi, "it was still there when the run ended"
+func (o *orphan) end() (until time.Duration, ended Ending) {
+	until, ended = o.last.At.Hi, WasLeft
 	if o.before {
-		return until, "its time was over"
+		return until, WasOverdue
 	}
 	for _, x := range o.lives {
 		switch {
 		case x.End != nil && x.End.How == keyspace.Expired:
-			until, ended = max(until, x.End.At.Mid()), "it expired"
+			until, ended = max(until, x.End.At.Mid()), WasExpired
 		case x.Over != nil:
-			until, ended = max(until, x.Over.At.Lo), "it was taken over"
+			until, ended = max(until, x.Over.At.Lo), WasTakenOver
 		case x.End != nil:
-			until, ended = max(until, x.End.At.Lo), "it was taken over"
+			until, ended = max(until, x.End.At.Lo), WasTakenOver
 		}
 	}
 	return until, ended
 }
 
 // abandoned tells how a claim came to be nobody's.
-func (w *wire) abandoned(l *keyspace.Grant) string {
-	op := l.Op
-	p, isAcquire := w.acquired(op)
-	set := fmt.Sprintf("c%d's %s had set it at %s", l.Client, w.name(l.Cmd), seconds(l.At.Lo))
+func (w *wire) abandoned(l *keyspace.Grant) Fact {
+	p, isAcquire := w.acquired(l.Op)
+	told := Fact{What: setBy, Clients: []int{l.Client}, Command: w.call(l.Cmd), At: l.At.Lo, Key: l.Key, Nodes: []string{l.Node}}
 	crash, crashed := w.crashes[l.Client]
 	switch {
 	case !isAcquire:
-		return set
+		return told
 	case crashed && (p.Complete == nil || p.Complete.Type == history.OK):
-		return fmt.Sprintf("%s, and c%d crashed at %s", set, l.Client, seconds(crash))
+		told.What, told.Until = setThenCrashed, crash
+		return told
 	case p.Complete == nil:
-		return fmt.Sprintf("%s in an attempt that never ended", set)
-	case l.End != nil && p.Complete.Time > l.End.At.Hi:
-		return fmt.Sprintf("%s in an attempt that went on until %s", set, seconds(p.Complete.Time))
-	case p.Complete.Type == history.OK:
-		return fmt.Sprintf("%s, and its release did not remove it", set)
-	case l.At.Lo > p.Complete.Time:
-		return fmt.Sprintf("%s, after that attempt had ended at %s", set, seconds(p.Complete.Time))
+		told.What = setUnended
+		return told
 	}
-	return fmt.Sprintf("%s, in an attempt that ended %s at %s", set, outcomeWords[p.Complete.Type], seconds(p.Complete.Time))
+	told.Until = p.Complete.Time
+	switch {
+	case l.End != nil && p.Complete.Time > l.End.At.Hi:
+		told.What = setMeanwhile
+	case p.Complete.Type == history.OK:
+		told.What = setUnreleased
+	case l.At.Lo > p.Complete.Time:
+		told.What = setAfterwards
+	case p.Complete.Type == history.Info:
+		told.What = setUnknown
+	default:
+		told.What = setInVain
+	}
+	return told
 }
-
-var outcomeWords = map[history.Type]string{history.Info: "unknown", history.Fail: "without success"}

@@ -139,13 +139,17 @@ func (w *wire) hold(l *keyspace.Grant) *Hold {
 	return nil
 }
 
+// robberies are what is told of strikes.
+var robberies = map[keyspace.Kind]What{
+	keyspace.Removal: ForeignRemoval, keyspace.Replacement: ForeignReplacement, keyspace.Prolonging: ForeignProlonging,
+}
+
 func (w *wire) robbery(s keyspace.Strike, l *keyspace.Grant, until time.Duration) Finding {
 	c := w.Commands[s.Cmd]
 	f := Finding{
 		Cause: ForeignDelete, Lock: l.Lock, Clients: []int{c.Client, l.Client}, From: s.At.Lo, To: max(s.At.Lo, within(w.Evidence, until)),
 		Commands: w.indexOf(l.Cmd, s.Cmd), Ops: w.entries(l.Op, c.Op),
 	}
-	did := map[keyspace.Kind]string{keyspace.Removal: "removed", keyspace.Replacement: "put its own in the place of", keyspace.Prolonging: "set the life of"}[s.Kind]
 	if s.Kind == keyspace.Prolonging {
 		f.Cause = ForeignRenewal
 	}
@@ -155,13 +159,11 @@ func (w *wire) robbery(s keyspace.Strike, l *keyspace.Grant, until time.Duration
 			f.Cause = cmp.Or(w.takenOver(l, s.Cmd).cause, Race)
 		}
 	}
-	late := ""
+	f.Account = Account{Fact: w.deed(robberies[s.Kind], c.Client, s.Cmd, s.At.Lo, l), Grants: w.grants(l)}
 	if p := w.operation(c.Op); w.has(c.Op) && !w.openAt(c.Op, s.At.Lo) {
-		late = fmt.Sprintf(", which belonged to an operation of %s and arrived late,", seconds(p.Invoke.Time))
+		f.Account.Late, f.Account.Read = true, p.Invoke.Time
 	}
-	f.Summary = fmt.Sprintf("c%d's %s at %s%s %s %s on %s, which carried c%d's grant of %s",
-		c.Client, w.name(s.Cmd), seconds(s.At.Lo), late, did, l.Key, l.Node, l.Client, seconds(l.At.Lo))
-	f.Broken = w.broken(suspicion{f, l, []int{l.Cmd, s.Cmd}})
+	f.Account.Broken = w.broken(suspicion{f, l, []int{l.Cmd, s.Cmd}})
 	return f
 }
 

@@ -3,7 +3,6 @@ package checker
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -172,8 +171,10 @@ func (n nesting) enteredBeside(h Hold) []Finding {
 			}
 			findings = append(findings, Finding{
 				Cause: Unclassified,
-				Summary: fmt.Sprintf("c%d entered %s again at %s while c%d definitely held it (since %s, %s)",
-					h.Client, h.Lock, seconds(p.Complete.Time), other.Client, seconds(other.From), untilWhen(other)),
+				Account: Account{
+					Fact:  Fact{What: EnteredBeside, Clients: []int{h.Client, other.Client}, At: p.Complete.Time},
+					Holds: []Believed{believed(h), believed(other)},
+				},
 				Lock:    h.Lock,
 				Clients: []int{h.Client, other.Client},
 				From:    p.Complete.Time,
@@ -217,8 +218,13 @@ func (n nesting) freedEarly(h Hold) []Finding {
 		}
 		findings = append(findings, Finding{
 			Cause: Unclassified,
-			Summary: fmt.Sprintf("c%d was granted %s at %s after only %d of c%d's %d acquires (since %s) had been released",
-				other.Client, h.Lock, seconds(other.From), released, h.Client, len(h.Again)+1, seconds(h.From)),
+			Account: Account{
+				Fact: Fact{
+					What: FreedEarly, Clients: []int{other.Client, h.Client}, At: other.From, Since: h.From,
+					Count: released, Of: len(h.Again) + 1,
+				},
+				Holds: []Believed{believed(other), believed(h)},
+			},
 			Lock:    h.Lock,
 			Clients: []int{other.Client, h.Client},
 			From:    other.From,
@@ -248,8 +254,13 @@ func (n nesting) deniedEarly(h Hold) []Finding {
 		}
 		return []Finding{{
 			Cause: Unclassified,
-			Summary: fmt.Sprintf("c%d, which had acquired %s %d times since %s, was told at %s that it did not hold it, at its release number %d",
-				h.Client, h.Lock, len(h.Again)+1, seconds(h.From), seconds(r.Complete.Time), slices.Index(all, i)+1),
+			Account: Account{
+				Fact: Fact{
+					What: DeniedEarly, Clients: []int{h.Client}, At: r.Complete.Time, Since: h.From,
+					Count: slices.Index(all, i) + 1, Of: len(h.Again) + 1,
+				},
+				Holds: []Believed{believed(h)},
+			},
 			Lock:    h.Lock,
 			Clients: []int{h.Client},
 			From:    h.From,

@@ -225,14 +225,19 @@ func intrusion(s *section, t touch) Finding {
 		}
 		f.To = max(f.To, last.op.Time)
 		f.Ops = indices(append(f.Ops, read.op.Index, last.op.Index)...)
-		f.Summary = fmt.Sprintf("c%d's write of %s at %s was lost: c%d had read at %s and overwrote it at %s",
-			t.op.Client, s.lock, seconds(t.op.Time), s.client, seconds(read.op.Time), seconds(last.op.Time))
+		f.Account = meddled(LostUpdate, s, t, read, last)
 		return f
 	}
-	f.Summary = fmt.Sprintf("c%d %s %s at %s, between c%d's %s at %s and its %s at %s in one critical section",
-		t.op.Client, past(t.op.F), s.lock, seconds(t.op.Time),
-		s.client, before.op.F, seconds(before.op.Time), after.op.F, seconds(after.op.Time))
+	f.Account = meddled(Interleaved, s, t, before, after)
 	return f
+}
+
+// meddled tells of a touch that came between two of another's critical section.
+func meddled(what What, s *section, t, before, after touch) Account {
+	return Account{
+		Fact:       Fact{What: what, Clients: []int{t.op.Client, s.client}, At: t.op.Time, Since: before.op.Time, Until: after.op.Time},
+		Operations: []Operation{touched(t.op), touched(before.op), touched(after.op)},
+	}
 }
 
 // lostBy says whether s read before t wrote, and wrote after.
@@ -248,13 +253,6 @@ func (s *section) lostBy(t touch) (lost bool, read touch) {
 		wrote = wrote || u.op.F == history.FWrite && u.op.Seq > t.op.Seq
 	}
 	return hasRead && wrote, read
-}
-
-func past(f string) string {
-	if f == history.FRead {
-		return "read"
-	}
-	return "wrote"
 }
 
 // torn finds reads of a pair of unequal values while the writer that left them
@@ -280,8 +278,12 @@ func torn(byLock map[string][]touch, told map[*section]bool) []Finding {
 			}
 			findings = append(findings, Finding{
 				Cause: Unclassified,
-				Summary: fmt.Sprintf("c%d read %d and %d of %s at %s, which must be equal, while c%d was still writing them (since %s)",
-					t.op.Client, t.op.Value[0], t.op.Value[1], t.op.Lock, seconds(t.op.Time), wrote.op.Client, seconds(wrote.op.Time)),
+				Account: Account{
+					Fact: Fact{
+						What: TornRead, Clients: []int{t.op.Client, wrote.op.Client}, At: t.op.Time, Since: wrote.op.Time, Values: t.op.Value,
+					},
+					Operations: []Operation{touched(t.op), touched(wrote.op)},
+				},
 				Lock:    t.op.Lock,
 				Clients: []int{t.op.Client, wrote.op.Client},
 				From:    wrote.op.Time,

@@ -305,7 +305,7 @@ func TestANodesClockIsToldInWords(t *testing.T) {
 		t.Fatalf("got %+v, want one finding from after the key's own life", v)
 	}
 	want := "n0's wall clock had been set back, or was set right, so that lock lived beyond 1.010s"
-	if got := v.Findings[0].Summary; !strings.Contains(got, want) {
+	if got := plain.Summary(v.Findings[0]); !strings.Contains(got, want) {
 		t.Errorf("got  %s\nwant … %s", got, want)
 	}
 }

@@ -318,8 +318,8 @@ func judged(t *testing.T, e history.Evidence) []string {
 				said += " for ever"
 			}
 			found[said] = true
-			t.Logf("%s: %s", said, f.Summary)
-			if f.Broken == "" && isLimit(e.Claims.Lock, v.Oracle, f.Cause) {
+			t.Logf("%s: %s", said, plain.Summary(f))
+			if plain.Broken(f) == "" && isLimit(e.Claims.Lock, v.Oracle, f.Cause) {
 				t.Errorf("%s is declared a limit, but nothing is said to have been broken", said)
 			}
 		}

@@ -97,7 +97,7 @@ func TestAScriptThatWasNotThereDidNothing(t *testing.T) {
 		s.queue(300, 1100, 2, "nil", setPX("t2")...)
 		s.take(1220, 2, "OK", setPX("t2")...)
 		v := liveness(t.Context(), newCaseFile(s.evidence()))
-		if len(v.Findings) != 1 || !strings.Contains(v.Findings[0].Summary, blamed) {
+		if len(v.Findings) != 1 || !strings.Contains(plain.Summary(v.Findings[0]), blamed) {
 			t.Errorf("after %q: got %+v, want one finding with %q", reply, v, blamed)
 		}
 	}

@@ -352,7 +352,7 @@ func TestWhatNodesLoseIsToldInWords(t *testing.T) {
 		s.take(100, 1, "OK", setPX("t1")...)
 		s.give(300, 0, "0", s.cad("t0")...)
 		v, err := exclusion(t.Context(), newCaseFile(s.evidence()))
-		if err != nil || len(v.Findings) != 1 || !strings.Contains(v.Findings[0].Summary, want) {
+		if err != nil || len(v.Findings) != 1 || !strings.Contains(plain.Summary(v.Findings[0]), want) {
 			t.Errorf("got %+v, %v\nwant … %s", v.Findings, err, want)
 		}
 	}

@@ -59,7 +59,8 @@ func Causes() []Cause {
 // Finding is one violation of one property.
 type Finding struct {
 	Cause Cause `json:"cause"`
-	// Summary tells it in one plain sentence, with times since the trial's start.
+	// Summary tells it in one plain sentence, with times since the trial's start: the
+	// words of Account, as are those of Broken.
 	Summary string `json:"summary"`
 	Lock    string `json:"lock,omitempty"`
 	// Broken is the assumption of leases that did not hold in this trial, in one
@@ -76,6 +77,8 @@ type Finding struct {
 	// Ops and Commands are the indices of the evidence, ascending.
 	Ops      []int `json:"ops,omitempty"`
 	Commands []int `json:"commands,omitempty"`
+	// Account is what it is about, as data.
+	Account Account `json:"account,omitzero"`
 	// Forever: nobody will ever get in again (liveness).
 	Forever bool `json:"forever,omitempty"`
 
@@ -157,6 +160,8 @@ func (o oracle) ask(ctx context.Context, f *caseFile) (v Verdict, err error) {
 	if cerr := ctx.Err(); cerr != nil && v.Result != Violated {
 		v = Verdict{Result: Unknown, Why: "not judged to the end: " + cerr.Error()}
 	}
+	putWords(v.Findings)
+	putWords(v.Doubtful)
 	return v, err
 }
 

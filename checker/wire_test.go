@@ -169,7 +169,7 @@ func checkFindings(t *rapid.T, e history.Evidence, v Verdict) {
 		t.Fatalf("an inconsistent verdict: %+v", v)
 	}
 	for _, f := range v.Findings {
-		if !slices.Contains(Causes(), f.Cause) || f.Summary == "" || f.To < f.From {
+		if !slices.Contains(Causes(), f.Cause) || plain.Summary(f) == "" || f.To < f.From {
 			t.Fatalf("an inconsistent finding: %+v", f)
 		}
 		for _, op := range f.Ops {

@@ -48,7 +48,7 @@ func sampleCell(lock, fault string, n int) campaign.Cell {
 	case 8:
 		c.Verdict, c.Exercised = campaign.NotExercised, 0
 	case 10:
-		c.Verdict, c.Exercised, c.Undecided, c.Why = campaign.Unknown, 3, 2, "the harness stood still for 300.00012ms\nand more"
+		c.Verdict, c.Exercised, c.Undecided, c.Why = campaign.Unknown, 3, 2, "the harness stood still for 300 ms\nand more"
 	}
 	return c
 }
@@ -56,7 +56,7 @@ func sampleCell(lock, fault string, n int) campaign.Cell {
 func cellOfTrial(t campaign.Trial) campaign.Cell {
 	c := sampleCell(t.Spec.Lock, t.Spec.Fault, 0)
 	c.Verdict, c.Kind, c.Dir, c.Flaws, c.Violations = t.Outcome, t.Kind, t.Dir, t.Flaws, 2
-	c.Shown, c.Exercised, c.Undecided, c.UndecidedWhy = 1, 4, 1, "exclusion: the harness stood still for 40.00012ms"
+	c.Shown, c.Exercised, c.Undecided, c.UndecidedWhy = 1, 4, 1, "exclusion: the harness stood still for 40 ms"
 	for _, f := range t.Flaws {
 		c.Causes = append(c.Causes, f.Cause)
 		c.Forever = c.Forever || f.Forever

@@ -78,7 +78,7 @@ func verdictRows(b *strings.Builder, t campaign.Trial, v checker.Verdict) {
 		if !Declared(t, v.Oracle, x.Cause) {
 			cause += " (not declared)"
 		}
-		fmt.Fprintf(b, "| %s | **%s** | %s | %s |\n", v.Oracle, v.Result, cause, markdownCell(sentence(cmp.Or(rounded(x.Summary), "no details"))))
+		fmt.Fprintf(b, "| %s | **%s** | %s | %s |\n", v.Oracle, v.Result, cause, markdownCell(sentence(cmp.Or(words.Summary(x), "no details"))))
 	}
 	if more > 0 {
 		fmt.Fprintf(b, "| | | | and %d more |\n", more)

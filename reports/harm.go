@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
@@ -78,7 +77,7 @@ func (t *teller) readBefore(w history.Op) (history.Op, bool) {
 // came in, that an update was lost, what a command did to another's key.
 func (t *teller) harm() []step {
 	x := t.Finding
-	s := step{At: x.From, Weight: turning, Text: rounded(x.Summary)}
+	s := step{At: x.From, Weight: turning, Text: words.Summary(x.Finding)}
 	switch x.Oracle {
 	case "liveness":
 		return nil
@@ -94,36 +93,24 @@ func (t *teller) harm() []step {
 			return nil
 		}
 		s.At = max(x.From, x.To)
-		s.Text = withoutCause(s.Text)
+		s.Text = words.What(x.Finding) // the steps before tell why
 	case "ownership":
 		if slices.ContainsFunc(t.events, func(v keyEvent) bool {
 			return v.foreign() && t.concerns(v) && (slices.Contains(x.Commands, v.Command) || (v.At-x.From).Abs() < 5*time.Millisecond)
 		}) {
 			return nil
 		}
-		s.Text = withoutCause(s.Text)
+		s.Text = words.What(x.Finding)
 	case "fencing":
 		s.At = max(x.From, x.To)
-		s.Text, _, _ = strings.Cut(s.Text, ": ")
+		s.Text = words.What(x.Finding)
 	case "reentrancy":
-		s.Text = withoutCause(s.Text)
+		s.Text = words.What(x.Finding)
 	}
 	if s.Text == "" {
 		s.Text = x.Oracle + " was violated"
 	}
 	return []step{s}
-}
-
-// withoutCause cuts the explanation off that the checker appends to a summary:
-// the steps before tell it.
-func withoutCause(summary string) string {
-	if at := strings.LastIndex(summary, ": "); at > 0 && strings.Count(summary, ": ") > 1 {
-		return summary[:at]
-	}
-	if head, _, ok := strings.Cut(summary, "): "); ok {
-		return head + ")"
-	}
-	return summary
 }
 
 // waits tells of a blockage who asked in vain, and for how long.
@@ -162,7 +149,7 @@ func (t *teller) waits() []step {
 		out = append(out, step{At: first.Time, Text: text, Weight: turning})
 	}
 	if times == 0 || x.Cause != checker.OrphanedKey && x.Cause != checker.NoExpiry {
-		out = append(out, step{At: x.To, Text: rounded(x.Summary), Weight: turning})
+		out = append(out, step{At: x.To, Text: words.Summary(x.Finding), Weight: turning})
 	}
 	if x.Forever {
 		out = append(out, t.leftKeys()...)

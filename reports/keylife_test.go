@@ -158,19 +158,6 @@ func TestLengthsAreWrittenAsPeopleReadThem(t *testing.T) {
 	}
 }
 
-func TestLengthsInTextsAreRounded(t *testing.T) {
-	for text, want := range map[string]string{
-		"not scheduled for 41.234567ms, more than": "not scheduled for 41.2 ms, more than",
-		"after 1.2000004s (c12, n0, 5 trials)":     "after 1.2 s (c12, n0, 5 trials)",
-		"at 2m3.5s":                                "at 123.500 s",
-		"from 1.2 s to 300 ms":                     "from 1.2 s to 300 ms",
-	} {
-		if got := rounded(text); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
 func TestReadingUnderAReadWriteLockIsSaidOnce(t *testing.T) {
 	for op, want := range map[string]history.Op{
 		"begins to acquire to read": {F: history.FAcquire, Type: history.Invoke, Mode: "read"},

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -234,30 +233,8 @@ func length(d time.Duration) string {
 	return trim(d.Seconds(), 3) + " s"
 }
 
-// goDuration is a length of time as Go writes it: "1.2045s", "2m3.5s".
-var goDuration = regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?(ns|µs|ms|s)\b`)
-
-// pointInTime is a time since the trial's start in a text of the checker's.
-var pointInTime = regexp.MustCompile(`\b(at|from|to|until|since|its [\w -]+ of) ((?:\d+m)?\d+(?:\.\d+)?(?:ns|µs|ms|s))\b`)
-
-// rounded writes the times in a text of the checker's as all others.
-func rounded(text string) string {
-	text = pointInTime.ReplaceAllStringFunc(text, func(s string) string {
-		last := strings.LastIndexByte(s, ' ') + 1
-		d, err := time.ParseDuration(s[last:])
-		if err != nil {
-			return s
-		}
-		return s[:last] + instant(d)
-	})
-	return goDuration.ReplaceAllStringFunc(text, func(s string) string {
-		d, err := time.ParseDuration(s)
-		if err != nil {
-			return s
-		}
-		return length(d)
-	})
-}
+// words makes sentences of findings, with times as all others in reports.
+var words = checker.Style{Instant: instant, Length: length}
 
 // instant writes a time since the trial's start: seconds with three decimals,
 // and a fourth if it says something.

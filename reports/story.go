@@ -112,9 +112,9 @@ func shorten(steps []step) []step {
 // broken says which assumption of leases did not hold in the trial.
 func broken(f focus) string {
 	x := f.Finding
-	switch {
-	case x.Broken != "":
-		return sentence(rounded(x.Broken))
+	switch said := words.Broken(x.Finding); {
+	case said != "":
+		return sentence(said)
 	case x.Cause == checker.Unclassified || x.Cause == "":
 		return "The evidence does not tell."
 	case x.Kind == locks.Limit:

@@ -364,7 +364,7 @@ func withoutFault(why, fault string) string {
 func undecidedWords(c campaign.Cell) string {
 	text := fmt.Sprintf("%d of %d %s undecided", c.Undecided, c.Trials, plural(c.Trials, "trial"))
 	if why := firstLine(cmp.Or(c.UndecidedWhy, c.Why)); why != "" {
-		text += ": " + rounded(why)
+		text += ": " + why
 	}
 	return text
 }

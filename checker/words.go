@@ -1,0 +1,156 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Style makes the sentences of findings, of their accounts; one without an account keeps
+// those that it came with. It says how times are written.
+type Style struct {
+	Instant func(time.Duration) string // since the trial's start
+	Length  func(time.Duration) string
+}
+
+// plain is the style of Finding.Summary and Finding.Broken.
+var plain = Style{seconds, time.Duration.String}
+
+// Summary tells what happened and why, in one sentence.
+func (s Style) Summary(f Finding) string {
+	if f.Account.What == "" {
+		return f.Summary
+	}
+	a, said := f.Account, s.What(f)
+	for i, r := range a.Reasons {
+		joint := "; "
+		if i == 0 || abandonments[r.What] {
+			joint = ": "
+		}
+		said += joint + s.say(Account{Fact: r, lock: f.Lock})
+	}
+	if a.What == FenceNotGreater && a.Broken != nil {
+		said += ": " + s.Broken(f)
+	}
+	return said
+}
+
+// What tells what happened, and not why.
+func (s Style) What(f Finding) string {
+	if f.Account.What == "" {
+		return f.Summary
+	}
+	f.Account.lock = f.Lock
+	return s.say(f.Account)
+}
+
+// Broken tells which assumption did not hold, in one clause; "" if none was broken.
+func (s Style) Broken(f Finding) string {
+	broken := f.Account.Broken
+	if broken == nil {
+		return f.Broken
+	}
+	return "that " + premiseWords[broken.Premise] + ": " + s.say(Account{Fact: broken.But})
+}
+
+// putWords gives findings their sentences.
+func putWords(findings []Finding) {
+	for i, f := range findings {
+		findings[i].Summary, findings[i].Broken = plain.Summary(f), plain.Broken(f)
+	}
+}
+
+// words are the sentences of all facts. In braces stands what blanks fills in.
+var words = func() map[What]string {
+	all := maps.Clone(whatWords)
+	maps.Copy(all, whyWords)
+	maps.Copy(all, butWords)
+	return all
+}()
+
+// say makes the sentence of an account's fact.
+func (s Style) say(a Account) string {
+	var said strings.Builder
+	for rest := words[a.What]; rest != ""; {
+		before, blank, found := strings.Cut(rest, "{")
+		said.WriteString(before)
+		if !found {
+			break
+		}
+		blank, rest, _ = strings.Cut(blank, "}")
+		said.WriteString(blanks[blank](s, a))
+	}
+	return said.String()
+}
+
+// blanks are what sentences leave open.
+var blanks = map[string]func(Style, Account) string{
+	"who":    func(_ Style, a Account) string { return a.client(0) },
+	"whom":   func(_ Style, a Account) string { return a.client(1) },
+	"all":    func(_ Style, a Account) string { return names(a.Clients) },
+	"others": func(_ Style, a Account) string { return names(a.Clients[min(1, len(a.Clients)):]) },
+	"node":   func(_ Style, a Account) string { return a.node(0) },
+	"node1":  func(_ Style, a Account) string { return a.node(1) },
+	"node2":  func(_ Style, a Account) string { return a.node(2) },
+	"node3":  func(_ Style, a Account) string { return a.node(3) },
+	"lock":   func(_ Style, a Account) string { return a.lock },
+	"key":    func(_ Style, a Account) string { return a.Key },
+	"fault":  func(_ Style, a Account) string { return a.Fault },
+	"model":  func(_ Style, a Account) string { return a.Model },
+	"struck": func(_ Style, a Account) string { return a.struck() },
+	"text":   func(_ Style, a Account) string { return after(": ", a.Text) },
+	"lost":   func(_ Style, a Account) string { return cmp.Or(a.Lost.String(), "its data") },
+	"ended":  func(_ Style, a Account) string { return endingWords[a.Ended] },
+
+	"at":     func(s Style, a Account) string { return s.Instant(a.At) },
+	"since":  func(s Style, a Account) string { return s.Instant(a.Since) },
+	"until":  func(s Style, a Account) string { return s.Instant(a.Until) },
+	"read":   func(s Style, a Account) string { return s.Instant(a.Read) },
+	"span":   func(s Style, a Account) string { return s.Length(a.Span) },
+	"age":    func(s Style, a Account) string { return s.Length(a.Age) },
+	"apart":  func(s Style, a Account) string { return s.signed(a.Offset, "%s ahead of", "%s behind") },
+	"jumped": func(s Style, a Account) string { return s.signed(a.Offset, "jumped ahead by %s", "went back by %s") },
+	"off":    func(s Style, a Account) string { return s.signed(a.Offset, "%s ahead", "%s behind") },
+
+	"command": func(_ Style, a Account) string { return a.call().words() },
+	"by":      func(_ Style, a Account) string { return history.ClientName(a.call().Client) },
+	"reply":   func(_ Style, a Account) string { return fmt.Sprintf("%q", a.call().Reply) },
+	"sent":    func(s Style, a Account) string { return s.Instant(a.call().Sent) },
+	"arrived": func(s Style, a Account) string { return s.Instant(a.call().Arrived) },
+	"ran":     func(s Style, a Account) string { return s.Instant(a.call().Ran) },
+	"replied": func(s Style, a Account) string { return s.Instant(a.call().Replied) },
+	"late": func(s Style, a Account) string {
+		if !a.Late {
+			return ""
+		}
+		return ", which belonged to an operation of " + s.Instant(a.Read) + " and arrived late,"
+	},
+
+	"count":  func(_ Style, a Account) string { return fmt.Sprint(a.Count) },
+	"of":     func(_ Style, a Account) string { return fmt.Sprint(a.Of) },
+	"value":  func(_ Style, a Account) string { return a.value(0) },
+	"other":  func(_ Style, a Account) string { return a.value(1) },
+	"values": func(_ Style, a Account) string { return a.value(0) + " and " + a.value(1) },
+
+	"became": func(_ Style, a Account) string { return became(a.hold(0)) },
+	"as":     func(_ Style, a Account) string { return inMode(a.hold(0).Mode) },
+	"theirs": func(_ Style, a Account) string { return inMode(a.hold(1).Mode) },
+	"held":   func(s Style, a Account) string { return s.held(a.hold(1)) },
+	"crowd":  func(s Style, a Account) string { return s.crowd(a.Holds[min(1, len(a.Holds)):]) },
+
+	"op":         func(_ Style, a Account) string { return a.operation(0).F },
+	"past":       func(_ Style, a Account) string { return past(a.operation(0).F) },
+	"before":     func(_ Style, a Account) string { return a.operation(1).F },
+	"after":      func(_ Style, a Account) string { return a.operation(2).F },
+	"operations": func(s Style, a Account) string { return s.operations(a.Operations) },
+}
+
+// endingWords say how a key stopped to keep others out.
+var endingWords = map[Ending]string{
+	WasLeft: "it was still there when the run ended", WasOverdue: "its time was over",
+	WasExpired: "it expired", WasTakenOver: "it was taken over",
+}

@@ -1,0 +1,186 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// The parts of accounts that sentences name. What an account does not have is told as
+// nothing, so that a damaged store makes a poor sentence and no panic.
+
+func (a Account) client(i int) string {
+	if i >= len(a.Clients) {
+		return "nobody"
+	}
+	return history.ClientName(a.Clients[i])
+}
+
+func (f Fact) node(i int) string {
+	if i >= len(f.Nodes) {
+		return "the old primary"
+	}
+	return f.Nodes[i]
+}
+
+func (f Fact) value(i int) string {
+	if i >= len(f.Values) {
+		return "none"
+	}
+	return fmt.Sprint(f.Values[i])
+}
+
+func (f Fact) call() Call {
+	if f.Command == nil {
+		return Call{Client: history.NoClient}
+	}
+	return *f.Command
+}
+
+// struck is what a fault was over: a link, a node or a client.
+func (f Fact) struck() string {
+	switch {
+	case f.Link != nil:
+		return f.Link.String()
+	case len(f.Nodes) > 0:
+		return f.Nodes[0]
+	}
+	return names(f.Clients)
+}
+
+func (a Account) hold(i int) Believed {
+	if i >= len(a.Holds) {
+		return Believed{}
+	}
+	return a.Holds[i]
+}
+
+func (a Account) operation(i int) Operation {
+	if i >= len(a.Operations) {
+		return Operation{}
+	}
+	return a.Operations[i]
+}
+
+// words are what a command is called: "DEL", or its script's name.
+func (c Call) words() string {
+	switch {
+	case c.Script:
+		return scriptName(c.Name)
+	case c.Name == "":
+		return "command"
+	}
+	return c.Name
+}
+
+// names lists clients, each once.
+func names(clients []int) string {
+	all := slices.Clone(clients)
+	slices.Sort(all)
+	var said []string
+	for _, c := range slices.Compact(all) {
+		said = append(said, history.ClientName(c))
+	}
+	return strings.Join(said, ", ")
+}
+
+// after puts a joint before a text, unless there is none.
+func after(joint, text string) string {
+	if text == "" {
+		return ""
+	}
+	return joint + text
+}
+
+// signed tells by how much a clock was ahead or behind.
+func (s Style) signed(by time.Duration, ahead, behind string) string {
+	if by < 0 {
+		return fmt.Sprintf(behind, s.Length(-by))
+	}
+	return fmt.Sprintf(ahead, s.Length(by))
+}
+
+// became says how somebody came to believe in a hold.
+func became(h Believed) string {
+	if h.Extended {
+		return "was told of an extension of"
+	}
+	return "was granted"
+}
+
+func inMode(m history.Mode) string {
+	switch m {
+	case history.Read:
+		return " for reading"
+	case history.Write:
+		return " for writing"
+	}
+	return ""
+}
+
+// held tells since when and until when somebody believed in a hold.
+func (s Style) held(h Believed) string {
+	until := s.Instant(h.Until)
+	return "since " + s.Instant(h.From) + ", " + map[string]string{
+		ByRelease:  "until its release at " + until,
+		ByDeadline: "until its claimed deadline, which its clock showed at " + until,
+		ByLost:     "until it learnt of the loss at " + until,
+		ByCrash:    "until it crashed at " + until,
+		ByNothing:  "and never gave it back",
+	}[h.Why]
+}
+
+// crowd tells of several holds.
+func (s Style) crowd(holds []Believed) string {
+	var said []string
+	for _, h := range holds {
+		said = append(said, fmt.Sprintf("%s (%s)", history.ClientName(h.Client), s.held(h)))
+	}
+	return strings.Join(said, ", ")
+}
+
+// mostWords is how many operations a sentence lists.
+const mostWords = 8
+
+func (s Style) operations(all []Operation) string {
+	var said []string
+	for _, o := range all {
+		said = append(said, s.operation(o))
+	}
+	if more := len(said) - mostWords; more > 0 {
+		said = append(said[:mostWords], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(said, ", ")
+}
+
+// operation is an operation in a few words.
+func (s Style) operation(o Operation) string {
+	text := history.ClientName(o.Client) + "'s " + o.F + inMode(o.Mode)
+	if o.Fence != 0 {
+		text += fmt.Sprintf(" under fence %d", o.Fence)
+	}
+	if o.Type == "" {
+		return fmt.Sprintf("%s (%s, never answered)", text, s.Instant(o.From))
+	}
+	outcome := map[history.Type]string{history.OK: "", history.Fail: ", failed", history.Info: ", outcome unknown"}[o.Type]
+	return fmt.Sprintf("%s (%s to %s%s)", text, s.Instant(o.From), s.Instant(o.To), outcome)
+}
+
+func past(f string) string {
+	if f == history.FRead {
+		return "read"
+	}
+	return "wrote"
+}
+
+// seconds writes an instant as texts do: 1.204s, with microseconds where
+// milliseconds would hide something.
+func seconds(d time.Duration) string {
+	if d%time.Millisecond == 0 {
+		return fmt.Sprintf("%.3fs", d.Seconds())
+	}
+	return fmt.Sprintf("%.6fs", d.Seconds())
+}

@@ -1,0 +1,72 @@
+package checker
+
+// What is what a Fact says: its sentence has a row in words.
+type What string
+
+// What findings are about.
+const (
+	Overlap       What = "overlap"        // two holds
+	Crowd         What = "crowd"          // one hold more than there are permits
+	NoOrder       What = "no-order"       // operations that fit a model in no order; found minimal
+	NoOwnersOrder What = "no-owner-order" // the same, if only owners release
+	NoOrderFound  What = "no-order-found" // the same, of which no smallest part was found in time
+
+	LostUpdate  What = "lost-update"
+	Interleaved What = "interleaved" // an operation in another owner's critical section
+	TornRead    What = "torn-read"
+
+	ForeignRemoval     What = "foreign-removal"
+	ForeignReplacement What = "foreign-replacement"
+	ForeignProlonging  What = "foreign-prolonging"
+
+	FenceNotGreater  What = "fence-not-greater"
+	FenceMissing     What = "fence-missing"
+	OldFenceAccepted What = "old-fence-accepted"
+
+	OrphanKeptOut   What = "orphan-kept-out"
+	Blocked         What = "blocked" // never let in again
+	PassedOver      What = "passed-over"
+	RefusedForSlots What = "refused-for-slots"
+
+	EnteredBeside What = "entered-beside"
+	FreedEarly    What = "freed-early"
+	DeniedEarly   What = "denied-early"
+
+	AllWaited  What = "all-waited"
+	Panicked   What = "panicked"
+	DidNotStop What = "did-not-stop"
+)
+
+// whatWords are the sentences of what findings are about.
+var whatWords = map[What]string{
+	Overlap:       "{who} {became} {lock}{as} at {at} while {whom} still believed it held it{theirs} ({held})",
+	Crowd:         "{who} {became} {lock} at {at} while {count} others still believed they held it, one too many: {crowd}",
+	NoOrder:       "no order of the operations on {lock} fits the model {model}, whichever others took effect: {operations}",
+	NoOwnersOrder: "no order of the operations on {lock} fits the model {model}; were only owners to release, these alone could not all have happened: {operations}",
+	NoOrderFound:  "no order of the operations on {lock} fits the model {model}; with which others this one conflicts was not found in time: {operations}",
+
+	LostUpdate:  "{who}'s write of {lock} at {at} was lost: {whom} had read at {since} and overwrote it at {until}",
+	Interleaved: "{who} {past} {lock} at {at}, between {whom}'s {before} at {since} and its {after} at {until} in one critical section",
+	TornRead:    "{who} read {values} of {lock} at {at}, which must be equal, while {whom} was still writing them (since {since})",
+
+	ForeignRemoval:     "{who}'s {command} at {at}{late} removed {key} on {node}, which carried {whom}'s grant of {since}",
+	ForeignReplacement: "{who}'s {command} at {at}{late} put its own in the place of {key} on {node}, which carried {whom}'s grant of {since}",
+	ForeignProlonging:  "{who}'s {command} at {at}{late} set the life of {key} on {node}, which carried {whom}'s grant of {since}",
+
+	FenceNotGreater:  "{who} was granted {lock} at {at} with fence {value}, though {whom} had been granted it at {since} with fence {other}",
+	FenceMissing:     "{who} was granted {lock} at {at} with fence {value}, which is none",
+	OldFenceAccepted: "{lock} accepted {who}'s {op} under fence {value} at {at}, though it had seen fence {other}, with {whom}'s {before} at {since}",
+
+	OrphanKeptOut:   "{key} kept {others} out from {at} on until {ended} at {until}, though nobody believed in it",
+	Blocked:         "{all} never got into {lock} again",
+	PassedOver:      "{all} never got into {lock} from {at} on, though no key that was left behind stood in the way: others were granted it {count} times meanwhile, and it was free for {age} of {span}",
+	RefusedForSlots: "{all} never got into {lock}: {node} refused {by}'s {command} of {sent}, as every other attempt: its keys are in different slots (CROSSSLOT)",
+
+	EnteredBeside: "{who} entered {lock} again at {at} while {whom} definitely held it ({held})",
+	FreedEarly:    "{who} was granted {lock} at {at} after only {count} of {whom}'s {of} acquires (since {since}) had been released",
+	DeniedEarly:   "{who}, which had acquired {lock} {of} times since {since}, was told at {at} that it did not hold it, at its release number {count}",
+
+	AllWaited:  "at {at} everything waited for what would never come{text}",
+	Panicked:   "at {at} the code under test panicked{text}",
+	DidNotStop: "at {at} the code under test did not come to an end{text}",
+}
