@@ -3,7 +3,6 @@ package checker
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -130,15 +129,15 @@ func (x *extensions) between(e extended) *history.Pair {
 
 // extensionFinding tells of an extension that answered ok too late.
 func extensionFinding(e extended, g history.Pair) Finding {
-	what := "was granted"
-	if e.since.F == history.FExtend {
-		what = "had extended"
-	}
 	return Finding{
 		Cause: Unclassified,
-		Summary: fmt.Sprintf("c%d was told at %s that its lease of %s was extended, although c%d was granted it at %s, after c%d %s it at %s",
-			e.Invoke.Client, seconds(e.Complete.Time), e.Invoke.Lock, g.Invoke.Client, seconds(g.Complete.Time),
-			e.Invoke.Client, what, seconds(e.since.Time)),
+		Account: Account{
+			Fact: Fact{
+				What: ExtendedLate, Clients: []int{g.Invoke.Client, e.Invoke.Client},
+				At: e.Complete.Time, Since: g.Complete.Time, Until: e.since.Time,
+			},
+			Operations: []Operation{touched(*e.since)},
+		},
 		Lock:    e.Invoke.Lock,
 		Clients: []int{g.Invoke.Client, e.Invoke.Client},
 		From:    g.Complete.Time,

@@ -96,8 +96,8 @@ func TestAnExtensionIsOkOnlyIfNobodyElseWasGrantedTheLockSince(t *testing.T) {
 			if v.Result != want {
 				t.Fatalf("got %s (%s) %v, want %s", v.Result, v.Why, v.Findings, want)
 			}
-			if want == Violated && !strings.HasPrefix(v.Findings[0].Summary, c.want) {
-				t.Errorf("got %q, want %q", v.Findings[0].Summary, c.want)
+			if want == Violated && !strings.HasPrefix(plain.Summary(v.Findings[0]), c.want) {
+				t.Errorf("got %q, want %q", plain.Summary(v.Findings[0]), c.want)
 			}
 		})
 	}

@@ -142,6 +142,7 @@ var blanks = map[string]func(Style, Account) string{
 	"held":   func(s Style, a Account) string { return s.held(a.hold(1)) },
 	"crowd":  func(s Style, a Account) string { return s.crowd(a.Holds[min(1, len(a.Holds)):]) },
 
+	"had":        func(_ Style, a Account) string { return had(a.operation(0).F) },
 	"op":         func(_ Style, a Account) string { return a.operation(0).F },
 	"past":       func(_ Style, a Account) string { return past(a.operation(0).F) },
 	"before":     func(_ Style, a Account) string { return a.operation(1).F },

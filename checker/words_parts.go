@@ -169,6 +169,14 @@ func (s Style) operation(o Operation) string {
 	return fmt.Sprintf("%s (%s to %s%s)", text, s.Instant(o.From), s.Instant(o.To), outcome)
 }
 
+// had says how somebody came to have a lease.
+func had(f string) string {
+	if f == history.FExtend {
+		return "had extended"
+	}
+	return "was granted"
+}
+
 func past(f string) string {
 	if f == history.FRead {
 		return "read"

@@ -11,6 +11,8 @@ const (
 	NoOwnersOrder What = "no-owner-order" // the same, if only owners release
 	NoOrderFound  What = "no-order-found" // the same, of which no smallest part was found in time
 
+	ExtendedLate What = "extended-late" // after another had been granted the lock
+
 	LostUpdate  What = "lost-update"
 	Interleaved What = "interleaved" // an operation in another owner's critical section
 	TornRead    What = "torn-read"
@@ -44,6 +46,8 @@ var whatWords = map[What]string{
 	NoOrder:       "no order of the operations on {lock} fits the model {model}, whichever others took effect: {operations}",
 	NoOwnersOrder: "no order of the operations on {lock} fits the model {model}; were only owners to release, these alone could not all have happened: {operations}",
 	NoOrderFound:  "no order of the operations on {lock} fits the model {model}; with which others this one conflicts was not found in time: {operations}",
+
+	ExtendedLate: "{whom} was told at {at} that its lease of {lock} was extended, although {who} was granted it at {since}, after {whom} {had} it at {until}",
 
 	LostUpdate:  "{who}'s write of {lock} at {at} was lost: {whom} had read at {since} and overwrote it at {until}",
 	Interleaved: "{who} {past} {lock} at {at}, between {whom}'s {before} at {since} and its {after} at {until} in one critical section",
