@@ -2,10 +2,12 @@ package campaign
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/workloads"
 )
 
 // Config is what a user chooses: part of campaign.json.
@@ -24,11 +26,13 @@ type Config struct {
 	Nodes    int              `json:"nodes,omitempty"` // of an independent topology; 0 = 5
 	// Clients and Keys are how many clients share how many locks; 0 = not chosen:
 	// 3 and 1, but where faults are mixed, which varies them.
-	Clients int           `json:"clients"`
-	Keys    int           `json:"keys"`
-	TTL     time.Duration `json:"ttl"`
-	Hold    time.Duration `json:"hold,omitempty"` // 0 = TTL/10
-	Rest    time.Duration `json:"rest,omitempty"` // 0 = TTL/20
+	Clients int `json:"clients"`
+	Keys    int `json:"keys"`
+	// Tokens is where the locks' tokens come from; "" = drawn by the recipes.
+	Tokens workloads.Tokens `json:"tokens,omitempty"`
+	TTL    time.Duration    `json:"ttl"`
+	Hold   time.Duration    `json:"hold,omitempty"` // 0 = TTL/10
+	Rest   time.Duration    `json:"rest,omitempty"` // 0 = TTL/20
 	// CommandTimeout is how long clients wait for a reply; 0 = TTL/2.
 	CommandTimeout time.Duration `json:"commandTimeout,omitempty"`
 	// Overrun is the share of critical sections that last longer than the
@@ -40,6 +44,8 @@ type Config struct {
 	Parallel int           `json:"parallel"` // trials at a time; 0 = the testbed's default
 	// Named: the named schedules run before the trials that are drawn.
 	Named bool `json:"named,omitempty"`
+	// NamedOnly: nothing is drawn, so that nothing hangs on the seed. Trials is 0 then.
+	NamedOnly bool `json:"namedOnly,omitempty"`
 	// Confirm is the directory of a stored campaign: its trials that show a flaw are
 	// run again on this testbed, so many for each flaw as Trials says, and where it
 	// found none, so many of those that it drew. What trials are like (clients, times,
@@ -102,7 +108,9 @@ var modest = Defaults{Trials: 4, Parallel: 8}
 // filled takes from d what c leaves open.
 func (c Config) filled(d Defaults) Config {
 	c.Locks, c.Faults, c.Workloads = trimmed(c.Locks), trimmed(c.Faults), trimmed(c.Workloads)
-	c.Trials = cmp.Or(c.Trials, d.Trials, modest.Trials)
+	if !c.NamedOnly {
+		c.Trials = cmp.Or(c.Trials, d.Trials, modest.Trials)
+	}
 	c.Parallel = cmp.Or(c.Parallel, d.Parallel, modest.Parallel)
 	return c
 }
@@ -153,6 +161,8 @@ func (c Config) check() error {
 		return Inputf("--name %q: expected a directory name", c.Name)
 	case c.Clients < 0:
 		return Inputf("--clients %d: expected at least 1, or 0 for the default", c.Clients)
+	case !slices.Contains([]workloads.Tokens{"", workloads.DrawnTokens, workloads.ClientTokens}, c.Tokens):
+		return Inputf("--lock-tokens %q: expected %s or %s", c.Tokens, workloads.DrawnTokens, workloads.ClientTokens)
 	case c.Keys < 0:
 		return Inputf("--keys %d: expected at least 1, or 0 for the default", c.Keys)
 	case c.TTL < 10*time.Millisecond:
@@ -167,7 +177,11 @@ func (c Config) check() error {
 		return Inputf("--overrun %v: expected a share between 0 and 1", c.Overrun)
 	case c.Duration <= 0:
 		return Inputf("--duration %v: expected a positive duration", c.Duration)
-	case c.Trials < 1:
+	case c.NamedOnly && !c.Named:
+		return Inputf("--named-only: expected the named schedules to be run: no --named=false, no --confirm")
+	case c.NamedOnly && c.Trials != 0:
+		return Inputf("--trials %d: expected none beside --named-only, which draws no trials", c.Trials)
+	case c.Trials < 1 && !c.NamedOnly:
 		return Inputf("--trials %d: expected at least 1", c.Trials)
 	case c.Seed > MaxSeed:
 		return Inputf("--seed %d: expected at most %d", c.Seed, uint64(MaxSeed))

@@ -35,6 +35,9 @@ func (p *planner) enumerated(cells []plannedCell) ([]job, error) {
 			c.named += len(specs)
 			lists, most = append(lists, specs), max(most, len(specs))
 		}
+		if p.config.NamedOnly && c.named == 0 && c.why == "" && !c.fault.Undisturbed {
+			c.workloads, c.why = nil, "it has no named schedules, and no trials are drawn"
+		}
 	}
 	var jobs []job
 	for k := range most {
@@ -65,7 +68,7 @@ func (p *planner) schedules(c plannedCell, workload string) ([]Spec, error) {
 		t.Schedule, t.Trial = n.Name, k
 		t.Seed = scheduleSeed(t.Lock, t.Fault, workload, n.Name)
 		t.Plan, t.Durability = n.Plan, n.Plan.Durability()
-		t.Options.Seed, t.Options.Clients = t.Seed, n.Clients
+		t.Options.Seed, t.Options.Clients, t.Options.Writers = t.Seed, n.Clients, n.Writers
 		t.Options.Duration = max(n.Plan.Length(world), leastNamed*t.Options.TTL) + p.config.patient()
 		if p.config.Overrun < 0 {
 			t.Options.Overrun = overrun(world, n.Plan)
@@ -90,10 +93,16 @@ func overrun(w nemesis.World, p nemesis.Plan) float64 {
 		return 1
 	case w.Claims.Renews:
 		return 0.25
-	case w.Deadlines:
+	case w.Deadlines && !strikesRelease(p):
 		return 0.5
 	}
 	return 0
+}
+
+// strikesRelease says whether a plan waits for a release first, which is to find
+// something to release.
+func strikesRelease(p nemesis.Plan) bool {
+	return len(p) > 0 && p[0].Point != nil && p[0].Point.Step == testbed.StepRelease
 }
 
 // strikesInside says whether a plan waits for something within a critical section.

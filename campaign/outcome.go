@@ -8,6 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/workloads"
 )
 
 // Outcome is how a trial or a cell came out, as matrix.json spells it.
@@ -182,11 +183,12 @@ func distinct(all []Flaw) []Flaw {
 func (f Flaw) same(g Flaw) bool { return f.Oracle == g.Oracle && f.Cause == g.Cause }
 
 // kindOf finds the kind that the recipe declares for (oracle, cause) under the
-// trial's own fault, or one that this brings about in the trial's topology; empty if
-// it declares none there, whatever it declares elsewhere. A mix of faults may show
+// trial's own fault, or one that this brings about in the trial's topology, or that
+// the workload is like; empty if it declares none there, whatever it declares elsewhere. A mix of faults may show
 // whatever is declared for any.
 func kindOf(s Spec, oracle, cause string, declared []locks.Flaw) locks.Kind {
-	for _, fault := range append([]string{s.Fault}, nemesis.Provoked(s.Fault, s.Topology)...) {
+	body, _ := workloads.ByName(s.Workload)
+	for _, fault := range slices.Concat([]string{s.Fault}, nemesis.Provoked(s.Fault, s.Topology), body.Like) {
 		if f, ok := (locks.Recipe{Flaws: declared}).Declares(oracle, cause, fault); ok {
 			return f.Kind
 		}

@@ -196,13 +196,14 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 		Timeout:        conf.Timeout,
 		ShareLinks:     conf.ShareLinks,
 	}
+	body, _ := workloads.ByName(workload)
 	conf.clients(&s)
 	if c.topology == testbed.Independent {
 		s.Nodes = cmp.Or(conf.Nodes, defaultNodes)
 	}
 	s.Options = workloads.Options{
 		Clients: cmp.Or(conf.Clients, defaultClients),
-		Keys:    cmp.Or(conf.Keys, defaultKeys),
+		Keys:    max(cmp.Or(conf.Keys, defaultKeys), body.Locks),
 		TTL:     conf.TTL,
 		Hold:    cmp.Or(conf.Hold, conf.TTL/10),
 		Rest:    cmp.Or(conf.Rest, conf.TTL/20),
@@ -210,6 +211,7 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 		// Time for a client to miss a reply, and for what comes of that.
 		Duration: conf.Duration + 2*conf.patient(),
 		Margin:   conf.TTL/2 + conf.patient(),
+		Tokens:   conf.Tokens,
 		Trusting: conf.Trusting,
 		Seed:     s.Seed,
 		Overrun:  conf.Overrun,
@@ -222,6 +224,7 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 	}
 	if c.fault.Mix {
 		conf.swarm(&s.Options, s.claims(c.recipe).Renews)
+		s.Options.Keys = max(s.Options.Keys, body.Locks)
 	}
 	return s
 }
@@ -232,6 +235,7 @@ func (p *planner) world(s Spec, claims history.Claims) nemesis.World {
 	for i := 1; i < s.Nodes; i++ {
 		nodes = append(nodes, fmt.Sprintf("n%d", i))
 	}
+	claims.Quorum = claims.NodeQuorum() // plans strike nodes, and count nodes
 	return nemesis.World{
 		Clients:        s.Options.Clients,
 		Nodes:          nodes,
@@ -307,7 +311,7 @@ func (p *planner) jobs(cells []plannedCell) ([]job, error) {
 // the matrix evenly.
 func (p *planner) drawn(cells []plannedCell) ([]job, error) {
 	var jobs []job
-	for k := range p.config.Trials {
+	for k := range max(1, p.config.Trials) { // also without any, to see what has nothing to strike
 		for i := range cells {
 			c := &cells[i]
 			for _, w := range slices.Clone(c.workloads) {
@@ -324,6 +328,9 @@ func (p *planner) drawn(cells []plannedCell) ([]job, error) {
 					continue
 				case err != nil:
 					return nil, err
+				}
+				if k >= p.config.Trials {
+					continue
 				}
 				if k == 0 {
 					c.variants = max(c.variants, len(c.fault.Plans(world, rand.New(rand.NewPCG(s.Seed, 0)))))

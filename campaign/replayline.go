@@ -47,6 +47,7 @@ func (c Config) flags() (words []string) {
 		{"nodes", strconv.Itoa(c.Nodes), c.Nodes == d.Nodes},
 		{"clients", strconv.Itoa(c.Clients), c.Clients == d.Clients},
 		{"keys", strconv.Itoa(c.Keys), c.Keys == d.Keys},
+		{"lock-tokens", string(c.Tokens), c.Tokens == d.Tokens},
 		{"ttl", c.TTL.String(), c.TTL == d.TTL},
 		{"hold", c.Hold.String(), c.Hold == d.Hold},
 		{"rest", c.Rest.String(), c.Rest == d.Rest},

@@ -128,11 +128,11 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	}
 	r.progress.Total = len(probes)
 	for _, c := range cells {
-		if n := r.Config.Trials * len(c.workloads); !c.fault.Undisturbed {
-			r.progress.Total += n
-		} else {
-			r.progress.Total += n - len(c.workloads)
+		drawn := r.Config.Trials
+		if c.fault.Undisturbed {
+			drawn = max(0, drawn-1) // its first was the probe
 		}
+		r.progress.Total += drawn * len(c.workloads)
 	}
 	r.rounds(ctx, r.sampling(r.progress.Total).mark(probes))
 	jobs, err := r.planner.jobs(cells)

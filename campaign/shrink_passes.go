@@ -325,9 +325,9 @@ func dropNodes(s *Spec, i, j int) bool {
 	if !ok {
 		return false
 	}
-	before := s.claims(recipe).Quorum
+	before := s.claims(recipe).NodeQuorum()
 	s.Nodes = cmp.Or(s.Nodes, defaultNodes) - 2
-	after := s.claims(recipe).Quorum
+	after := s.claims(recipe).NodeQuorum()
 	move := func(node string) (string, bool) {
 		var n int
 		if _, err := fmt.Sscanf(node, "n%d", &n); err != nil || n == i || n == j {

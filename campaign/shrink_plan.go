@@ -29,14 +29,14 @@ var plainer = []func(*nemesis.Action) bool{
 		if a.Until == nil || a.For == 0 {
 			return false
 		}
-		a.Until, a.Limit = nil, 0
+		a.Until, a.Linger, a.Limit = nil, 0, 0
 		return true
 	},
 	func(a *nemesis.Action) bool { // it ends after as long as it may last
 		if a.Until == nil {
 			return false
 		}
-		a.For, a.Until, a.Limit = max(a.For, a.Limit), nil, 0
+		a.For, a.Until, a.Linger, a.Limit = max(a.For, a.Limit), nil, 0, 0
 		return true
 	},
 	func(a *nemesis.Action) bool {

@@ -90,6 +90,7 @@ func actionTimes(s Spec) (edits []edit) {
 	for i := range s.Plan {
 		for _, field := range []func(*nemesis.Action) *time.Duration{
 			func(a *nemesis.Action) *time.Duration { return &a.For },
+			func(a *nemesis.Action) *time.Duration { return &a.Linger },
 			func(a *nemesis.Action) *time.Duration { return &a.Limit },
 			func(a *nemesis.Action) *time.Duration { return &a.Delay },
 			func(a *nemesis.Action) *time.Duration { return &a.At },
@@ -146,6 +147,7 @@ func calmerSections(s Spec) (edits []edit) {
 	every(func(x *workloads.Section) bool { return simplify(&x.Rest, o.Rest, o.TTL) })
 	every(func(x *workloads.Section) bool { return simplify(&x.Hold, o.Hold, o.TTL) })
 	every(func(x *workloads.Section) bool { return simplify(&x.Late, 0, o.TTL) })
+	every(func(x *workloads.Section) bool { return simplify(&x.Patience, 0, o.TTL) })
 	edits = append(edits, func(s *Spec) bool { return simplify(&s.Options.Retry, s.Options.TTL/10, s.Options.TTL) })
 	for i := range calm(o) {
 		every(func(x *workloads.Section) bool { return ask(x, i, o) })

@@ -87,7 +87,7 @@ func runTrial(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Reco
 	log, keys := commandLog{next: to.commands}, keyLog{rec: rec, next: to.keys}
 	setup.Commands = log.add
 	if watchesKeys(tb) {
-		setup.Keys = keys.add
+		setup.Keys, setup.Unseen = keys.add, t.unseen
 	}
 	err = t.over(tb.Run(ctx, setup, t.body))
 	e = history.Evidence{Ops: rec.Ops(), Commands: log.sorted(), Keys: keys.all, Watched: setup.Keys != nil, Claims: t.claims}
@@ -114,6 +114,13 @@ type trial struct {
 	broken *testbed.Breakdown
 	// unclosed says what is left of host.
 	unclosed error
+}
+
+// unseen records that the changes of a node's keys are not seen from now on.
+func (t *trial) unseen(node string, why error) {
+	_, _ = t.rec.Event(history.Op{
+		Process: history.Nemesis, Client: history.NoClient, F: history.FUnseen, Node: node, Error: why.Error(),
+	}) // after the history's end nothing is left to be judged
 }
 
 // newTrial looks up what s names.

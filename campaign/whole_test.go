@@ -19,7 +19,8 @@ const (
 	postMortem = `{"index":5,"time":6000000,"process":"nemesis","client":-1,"type":"info","f":"keys","node":"n0"}` + "\n"
 	wholeTrial = acquired + released + healed + postMortem
 	boom       = `{"index":2,"time":3000000,"process":"nemesis","client":-1,"type":"info","f":"panic","error":"boom"}` + "\n"
-	taken      = `{"index":0,"client":0,"node":"n0","op":0,"args":["SET","a","1"],"sent":2,"served":2,"reply":"OK"}` + "\n"
+	taken      = `{"index":0,"client":0,"node":"n0","op":0,"args":["SET","a","1"],"sent":2,"served":2,"exec":1,"reply":"OK"}` + "\n"
+	changed    = `{"index":0,"node":"n0","key":"a","by":"command","exec":1,"from":2,"to":2,"after":{"type":"string","value":"1"}}` + "\n"
 	promised   = `{"lock":"x","claims":{"lock":"x","quorum":1,"ttl":1000000000,"keyTTL":1000000000}}`
 )
 
@@ -39,7 +40,7 @@ func TestWhatIsNotWholeIsNotSaidToHold(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			r, err := LoadRecord(write(t, map[string]string{HistoryFile: test.history, CommandsFile: test.commands, SpecFile: promised}))
+			r, err := LoadRecord(write(t, map[string]string{HistoryFile: test.history, CommandsFile: test.commands, KeysFile: changed, SpecFile: promised}))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -120,7 +120,7 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 		{"a restart without data", "set-nx-px", ServerLostKey, func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.down(100)
-			s.up(150, "all keys")
+			s.up(150, allKeys)
 			s.take(200, 1, "OK", setPX("t1")...)
 			s.give(250, 1, "1", s.cad("t1")...)
 			s.give(300, 0, "0", s.cad("t0")...)
@@ -253,9 +253,9 @@ func TestFencesThatRegressNameWhatLostTheCounter(t *testing.T) {
 		want string
 	}{
 		{"nothing happened", func(*story) {}, "14", ""},
-		{"a restart", func(s *story) { s.down(90); s.up(100, "all keys") }, "7",
+		{"a restart", func(s *story) { s.down(90); s.up(100, allKeys) }, "7",
 			"that a node keeps what it acknowledged: n0 restarted at 0.100s and lost all keys"},
-		{"a restart of another node", func(s *story) { s.at("n1"); s.down(90); s.up(100, "all keys"); s.at("n0") }, "14", ""},
+		{"a restart of another node", func(s *story) { s.at("n1"); s.down(90); s.up(100, allKeys); s.at("n0") }, "14", ""},
 		{"a promotion", func(s *story) { s.promote(100, "n1") }, "7",
 			"that a replica has what its primary acknowledged: n1 was promoted at 0.100s without all that clients had been told was done"},
 		{"an eviction", func(s *story) { s.evict(100, "lock:fence") }, "7",

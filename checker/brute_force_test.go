@@ -79,6 +79,7 @@ type attempt struct {
 	lock, token string
 	mode        history.Mode
 	dead        bool
+	lapsed      bool     // dead, and for nothing else than that all rang
 	due         []*alarm // dead when all rang
 }
 
@@ -114,6 +115,7 @@ func (a *attempt) listen(wall time.Duration) {
 		d.rang = d.rang || wall >= d.wall
 		all = all && d.rang
 	}
+	a.lapsed = a.lapsed || all && !a.dead
 	a.dead = a.dead || all
 }
 
@@ -157,7 +159,7 @@ func (w *world) live(op history.Op, now time.Duration, ops []history.Op) {
 	case op.F == history.FLost:
 		for _, a := range w.claimed {
 			if a.client == op.Client && (op.Lock == "" || op.Lock == a.lock) && (mode == "" || mode == a.mode) {
-				a.dead = true
+				a.dead, a.lapsed = true, false
 			}
 		}
 	case op.F == history.FAcquire && op.Type == history.Info && token != "":
@@ -166,15 +168,20 @@ func (w *world) live(op history.Op, now time.Duration, ops []history.Op) {
 		a := &attempt{client: op.Client, lock: op.Lock, mode: mode, token: token}
 		if op.Lease != nil && op.Lease.Deadline != 0 {
 			a.due = append(a.due, w.alarmFor(op, op.Lease.Deadline, ops))
-			a.dead = a.due[0].rang
+			a.dead, a.lapsed = a.due[0].rang, a.due[0].rang
 		}
 		w.claimed = append(w.claimed, a)
 	case op.F == history.FExtend && op.Type == history.OK && op.Lease != nil && op.Lease.Deadline != 0:
 		for _, a := range w.claimed {
-			if !a.dead && len(a.due) > 0 && a.client == op.Client && a.lock == op.Lock && a.mode == mode {
-				a.due = append(a.due, w.alarmFor(op, op.Lease.Deadline, ops))
-				a.listen(now + w.ahead[a.client])
+			if a.dead && !a.lapsed || len(a.due) == 0 || a.client != op.Client || a.lock != op.Lock || a.mode != mode {
+				continue
 			}
+			anew := w.alarmFor(op, op.Lease.Deadline, ops)
+			a.due = append(a.due, anew)
+			if a.lapsed && !anew.rang {
+				a.dead, a.lapsed = false, false
+			}
+			a.listen(now + w.ahead[a.client])
 		}
 	case op.F == history.FRelease && op.Type == history.Invoke:
 		w.giveBack(op.Client, op.Lock, mode, token, w.unsure[id+token])

@@ -98,7 +98,7 @@ func (w *wire) explain(f Finding) []reason {
 		return known([]reason{w.onDifferentNodes(a, b).of(a[0])})
 	}
 	// Nodes on which the first party had nothing were free anyway.
-	needed := max(1, w.Claims.Quorum-(nodesOf(b)-len(reasons)))
+	needed := max(1, w.Claims.NodeQuorum()-(nodesOf(b)-len(reasons)))
 	return known(sufficient(reasons, needed))
 }
 
@@ -236,9 +236,9 @@ func known(reasons []reason) []reason {
 func (w *wire) onDifferentNodes(a, b []*keyspace.Grant) reason {
 	first, second := a[0], b[0]
 	switch {
-	case w.Claims.Quorum <= 1 && first.EndedBefore(second):
+	case w.Claims.NodeQuorum() <= 1 && first.EndedBefore(second):
 		return w.letIn(first, second) // and another node was promoted since
-	case w.Claims.Quorum <= 1:
+	case w.Claims.NodeQuorum() <= 1:
 		return w.byTwoPrimaries(first, second)
 	}
 	return because(Race, []int{first.Cmd, second.Cmd},

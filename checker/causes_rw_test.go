@@ -55,7 +55,7 @@ func TestCausesInReadWriteLocks(t *testing.T) {
 		{"a restart loses the writer's key, and a reader's script finds none", "rw-two-keys", func(s *story) {
 			two(s, 10, 0, history.Write)
 			s.down(20)
-			s.up(30, "all keys")
+			s.up(30, allKeys)
 			two(s, 40, 1, history.Read)
 			leaveTwo(s, 50, 1, history.Read, "1")
 			leaveTwo(s, 60, 0, history.Write, "0")

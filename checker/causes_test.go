@@ -99,7 +99,7 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		{"a restart loses the key", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.down(100)
-			s.up(150, "all keys")
+			s.up(150, allKeys)
 			s.take(200, 1, "OK", setPX("t1")...)
 			s.give(250, 1, "1", s.cad("t1")...)
 			s.give(300, 0, "0", s.cad("t0")...)
@@ -107,7 +107,7 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 		{"a restart after which the key expired anyway is not to blame", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.down(100)
-			s.up(150, "nothing")
+			s.up(150, noKeys)
 			s.take(1200, 1, "OK", setPX("t1")...)
 			s.give(1250, 1, "1", s.cad("t1")...)
 			s.give(1300, 0, "0", s.cad("t0")...)
@@ -116,7 +116,7 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 			enter := func(v string) []string { return s.script("setnx-then-expire", []string{"lock"}, v, "1") }
 			s.take(10, 0, "1", enter("handle-zero")...)
 			s.down(100)
-			s.up(150, "all keys")
+			s.up(150, allKeys)
 			s.take(200, 1, "1", enter("handle-one")...)
 			s.give(250, 1, "1", s.cad("handle-one")...)
 			s.give(300, 0, "0", s.cad("handle-zero")...)
@@ -157,7 +157,7 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 			c := s.cmd(100, 2, "", "SETNX", "lock", "1")
 			c.Served, c.Replied = 0, 0
 			s.done(130, 2, history.Info)
-			s.up(150, "all keys")
+			s.up(150, allKeys)
 			s.take(200, 1, "1", "SETNX", "lock", "1")
 			s.give(250, 1, "1", "DEL", "lock")
 			s.give(300, 0, "0", "DEL", "lock")
@@ -308,7 +308,7 @@ func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
 			s.give(20, 0, "1", "DEL", "lock")
 			s.take(1100, 2, "1", "SETNX", "lock", millisOf(2100))
 			s.down(1110)
-			s.up(1120, "the last second")
+			s.up(1120, someWrites)
 			s.invoke(1129, 1, history.FAcquire)
 			s.cmd(1130, 1, "0", "SETNX", "lock", millisOf(2130))
 			s.cmd(1131, 1, quoted(millisOf(1010)), "GET", "lock")

@@ -134,8 +134,8 @@ func conclude(f *caseFile, findings []Finding, overlaps bool) Verdict {
 func conflictFinding(e history.Evidence, c conflict) Finding {
 	f := Finding{
 		Cause: Unclassified,
-		Summary: fmt.Sprintf("c%d was granted %s%s at %s while c%d still believed it held it%s (since %s, %s)",
-			c.later.Client, c.later.Lock, inMode(c.later.Mode), seconds(c.later.From),
+		Summary: fmt.Sprintf("c%d %s %s%s at %s while c%d still believed it held it%s (since %s, %s)",
+			c.later.Client, became(c.later), c.later.Lock, inMode(c.later.Mode), seconds(c.later.From),
 			c.earlier.Client, inMode(c.earlier.Mode), seconds(c.earlier.From), untilWhen(c.earlier)),
 		Lock:    c.later.Lock,
 		Clients: []int{c.later.Client, c.earlier.Client},
@@ -143,6 +143,11 @@ func conflictFinding(e history.Evidence, c conflict) Finding {
 		To:      within(e, c.to()),
 		lasted:  c.to() - c.from(),
 		Ops:     indices(c.earlier.Acquire, c.earlier.End, c.later.Acquire, c.later.End),
+	}
+	for _, h := range []Hold{c.earlier, c.later} {
+		if h.Extended > 0 {
+			f.Ops = indices(append(f.Ops, h.Extended)...)
+		}
 	}
 	if len(c.beside) < 2 {
 		return f
@@ -154,9 +159,17 @@ func conflictFinding(e history.Evidence, c conflict) Finding {
 		f.Clients = append(f.Clients, h.Client)
 		f.Ops = indices(append(f.Ops, h.Acquire, h.End)...)
 	}
-	f.Summary = fmt.Sprintf("c%d was granted %s at %s while %d others still believed they held it, one too many: %s",
-		c.later.Client, c.later.Lock, seconds(c.later.From), len(names), strings.Join(names, ", "))
+	f.Summary = fmt.Sprintf("c%d %s %s at %s while %d others still believed they held it, one too many: %s",
+		c.later.Client, became(c.later), c.later.Lock, seconds(c.later.From), len(names), strings.Join(names, ", "))
 	return f
+}
+
+// became says how a client came to believe in a hold.
+func became(h Hold) string {
+	if h.Extended > 0 {
+		return "was told of an extension of"
+	}
+	return "was granted"
 }
 
 func inMode(m history.Mode) string {

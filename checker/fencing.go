@@ -163,7 +163,7 @@ func (w *wire) happened(g grant) [2]instant {
 			last = x
 		}
 	}
-	if last == nil || w.Claims.Quorum > 1 {
+	if last == nil || w.Claims.NodeQuorum() > 1 {
 		return [2]instant{{p.Invoke.Time, p.Invoke.Index}, {p.Complete.Time, p.Complete.Index}}
 	}
 	at := instant{last.At.Lo, last.Seq}

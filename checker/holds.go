@@ -36,6 +36,9 @@ type Hold struct {
 	// Acquire is the index of the (outermost) acquire's ok, End that of the
 	// entry that ended the hold; -1 if it was the deadline or nothing.
 	Acquire, End int
+	// Extended is the index of the extension's ok with which the client began to
+	// believe again, when the deadline had passed before; 0 = it began with Acquire.
+	Extended int
 	// Again lists the indices of the ok of nested acquires.
 	Again []int
 	// Released lists the indices of the invocations of releases that did not
@@ -87,9 +90,11 @@ type place struct {
 
 // stake is one ok acquire that was not released yet.
 type stake struct {
-	token string
-	until time.Duration // when the client's clock shows its deadline; Never without one
-	live  bool          // still believed in
+	token  string
+	ok     int           // index of the acquire's ok
+	until  time.Duration // when the client's clock shows its deadline; Never without one
+	live   bool          // still believed in
+	lapsed bool          // not believed in any more, for its deadline and nothing else
 }
 
 // belief is what one owner believes of one lock.
@@ -169,11 +174,12 @@ func (s *scan) acquired(p *history.Pair) {
 	}
 	now := p.Complete.Time
 	s.expire(b, now)
-	st := stake{token: lease.Token, until: Never}
+	st := stake{token: lease.Token, ok: p.Complete.Index, until: Never}
 	if lease.Deadline != 0 {
 		st.until = s.clocks[at.client].shows(lease.Deadline, p.Invoke.Time)
 	}
 	st.live = st.until > now
+	st.lapsed = !st.live
 	b.stakes = append(b.stakes, st)
 	switch {
 	case !st.live: // its clock showed the deadline before the acquire returned: no hold
@@ -184,7 +190,8 @@ func (s *scan) acquired(p *history.Pair) {
 	}
 }
 
-// extended moves the deadlines of what is still believed.
+// extended moves the deadlines of what is still believed. Who is told in time for
+// the new deadline that its extension came in time for the old one believes anew.
 func (s *scan) extended(p *history.Pair) {
 	at := s.place(&p.Invoke)
 	if s.crashed[at.client] {
@@ -198,7 +205,17 @@ func (s *scan) extended(p *history.Pair) {
 	}
 	until := s.clocks[at.client].shows(lease.Deadline, p.Invoke.Time)
 	for i := range b.stakes {
-		b.stakes[i].until = max(b.stakes[i].until, until)
+		st := &b.stakes[i]
+		if st.until = max(st.until, until); !st.lapsed || st.until <= p.Complete.Time {
+			continue
+		}
+		st.live, st.lapsed = true, false
+		if b.open == nil {
+			b.open = &Hold{
+				Lock: at.lock, Mode: at.mode, Client: at.client, From: p.Complete.Time,
+				Acquire: st.ok, Extended: p.Complete.Index, End: -1,
+			}
+		}
 	}
 }
 
@@ -243,7 +260,7 @@ func (s *scan) expire(b *belief, now time.Duration) {
 	for i := range b.stakes {
 		st := &b.stakes[i]
 		if st.live && st.until <= now {
-			st.live = false
+			st.live, st.lapsed = false, true
 			last = max(last, st.until)
 		}
 		live = live || st.live
@@ -261,7 +278,7 @@ func (s *scan) endAll(op *history.Op, why string, at func(place) bool) {
 		}
 		s.expire(b, op.Time)
 		for i := range b.stakes {
-			b.stakes[i].live = false
+			b.stakes[i].live, b.stakes[i].lapsed = false, false
 		}
 		if b.open != nil {
 			s.end(b, op.Time, why, op.Index)

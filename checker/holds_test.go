@@ -131,12 +131,29 @@ func TestHoldsAreWhatClientsBelieved(t *testing.T) {
 			c0 acquire 1-5 ok deadline=22
 			nemesis clock c0 3 offset=0`,
 			nil},
-		{"an extension moves the deadline if it came in time", history.Claims{}, `
+		{"an extension moves the deadline if it came in time, and begins anew if it did not", history.Claims{}, `
 			c0 acquire 1-2 ok deadline=8
 			c0 extend 5-6 ok deadline=14
 			c0 extend 15-16 ok deadline=30
 			c0 release 20-21 ok`,
-			[]string{"c0 L 2-14 deadline"}},
+			[]string{"c0 L 2-14 deadline", "c0 L 16-20 release"}},
+		{"an extension begins nothing anew if its own deadline has passed, or it failed", history.Claims{}, `
+			c0 acquire 1-2 ok deadline=8
+			c0 extend 9-12 ok deadline=11
+			c0 extend 13-14 fail deadline=30
+			c0 release 20-21 ok`,
+			[]string{"c0 L 2-8 deadline"}},
+		{"who was told of the loss does not believe anew", history.Claims{}, `
+			c0 acquire 1-2 ok deadline=8
+			c0 lost 9
+			c0 extend 10-11 ok deadline=30
+			c0 release 20-21 ok`,
+			[]string{"c0 L 2-8 deadline"}},
+		{"what was given back is not extended", history.Claims{}, `
+			c0 acquire 1-2 ok deadline=8
+			c0 release 9-10 ok
+			c0 extend 11-12 ok deadline=30`,
+			[]string{"c0 L 2-8 deadline"}},
 		{"a failed extension moves nothing", history.Claims{}, `
 			c0 acquire 1-2 ok deadline=8
 			c0 extend 5-6 info deadline=14`,

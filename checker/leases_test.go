@@ -139,7 +139,7 @@ func TestCausesAmongSeveralNodes(t *testing.T) {
 		{"one node that restarts empty votes twice", "redlock", func(s *story) {
 			s.vote(10, 0, "t0", majority, nil)
 			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n2"})
-			s.nemesis(40, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n2", Lost: &history.Lost{Keys: true}})
+			s.nemesis(40, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n2", Error: "all keys"})
 			s.vote(50, 1, "t1", []int{2, 3, 4}, []int{0, 1})
 			s.give(100, 1, "0", s.cad("t1")...)
 			s.give(200, 0, "1", s.cad("t0")...)
@@ -147,7 +147,7 @@ func TestCausesAmongSeveralNodes(t *testing.T) {
 		{"a restart that was not needed is not to blame", "redlock-naive", func(s *story) {
 			s.vote(10, 0, "t0", allNodes, nil)
 			s.nemesis(30, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: "n2"})
-			s.nemesis(40, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n2", Lost: &history.Lost{Keys: true}})
+			s.nemesis(40, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: "n2", Error: "all keys"})
 			s.vote(50, 2, "t2", []int{2}, []int{0, 1, 3, 4})
 			s.node = "n0"
 			s.lost(343, 0, "EXPIRE", "lock", "1")
@@ -221,7 +221,7 @@ func TestCausesOfReentry(t *testing.T) {
 		{"a count in memory re-enters what a node lost", "reentrant-local", func(s *story) {
 			s.take(10, 0, "OK", set("token-zero")...)
 			s.down(30)
-			s.up(40, "all keys")
+			s.up(40, allKeys)
 			s.take(100, 1, "OK", set("token-one")...)
 			s.invoke(150, 0, history.FAcquire)
 			s.done(151, 0, history.OK)

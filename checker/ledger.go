@@ -58,7 +58,9 @@ func newLedger(f *caseFile) (*ledger, error) {
 	}
 	for i, h := range holds {
 		for _, ok := range append([]int{h.Acquire}, h.Again...) {
-			l.holdOf[ok] = i
+			if _, known := l.holdOf[ok]; !known { // later, it is the same grant extended
+				l.holdOf[ok] = i
+			}
 		}
 	}
 	for _, p := range pairs.all {

@@ -47,8 +47,8 @@ func (w *wire) leftovers(lock string, start time.Duration, waiting []int) leftov
 		}
 		found.at = max(found.at, op.Time)
 	}
-	need := max(1, len(last)-w.Claims.Quorum+1) // so many nodes leave no quorum
-	if w.Claims.Quorum <= 1 {
+	need := max(1, len(last)-w.Claims.NodeQuorum()+1) // so many nodes leave no quorum
+	if w.Claims.NodeQuorum() <= 1 {
 		need = 1
 	}
 	found.blocks, found.atAnyPace = stuck >= need, atAnyPace

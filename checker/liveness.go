@@ -69,7 +69,7 @@ func (w *wire) blocked(ctx context.Context) Verdict {
 	case doubt != "":
 		return Verdict{Result: Unknown, Why: doubt}
 	}
-	if why := w.Blind(); why != "" && len(w.Commands) > 0 {
+	if why := w.Blind(); why != "" {
 		return Verdict{Result: Unknown, Why: why}
 	}
 	return Verdict{Result: Held}
@@ -185,7 +185,8 @@ func (w *wire) margin(healed time.Duration) time.Duration {
 	return min(time.Duration(len(clients))*(hold+retry+trip), lifetime)
 }
 
-// waits lists who waited for what after the healing, living clients only.
+// waits lists who waited for which lock after the healing, living clients only. Who
+// asked to read, was not answered, and then asked to write waited once.
 func (w *wire) waits(healed time.Duration) []wait {
 	byWho := map[seat]*wait{}
 	var order []seat
@@ -196,38 +197,26 @@ func (w *wire) waits(healed time.Duration) []wait {
 		if !mine || !ok || dead || w.doneAt(p) < healed || op.Index != p.Invoke.Index {
 			continue
 		}
-		at := seat{op.Client, op.Lock, op.Mode}
+		at := seat{client: op.Client, lock: op.Lock}
 		x := byWho[at]
 		if x == nil {
-			x = &wait{client: op.Client, lock: op.Lock, mode: op.Mode, from: max(op.Time, healed)}
+			x = &wait{client: op.Client, lock: op.Lock, from: max(op.Time, healed)}
 			byWho[at] = x
 			order = append(order, at)
 		}
 		if x.in {
 			continue
 		}
+		x.mode = op.Mode
 		x.ops = append(x.ops, op.Index)
 		x.until = min(w.doneAt(p), w.end)
 		x.in = p.Done() == history.OK
 	}
 	var all []wait
 	for _, at := range order {
-		if x := byWho[at]; x.in || !gotInOtherwise(x, byWho) {
-			all = append(all, *x)
-		}
+		all = append(all, *byWho[at])
 	}
 	return all
-}
-
-// gotInOtherwise says whether the client was let into the lock in another mode, and never
-// asked for it in this one again.
-func gotInOtherwise(x *wait, byWho map[seat]*wait) bool {
-	for at, other := range byWho {
-		if at.client == x.client && at.lock == x.lock && other.in && other.until >= x.until {
-			return true
-		}
-	}
-	return false
 }
 
 // crossSlot finds for each of those who waited the last command that a cluster

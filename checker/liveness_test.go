@@ -8,14 +8,6 @@ import (
 
 func crash(client int) history.Op { return history.Op{Client: client, F: history.FCrash} }
 
-func key(name string, ttl float64) history.KeyState {
-	k := history.KeyState{Key: name, Type: "string", TTL: ms(ttl)}
-	if ttl < 0 {
-		k.TTL = -1
-	}
-	return k
-}
-
 // queue lets a client try in vain from one time to another.
 func (s *story) queue(from, to float64, client int, reply string, args ...string) {
 	for at := from; at < to; at += 50 {

@@ -96,23 +96,23 @@ func (w *wire) keptOutBy(op int, met []keyspace.Contact) []blocker {
 		return nil // it may have failed for want of an answer
 	}
 	var blockers []blocker
-	nodes, own := map[string]bool{}, map[string]int{}
+	units, own := map[unit]bool{}, map[unit]int{}
 	for _, g := range w.Of(op) {
-		own[g.Node] = g.Seq
+		own[w.unitOf(g.Node, g.Key)] = g.Seq
 	}
 	for _, m := range met {
-		// Of what it met on one node, the first tells; it may have been let in later.
-		node := w.Commands[m.Cmd].Node
-		if in, ok := own[node]; nodes[node] || ok && in < m.Seq || w.believes(p.Invoke.Lock, p.Invoke.Mode, m.At.Lo, p.Invoke.Client) {
+		// Of what it met in one place, the first tells; it may have been let in later.
+		at := w.unitOf(w.Commands[m.Cmd].Node, m.On[0].Key)
+		if in, ok := own[at]; units[at] || ok && in < m.Seq || w.believes(p.Invoke.Lock, p.Invoke.Mode, m.At.Lo, p.Invoke.Client) {
 			continue
 		}
 		if here := w.orphansIn(m, p); len(here) > 0 {
-			nodes[node] = true
+			units[at] = true
 			blockers = append(blockers, here...)
-			delete(own, node)
+			delete(own, at)
 		}
 	}
-	if quorum := max(1, w.Claims.Quorum); len(nodes)+len(own) < quorum || len(nodes) < w.nodeCount()-quorum+1 && quorum > 1 {
+	if quorum := w.quorum(); len(units)+len(own) < quorum || len(units) < w.unitCount()-quorum+1 && quorum > 1 {
 		return nil
 	}
 	return blockers
@@ -147,13 +147,33 @@ func (w *wire) lapsedBeside(g *keyspace.Grant, m keyspace.Contact, p *history.Pa
 	})
 }
 
-// nodeCount is how many nodes clients sent commands to.
-func (w *wire) nodeCount() int {
-	nodes := map[string]bool{}
-	for _, c := range w.Commands {
-		nodes[c.Node] = true
+// unit is what grants one vote of a quorum: a node, or of a quorum of keys a key.
+type unit struct{ node, key string }
+
+func (w *wire) unitOf(node, key string) unit {
+	if w.Claims.KeyQuorum() > 1 {
+		return unit{node, key}
 	}
-	return len(nodes)
+	return unit{node: node}
+}
+
+// quorum is how many units must grant.
+func (w *wire) quorum() int { return max(w.Claims.NodeQuorum(), w.Claims.KeyQuorum()) }
+
+// unitCount is how many units clients asked: nodes that they sent commands to, or keys
+// that ever carried a grant.
+func (w *wire) unitCount() int {
+	units := map[unit]bool{}
+	if w.Claims.KeyQuorum() > 1 {
+		for _, g := range w.Grants {
+			units[unit{g.Node, g.Key}] = true
+		}
+		return len(units)
+	}
+	for _, c := range w.Commands {
+		units[unit{node: c.Node}] = true
+	}
+	return len(units)
 }
 
 // orphanAt says whether nobody attended to the claim when it was met, or its
@@ -244,9 +264,13 @@ func (w *wire) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Term {
 // unowned says whether whoever prolonged the claim had no business with it: it
 // was not its own, or nobody attended to it any more when the renewal was sent.
 // What was sent in time and arrived late is the owner's last word. Who put a grant of
-// his own on the key, or asked for it under the name that stood there, prolonged that.
+// his own on the key, or asked for it under the name that stood there, prolonged that; so,
+// perhaps, did a reader who never learnt whether he was let in, where readers share a key.
 func (w *wire) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 	if t.Cmd < 0 || t.Cmd != l.Cmd && w.enters(t.Cmd, l.Key) {
+		return false
+	}
+	if p, ok := w.acquired(w.Commands[t.Cmd].Op); ok && p.Done() == history.Info && compatible(l.Mode, p.Invoke.Mode) {
 		return false
 	}
 	sent := w.Commands[t.Cmd].Sent

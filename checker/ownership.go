@@ -21,15 +21,12 @@ import (
 // anybody's, nor the key of a dead owner. Where it was not seen what the keys were, or
 // a grant rests on no key, the answer is unknown.
 func ownership(ctx context.Context, f *caseFile) Verdict {
-	if _, err := f.ledger(); err != nil {
-		return impossible(err)
-	}
-	if len(f.Commands) == 0 {
-		return Verdict{Result: NotApplicable, Why: "no commands were recorded"}
-	}
 	w, err := f.wire()
-	if err != nil {
+	switch {
+	case err != nil:
 		return impossible(err)
+	case !w.Touched():
+		return Verdict{Result: NotApplicable, Why: "no commands on keys were recorded"}
 	}
 	var findings []Finding
 	doubt := cmp.Or(w.Blind(), w.unseenGrant())

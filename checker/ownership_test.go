@@ -42,7 +42,7 @@ func TestOwnershipIsViolatedByWhatHitsAnothersGrant(t *testing.T) {
 		{"a DEL after the node lost the sender's key", "setnx", func(s *story) {
 			s.take(10, 0, "1", "SETNX", "lock", "1")
 			s.down(20)
-			s.up(30, "all keys")
+			s.up(30, allKeys)
 			s.take(40, 1, "1", "SETNX", "lock", "1")
 			s.give(50, 0, "1", "DEL", "lock")
 			s.give(60, 1, "0", "DEL", "lock")
@@ -292,7 +292,7 @@ func TestOwnershipTellsOfKeysThatOutlivedTheirNode(t *testing.T) {
 		{"a restarted node had it", "set-nx-ex", func(s *story) {
 			s.take(10, 0, "OK", plain...)
 			s.down(20)
-			s.up(21, "the last second")
+			s.up(21, someWrites)
 			s.cmd(30, 1, "1", "DEL", "lock")
 			s.give(40, 0, "0", "DEL", "lock")
 		}, []string{"ownership: foreign-delete"}},
@@ -300,7 +300,7 @@ func TestOwnershipTellsOfKeysThatOutlivedTheirNode(t *testing.T) {
 			s.take(10, 0, "OK", plain...)
 			s.give(15, 0, "1", "DEL", "lock")
 			s.down(20)
-			s.up(21, "the last second")
+			s.up(21, someWrites)
 			s.cmd(30, 1, "1", "DEL", "lock")
 		}, nil},
 	})

@@ -45,6 +45,13 @@ type Progress struct {
 	OrphanSum time.Duration `json:"orphanSum"`
 	OrphanMax time.Duration `json:"orphanMax"`
 
+	// Leftovers counts the keys that attempts left behind which did not succeed for all
+	// that their living clients know, as listed by Leftovers; LeftoverMost is the one
+	// that stood the longest.
+	Leftovers    int           `json:"leftovers,omitempty"`
+	LeftoverSum  time.Duration `json:"leftoverSum,omitempty"`
+	LeftoverMost Leftover      `json:"leftoverMost,omitzero"`
+
 	// Recoveries counts, for each fault, the locks that somebody was granted after
 	// it: the time is from the fault's end, or the crash, to the next grant. Of a
 	// crash only the locks count that the client had to do with; a lock that nobody
@@ -53,6 +60,17 @@ type Progress struct {
 	Unrecovered int           `json:"unrecovered"`
 	RecoverySum time.Duration `json:"recoverySum"`
 	RecoveryMax time.Duration `json:"recoveryMax"`
+
+	// Commands counts what all clients sent but for handshakes and PING. A grant's are
+	// its client's about the lock, from its first attempt that led there until it began
+	// to ask for the next: the renewals and the release too.
+	Commands            int `json:"commands,omitempty"`
+	GrantCommandsMedian int `json:"grantCommandsMedian,omitempty"`
+	GrantCommandsMax    int `json:"grantCommandsMax,omitempty"`
+	// HeldCommands are those about a lock, of anybody, that were sent while somebody
+	// believed to hold it; HeldTime is for how long that was, all locks together.
+	HeldCommands int           `json:"heldCommands,omitempty"`
+	HeldTime     time.Duration `json:"heldTime,omitempty"`
 }
 
 // Measure works out a trial's progress. It is a pure function of the evidence, in
@@ -62,11 +80,13 @@ func Measure(e history.Evidence) Progress {
 	if err != nil {
 		return Progress{}
 	}
-	m := &measure{wire: w, granted: map[string][]time.Duration{}, asked: map[string]time.Duration{}, got: map[int]int{}}
+	m := &measure{wire: w, granted: map[string][]time.Duration{}, asked: map[string]time.Duration{}, got: map[int]int{}, began: map[errand][]time.Duration{}}
 	m.waits()
 	m.losses()
 	m.orphaned()
+	m.leftovers()
 	m.recoveries()
+	m.costs()
 	return m.Progress
 }
 
@@ -77,6 +97,8 @@ type measure struct {
 	granted map[string][]time.Duration // by lock: when each grant was known, ascending
 	asked   map[string]time.Duration   // by lock: when the last acquire was over
 	got     map[int]int                // grants by client
+	// began is when each wait that ended with a grant began, ascending.
+	began map[errand][]time.Duration
 }
 
 // queued is a client's wait for a lock.
@@ -112,9 +134,13 @@ func (m *measure) waits() {
 		till := p.Complete.Time
 		m.granted[at.lock] = append(m.granted[at.lock], till)
 		m.got[at.client]++
+		m.began[errand{at.client, at.lock}] = append(m.began[errand{at.client, at.lock}], since)
 		through = append(through, queued{at.lock, since, till})
 	}
 	for _, times := range m.granted {
+		slices.Sort(times)
+	}
+	for _, times := range m.began {
 		slices.Sort(times)
 	}
 	m.InVain = len(open)
@@ -190,7 +216,7 @@ func (m *measure) losses() {
 // goneAt is when so few nodes still carried what the acquire had put there that it
 // no longer had its quorum.
 func (w *wire) goneAt(acquire int) (at time.Duration, ok bool) {
-	left := map[string]time.Duration{} // by node: the last that stood there
+	left := map[unit]time.Duration{} // the last that stood there
 	for _, l := range w.Of(acquire) {
 		until := Never
 		if l.Over != nil {
@@ -199,12 +225,12 @@ func (w *wire) goneAt(acquire int) (at time.Duration, ok bool) {
 		if l.End != nil {
 			until = min(until, l.End.At.Lo)
 		}
-		left[l.Node] = max(left[l.Node], until)
+		left[w.unitOf(l.Node, l.Key)] = max(left[w.unitOf(l.Node, l.Key)], until)
 	}
 	if len(left) == 0 {
 		return 0, false
 	}
 	ends := slices.Sorted(maps.Values(left))
-	at = ends[max(0, len(ends)-max(1, w.Claims.Quorum))]
+	at = ends[max(0, len(ends)-w.quorum())]
 	return at, at < Never
 }

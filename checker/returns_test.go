@@ -27,7 +27,7 @@ func TestCausesWhenOlderKeysComeBack(t *testing.T) {
 			s.nemesis(110, history.Op{Client: 0, F: history.FCrash})
 			s.nemesis(150, history.Op{Client: 1, F: history.FCrash})
 			s.down(200)
-			s.up(210, "the last second")
+			s.up(210, someWrites)
 			s.invoke(219, 2, history.FAcquire)
 			s.cmd(220, 2, "0", "SETNX", "lock", millisOf(1220))
 			s.cmd(221, 2, quoted(millisOf(1010)), "GET", "lock")

@@ -72,15 +72,17 @@ func spans(f *caseFile) (map[string][]span, error) {
 			if p.Complete.Type != history.OK {
 				continue
 			}
-			s := span{
-				owner: at.client, mode: at.mode, entry: p.Complete.Index,
-				invoke: p.Invoke.Time, ok: p.Complete.Time, end: forever, why: "nothing", fence: leaseOf(p).Fence,
-			}
-			s.endAt(d.matched[i], "its release")
-			s.endAt(d.claimed(p, fates[at.client]), "its deadline")
-			s.endAt(fates[at.client].cutoff(p, at.lock, at.mode), "crash or loss")
-			if s.end > s.ok {
-				found[at.lock] = append(found[at.lock], s)
+			for _, c := range d.claimed(p, fates[at.client]) {
+				s := span{
+					owner: at.client, mode: at.mode, entry: p.Complete.Index,
+					invoke: c.invoke, ok: c.ok, end: forever, why: "nothing", fence: leaseOf(p).Fence,
+				}
+				s.endAt(d.matched[i], "its release")
+				s.endAt(c.end, "its deadline")
+				s.endAt(fates[at.client].cutoff(p, at.lock, at.mode), "crash or loss")
+				if s.end > s.ok {
+					found[at.lock] = append(found[at.lock], s)
+				}
 			}
 		}
 	}
@@ -178,29 +180,32 @@ func (d *diary) match() {
 	}
 }
 
-// claimed is when the client's clock reaches the deadline that came with the
-// acquire p, or with an extension that came in time.
-func (d *diary) claimed(p *history.Pair, f fate) time.Duration {
+// claim is a time for which deadlines let an owner believe: what was invoked and
+// answered to begin it, and when the owner's clock shows its end.
+type claim struct{ invoke, ok, end time.Duration }
+
+// claimed are the times for which the acquire p and the extensions after it claim the
+// lock, by the client's clock. An extension that was answered before the end moves
+// the end; a later one begins anew.
+func (d *diary) claimed(p *history.Pair, f fate) []claim {
 	due := deadlineOf(p)
 	if due == 0 {
-		return forever
+		return []claim{{p.Invoke.Time, p.Complete.Time, forever}}
 	}
-	end := f.reaches(due, p.Invoke.Time)
-	if end <= p.Complete.Time {
-		return end
-	}
+	all := []claim{{p.Invoke.Time, p.Complete.Time, f.reaches(due, p.Invoke.Time)}}
 	for _, x := range d.extends {
-		if x.Complete.Type != history.OK || x.Complete.Index < p.Complete.Index {
+		due := deadlineOf(x)
+		if x.Complete.Type != history.OK || x.Complete.Index < p.Complete.Index || due == 0 {
 			continue
 		}
-		if x.Complete.Time >= end {
-			break
-		}
-		if due := deadlineOf(x); due != 0 {
-			end = max(end, f.reaches(due, x.Invoke.Time))
+		last := &all[len(all)-1]
+		if end := f.reaches(due, x.Invoke.Time); x.Complete.Time < last.end {
+			last.end = max(last.end, end)
+		} else {
+			all = append(all, claim{x.Invoke.Time, x.Complete.Time, end})
 		}
 	}
-	return end
+	return all
 }
 
 // cutoff is when the client crashed or was told that it lost what it acquired with p.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/nodetest"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
@@ -28,7 +29,7 @@ type story struct {
 	killed bool
 	// conns are the last connections of before nodes were killed, by event.
 	conns   map[int]int
-	meddled []meddling
+	meddled []nodetest.Meddling
 	// blurred: that a command changed a key was seen when it was answered only.
 	blurred bool
 	// unwatched: nobody saw the nodes' keys.
@@ -144,20 +145,17 @@ func (s *story) promote(at float64, node string) {
 // at says on which node the following commands run.
 func (s *story) at(node string) { s.node = node }
 
-// down kills the current node, up brings it back: "all keys" are lost, "nothing", or
-// what later replies show.
+// down kills the current node, up brings it back.
 func (s *story) down(at float64) {
 	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeDown, Node: s.node})
 }
 
-func (s *story) up(at float64, lost string) {
-	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: s.node, Lost: losses[lost]})
+func (s *story) up(at float64, lost *history.Lost) {
+	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeUp, Node: s.node, Lost: lost})
 }
 
-// losses are what a node can have lost, by what stories call it.
-var losses = map[string]*history.Lost{
-	"all keys": {Keys: true}, "nothing": {}, "the last second": {Writes: 1},
-}
+// What a node may have lost: of someWrites, later replies show which.
+var allKeys, noKeys, someWrites = &history.Lost{Keys: true}, &history.Lost{}, &history.Lost{Writes: 1}
 
 // cmd is a command that runs at once.
 func (s *story) cmd(at float64, client int, reply string, args ...string) *history.Command {
@@ -186,22 +184,18 @@ func (s *story) late(sent, at float64, client int, reply string, args ...string)
 	return &s.e.Commands[len(s.e.Commands)-1]
 }
 
-// meddling is a command that is no client's.
-type meddling struct {
-	at   time.Duration
-	node string
-	by   history.ChangedBy
-	args []string
-}
-
 // stranger is a command of somebody who is no client of the trial.
 func (s *story) stranger(at float64, args ...string) {
-	s.meddled = append(s.meddled, meddling{ms(at), s.node, history.ByStranger, args})
+	s.meddle(at, history.ByStranger, args)
 }
 
 // unexplained is a change that looks as if that command had made it, which nobody sent.
 func (s *story) unexplained(at float64, args ...string) {
-	s.meddled = append(s.meddled, meddling{ms(at), s.node, history.ByUnknown, args})
+	s.meddle(at, history.ByUnknown, args)
+}
+
+func (s *story) meddle(at float64, by history.ChangedBy, args []string) {
+	s.meddled = append(s.meddled, nodetest.Meddling{At: ms(at), Node: s.node, By: by, Args: args})
 }
 
 // lost is a command that never reached its node.
@@ -254,15 +248,23 @@ func (s *story) evidence() history.Evidence {
 	for i := range e.Commands {
 		e.Commands[i].Index = i
 	}
-	st := s.stage(e)
-	e.Ops = st.ops
+	played := nodetest.Stage(s.t, s.play(e))
+	if played.Wrong != "" {
+		s.t.Errorf("no Redis does as the story says: %s", played.Wrong)
+	}
+	e.Ops = played.Ops
 	if e.Watched = !s.unwatched; e.Watched {
-		e.Keys = st.world.Changes
+		e.Keys = played.Keys
 	}
 	if s.blurred {
 		blur(e)
 	}
 	return e
+}
+
+// play is what nodes are to perform of it.
+func (s *story) play(e history.Evidence) nodetest.Play {
+	return nodetest.Play{Ops: e.Ops, Commands: e.Commands, Meddled: s.meddled, Conns: s.conns}
 }
 
 // blur lets the evidence say only that commands changed keys before they were answered.
@@ -346,8 +348,13 @@ func judgement(t *testing.T, recipe string, tale func(*story), want ...string) {
 	t.Helper()
 	s := tell(t, recipe)
 	tale(s)
-	if got := judged(t, s.evidence()); !slices.Equal(got, want) {
+	e := s.evidence()
+	if got := judged(t, e); !slices.Equal(got, want) {
 		t.Errorf("%s was judged\n got %s\nwant %s", recipe, strings.Join(got, ", "), strings.Join(want, ", "))
+	}
+	blur(e)
+	if got := judged(t, e); !slices.Equal(got, want) {
+		t.Errorf("%s was judged, when it was seen less exactly,\n got %s\nwant %s", recipe, strings.Join(got, ", "), strings.Join(want, ", "))
 	}
 }
 
@@ -362,5 +369,14 @@ func tales(t *testing.T, all []tale) {
 	t.Helper()
 	for _, c := range all {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) { judgement(t, c.recipe, c.tale, c.want...) })
+	}
+}
+
+func TestAStoryThatNoRedisTellsIsRefused(t *testing.T) {
+	s := tell(t, "set-nx-px")
+	s.take(10, 0, "OK", setPX("t0")...)
+	s.take(20, 1, "OK", setPX("t1")...)
+	if nodetest.Stage(t, s.play(s.e)).Wrong == "" {
+		t.Error("two SET NX were granted")
 	}
 }

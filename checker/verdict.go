@@ -126,6 +126,7 @@ func oracles() []oracle {
 		{"ownership", "no command ends, or changes the life of, another owner's grant that certainly still stood", agreed(ownership)},
 		{"liveness", "after a crash, and after everything heals, waiting clients get in within the recipe's recovery time", agreed(liveness)},
 		{"reentrancy", "n acquires need n releases, and nobody re-enters what another definitely holds", agreed(reentrancy)},
+		{"extension", "an extension that answers ok comes in time: nobody else was granted the lock since it was the holder's", agreed(extension)},
 		{"conduct", "the code under test neither deadlocks nor panics, and comes to an end", agreed(conduct)},
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestOraclesAreNamedAndSaidOnce(t *testing.T) {
-	want := []string{"exclusion", "resource", "fencing", "ownership", "liveness", "reentrancy", "conduct"}
+	want := []string{"exclusion", "resource", "fencing", "ownership", "liveness", "reentrancy", "extension", "conduct"}
 	var got []string
 	for _, o := range Oracles() {
 		got = append(got, o.Name)

@@ -8,9 +8,11 @@ type Claims struct {
 	Lock      string `json:"lock"`                // the recipe's id, for texts only: no oracle branches on it
 	Reentrant bool   `json:"reentrant,omitempty"` // n acquires of an owner need n releases
 	ReadWrite bool   `json:"readWrite,omitempty"` // acquires carry a Mode
-	// Quorum is how many nodes must grant: 1 for a lock on one node,
-	// N/2+1 for RedLock on N.
+	// Quorum is how many of QuorumOf must carry a grant: 1 for a lock of one key on
+	// one node, N/2+1 for RedLock on N nodes, n/2+1 for a majority of n keys.
 	Quorum int `json:"quorum"`
+	// QuorumOf says what Quorum counts; "" = QuorumOfNodes.
+	QuorumOf QuorumOf `json:"quorumOf,omitempty"`
 	// TTL is the lease time that was asked for.
 	TTL time.Duration `json:"ttl"`
 	// KeyTTL is the life that the recipe gives its key: TTL after the
@@ -23,6 +25,9 @@ type Claims struct {
 	ClientClock bool `json:"clientClock,omitempty"`
 	// Renews: a watchdog is meant to keep the lease alive while it is held.
 	Renews bool `json:"renews,omitempty"`
+	// Extends: the holder can prolong its lease on demand (locks.Extender). It is told
+	// so only if nobody else was granted the lock since it was its own.
+	Extends bool `json:"extends,omitempty"`
 	// Fenced: every grant carries a fencing token (Lease.Fence) that is greater
 	// than those of all grants before it, and the guarded resource refuses an
 	// older one.
@@ -37,4 +42,33 @@ type Claims struct {
 	ScriptNames map[string]string `json:"scriptNames,omitempty"`
 	// Trusting: clients ignored deadlines and Lost (--clients-trust).
 	Trusting bool `json:"trusting,omitempty"`
+}
+
+// QuorumOf is what the quorum of a lock is made of.
+type QuorumOf string
+
+// What quorums are made of.
+const (
+	// QuorumOfNodes: a key on each of several nodes, and so many nodes make a grant.
+	QuorumOfNodes QuorumOf = "nodes"
+	// QuorumOfKeys: several keys on one node, and so many keys make a grant. One
+	// command may set several of them.
+	QuorumOfKeys QuorumOf = "keys"
+)
+
+// NodeQuorum is how many nodes must grant, at least 1: a quorum of keys is on one node.
+func (c Claims) NodeQuorum() int {
+	if c.QuorumOf == QuorumOfKeys {
+		return 1
+	}
+	return max(1, c.Quorum)
+}
+
+// KeyQuorum is how many keys of one node must carry a grant, at least 1: of a quorum
+// of nodes each node has one.
+func (c Claims) KeyQuorum() int {
+	if c.QuorumOf == QuorumOfKeys {
+		return max(1, c.Quorum)
+	}
+	return 1
 }

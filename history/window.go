@@ -146,10 +146,11 @@ type Timing struct {
 	Arm   *Trigger      `json:"arm,omitempty"`   // must be passed before Point counts
 	Point *Trigger      `json:"point,omitempty"` // nil = at once
 	// For is how long it lasts, with Until at least; Until ends it after that, and
-	// Limit if Until is not reached.
-	For   time.Duration `json:"for,omitempty"`
-	Until *Trigger      `json:"until,omitempty"`
-	Limit time.Duration `json:"limit,omitempty"`
+	// Limit if Until is not reached. From Until it lasts on for Linger.
+	For    time.Duration `json:"for,omitempty"`
+	Until  *Trigger      `json:"until,omitempty"`
+	Linger time.Duration `json:"linger,omitempty"`
+	Limit  time.Duration `json:"limit,omitempty"`
 }
 
 // errProse is what earlier versions wrote instead of data.

@@ -252,6 +252,9 @@ func (r *reader) counted(was, is string, by actor) (step int64, counts bool) {
 		return 0, false
 	}
 	args := r.Commands[by.pos].Args
+	if len(args) == 0 {
+		return 0, false
+	}
 	name := strings.ToUpper(string(args[0]))
 	if counters[name] {
 		return b - a, true
@@ -393,6 +396,8 @@ func (r *reader) finish(grants []*Grant, e End) {
 	for _, g := range grants {
 		if g.End == nil {
 			end := e
+			end.At.Lo = max(end.At.Lo, g.At.Lo) // an older life that came back may have been over before
+			end.At.Hi = max(end.At.Hi, end.At.Lo)
 			g.End = &end
 		}
 	}
@@ -435,7 +440,12 @@ func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When)
 		return
 	}
 	by := actor{pos: -1, client: Stranger, op: -1, at: at}
-	k.term = termOf(history.KeyChange{After: after}, by)
+	if k.content == nil || k.content.Expires != after.Expires {
+		k.term, k.jumped = termOf(history.KeyChange{After: after}, by), 0
+		for _, g := range k.everything() {
+			g.Terms = append(g.Terms, k.term)
+		}
+	}
 	for _, s := range append(d.changed, d.added...) {
 		if p := k.places[s.name]; p != nil {
 			r.finish(p.all(), end)

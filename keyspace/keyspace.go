@@ -215,7 +215,7 @@ func (k *Keys) Parted(a, b string, seq int) *Parting {
 // Blind says why it is not known what the keys were; "" if all that commands reached
 // was watched.
 func (k *Keys) Blind() string {
-	if !k.watched {
+	if !k.watched && k.Touched() {
 		return "what the nodes' keys were is not on record"
 	}
 	for _, c := range k.commands {
@@ -224,4 +224,9 @@ func (k *Keys) Blind() string {
 		}
 	}
 	return ""
+}
+
+// Touched says whether any command names a key, or anything else.
+func (k *Keys) Touched() bool {
+	return slices.ContainsFunc(k.commands, func(c history.Command) bool { return len(c.Args) > 1 })
 }

@@ -66,12 +66,43 @@ func (r *reader) moved(n *node, k *keyState, c history.KeyChange, at When) {
 	if c.After != nil {
 		r.fallBack(n, k, c, at)
 	}
-	for _, s := range append(d.changed, d.added...) {
+	for _, s := range append(append(d.changed, d.added...), r.older(k, c, at)...) {
 		if p := k.places[s.name]; p != nil {
 			r.finish(p.all(), lost)
 		}
 		k.places[s.name] = r.revive(n, k, c, s, at)
 	}
+}
+
+// older are the places in which the same value stands as before, though by its life it is
+// what another grant had put there earlier.
+func (r *reader) older(k *keyState, c history.KeyChange, at When) (found []spot) {
+	if c.Before == nil || c.After == nil || c.Before.Expires == c.After.Expires {
+		return nil
+	}
+	for _, s := range spots(c.After) {
+		p := k.places[s.name]
+		if p == nil || c.Before.Type != c.After.Type || slices.ContainsFunc(p.current, func(g *Grant) bool { return g.hadLife(c, at) }) {
+			continue
+		}
+		if slices.ContainsFunc(r.byKey[string(c.Key)], func(g *Grant) bool {
+			return g.Place == s.name && g.Wrote(s.value) && g.hadLife(c, at) && len(p.current) > 0 && g.Seq < p.current[0].Seq
+		}) {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// hadLife says whether the grant ever had the life that the key has after the change.
+func (g *Grant) hadLife(c history.KeyChange, at When) bool {
+	doubt := slack(at) + 2*time.Millisecond
+	return slices.ContainsFunc(g.Terms, func(t Term) bool { return t.is(c.After.Expires, doubt) })
+}
+
+// is says whether the life ends then, or never if that is 0.
+func (t Term) is(expires, doubt time.Duration) bool {
+	return t.Mortal == (expires > 0) && (!t.Mortal || t.Expiry.Lo-doubt <= expires && expires <= t.Expiry.Hi+doubt)
 }
 
 // fallBack takes in that the key has an older life again than it was given last.
@@ -98,27 +129,41 @@ func (r *reader) arrive(n *node, k, from *keyState) {
 }
 
 // revive finds whose the value is that a node has though no command put it there now:
-// of those who ever wrote it in that place the latest, as of when all of the key was
-// last as it is now.
+// the latest grant that ever wrote it in that place, of those that had the life that the
+// key has if there are any.
 func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at When) *place {
+	g := r.writer(c, s, at)
+	if g == nil {
+		return &place{current: []*Grant{r.grant(n, k, string(c.Key), s, actor{pos: -1, client: Stranger, op: -1, at: at})}}
+	}
+	p := &place{}
+	for _, old := range r.chain(g) {
+		p.overwritten = append(p.overwritten, r.copy(n, old, c, at))
+	}
+	back := r.copy(n, g, c, at)
+	for _, old := range p.overwritten {
+		old.Over, old.OverSeq = back, back.Seq
+	}
+	back.Value = s.value
+	p.current = []*Grant{back}
+	return p
+}
+
+// writer is the latest grant that ever wrote the value in that place, as of when all of
+// the key was last as it is now, and of those that had the life that the key has if there
+// are any; nil if there is none.
+func (r *reader) writer(c history.KeyChange, s spot, at When) (latest *Grant) {
 	asOf := r.lastWith(c)
 	for _, g := range slices.Backward(r.byKey[string(c.Key)]) {
 		if g.Place != s.name || !g.Wrote(s.value) || g.Seq > asOf || g.Op < 0 && g.Client == Stranger {
 			continue
 		}
-		p := &place{}
-		for _, old := range r.chain(g) {
-			p.overwritten = append(p.overwritten, r.copy(n, old, c, at))
+		if g.hadLife(c, at) {
+			return g
 		}
-		back := r.copy(n, g, c, at)
-		for _, old := range p.overwritten {
-			old.Over, old.OverSeq = back, back.Seq
-		}
-		back.Value = s.value
-		p.current = []*Grant{back}
-		return p
+		latest = cmp.Or(latest, g)
 	}
-	return &place{current: []*Grant{r.grant(n, k, string(c.Key), s, actor{pos: -1, client: Stranger, op: -1, at: at})}}
+	return latest
 }
 
 // lastWith is the last Seq at which the key, on whichever node, was as the change has left
@@ -172,8 +217,7 @@ func (r *reader) termsFor(n *node, g *Grant, c history.KeyChange, at When) []Ter
 		return terms
 	}
 	for i, t := range slices.Backward(terms) {
-		doubt := slack(at) + 2*time.Millisecond
-		if t.Mortal == (c.After.Expires > 0) && (!t.Mortal || t.Expiry.Lo-doubt <= c.After.Expires && c.After.Expires <= t.Expiry.Hi+doubt) {
+		if t.is(c.After.Expires, slack(at)+2*time.Millisecond) {
 			if terms = terms[:i+1]; i < len(g.Terms)-1 {
 				t.At, t.Event = at, r.eventOf(c)
 				terms = append(terms, t)

@@ -212,8 +212,8 @@ func (r *reader) end() (end time.Duration) {
 	return end
 }
 
-// look finds the last commands of the acquires that succeeded though they changed
-// nothing, but perhaps a life. Who took something away was granted what nobody sees.
+// look finds the last commands of the acquires that succeeded though they put nothing
+// anywhere, and took nothing away.
 func (r *reader) look() {
 	made := map[int]bool{}
 	last := map[int]int{}
@@ -311,6 +311,7 @@ func (r *reader) rest(n *node, pos int, met []string) {
 			continue
 		}
 		at := spots(k.content)[0]
+		r.settle(k.places[at.name])
 		g := r.grant(n, k, name, at, actor{pos: pos, client: c.Client, op: c.Op, at: r.ran[pos]})
 		g.Rested = true
 		p := k.places[at.name]

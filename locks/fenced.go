@@ -29,11 +29,12 @@ func init() {
 	Register(Recipe{
 		ID:       "fenced",
 		Document: "K",
-		Summary:  "Lua: SET key token NX PX ms, INCR {key}:fence; held for TTL - elapsed · Lua: compare and delete",
+		Summary:  "Lua: SET key token NX PX ms, INCR {key}:fence; held for TTL - elapsed · Lua: compare and delete · when asked: Lua: compare and PEXPIRE",
 		Topology: Single,
 		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("fenced", ttl, wholeMilliseconds(ttl), setAndCount, compareAndDelete)
+			claims := oneNodeClaims("fenced", ttl, wholeMilliseconds(ttl), setAndCount, compareAndDelete, compareAndPExpire)
 			claims.Fenced = true
+			claims.Extends = true
 			return claims
 		},
 		Flaws: fencedFlaws,
@@ -54,6 +55,10 @@ var fencedFlaws = flaws(
 	may([]string{"node-restart", "eviction"}, under([]string{"failover", "split-brain"}, "server-lost-key", Limit,
 		"Two primaries, or a replica that missed the last grant, give two holders the same fence, and the resource takes both.",
 		redisFailed, "resource")),
+	// Only who extends sees this.
+	may([]string{"failover", "split-brain"}, under([]string{mixed}, "server-lost-key", Limit,
+		"The old one of two primaries extends the lease of a holder although the new one has granted the lock to another.",
+		redisFailed, "extension")),
 	may(losingFaults, under([]string{mixed}, "lease-outlived", Limit,
 		"A late writer whose fence was handed out again is not refused.", kleppmann, "resource")),
 )
@@ -93,4 +98,17 @@ func (l *fenced) TryLock(ctx context.Context) (Lease, error) {
 // Unlock implements Lock.
 func (l *fenced) Unlock(ctx context.Context, lease Lease) error {
 	return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
+}
+
+// Extend implements Extender. The fence stays: it is the same grant. An extension
+// that was answered when the lease would have been over again is unknown.
+func (l *fenced) Extend(ctx context.Context, lease Lease) (Lease, error) {
+	start := time.Now()
+	if err := extendOwned(ctx, l.client.Nodes[0], l.key, lease.Token, l.ttl); err != nil {
+		return lease, err
+	}
+	if !l.client.claim(&lease, start, l.ttl) {
+		return lease, errExtendedTooLate
+	}
+	return lease, nil
 }

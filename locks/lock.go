@@ -54,11 +54,22 @@ type Lease struct {
 // ended early. It blocks for ever (nil) where the recipe never tells.
 func (l Lease) Lost() <-chan struct{} { return l.LostC }
 
-// Extender is implemented by locks whose lease can be prolonged on demand.
+// Extender is implemented by locks whose lease can be prolonged on demand; their
+// recipes say so in Claims.Extends.
 type Extender interface {
-	// Extend prolongs the lease by the lock's TTL. ErrNotHeld: certainly not
-	// ours (any more). Any other error: unknown.
-	Extend(ctx context.Context, l Lease) error
+	// Extend makes the lease last for the lock's TTL from now on and returns it as it
+	// stands then: with its token and fence, and with the new deadline, if leases
+	// of this lock have one. ErrNotHeld: certainly not ours (any more). Any other
+	// error: unknown. With an error the lease that is returned is of no meaning.
+	Extend(ctx context.Context, l Lease) (Lease, error)
+}
+
+// TokenLocker is implemented by locks whose caller may choose the token, as one that
+// names its instance or its request.
+type TokenLocker interface {
+	// TryLockWith is TryLock with that token, which must tell the caller from all
+	// others.
+	TryLockWith(ctx context.Context, token string) (Lease, error)
 }
 
 // RWLocker is implemented by read-write locks. The handles share one owner.

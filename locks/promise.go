@@ -3,6 +3,8 @@ package locks
 import (
 	"fmt"
 	"time"
+
+	"github.com/lockstorm/lockstorm/history"
 )
 
 // CheckClaims says which of the claims that the recipe makes for a lease time and a
@@ -15,7 +17,10 @@ func (r Recipe) CheckClaims(ttl time.Duration, nodes int) error {
 		why string
 	}{
 		{c.TTL != ttl, fmt.Sprintf("TTL is %v: expected the lease time that is asked for, %v", c.TTL, ttl)},
-		{c.Quorum < 1 || c.Quorum > nodes, fmt.Sprintf("Quorum is %d: expected how many of %d nodes must grant", c.Quorum, nodes)},
+		{c.QuorumOf != "" && c.QuorumOf != history.QuorumOfNodes && c.QuorumOf != history.QuorumOfKeys,
+			fmt.Sprintf("QuorumOf is %q: expected %q or %q", c.QuorumOf, history.QuorumOfNodes, history.QuorumOfKeys)},
+		{c.Quorum < 1 || c.NodeQuorum() > nodes, fmt.Sprintf("Quorum is %d: expected how many of %d nodes must grant", c.Quorum, nodes)},
+		{c.QuorumOf == history.QuorumOfKeys && nodes > 1, fmt.Sprintf("QuorumOf is keys, which are on one node: expected a topology of one, not of %d", nodes)},
 		{c.KeyTTL != 0 && c.KeyTTL < ttl, fmt.Sprintf("KeyTTL is %v: a key that goes before its lease of %v is over excludes nobody; 0 = the key stays", c.KeyTTL, ttl)},
 		{c.Recovery != 0 && c.Recovery < ttl, fmt.Sprintf("Recovery is %v: after a crash nobody can get in before the lease of %v is over; 0 = never", c.Recovery, ttl)},
 		{c.Recovery == 0 && c.KeyTTL > 0, fmt.Sprintf("Recovery is 0, nobody ever gets in after a crash, but KeyTTL lets the key go after %v", c.KeyTTL)},

@@ -25,16 +25,17 @@ func TestEveryRecipeMakesClaimsThatCanBeMeant(t *testing.T) {
 func TestClaimsThatCannotBeMeantAreNamed(t *testing.T) {
 	good := history.Claims{Quorum: 1, TTL: time.Second, KeyTTL: time.Second, Recovery: time.Second}
 	for want, spoil := range map[string]func(*history.Claims){
-		"":                       func(*history.Claims) {},
-		"mine: Claims.TTL is 0s": func(c *history.Claims) { *c = history.Claims{} },
-		"Claims.Quorum is 0":     func(c *history.Claims) { c.Quorum = 0 },
-		"Claims.Quorum is 2":     func(c *history.Claims) { c.Quorum = 2 },
-		"Claims.KeyTTL is 1ms":   func(c *history.Claims) { c.KeyTTL = time.Millisecond },
-		"Claims.Recovery is 1ms": func(c *history.Claims) { c.Recovery = time.Millisecond },
-		"Claims.Recovery is 0":   func(c *history.Claims) { c.Recovery = 0 },
-		"Claims.KeyTTL is 0":     func(c *history.Claims) { c.KeyTTL, c.Renews = 0, true },
-		"Claims.Permits is -1":   func(c *history.Claims) { c.Permits = -1 },
-		"Claims.Away is -1s":     func(c *history.Claims) { c.Away = -time.Second },
+		"":                             func(*history.Claims) {},
+		"mine: Claims.TTL is 0s":       func(c *history.Claims) { *c = history.Claims{} },
+		"Claims.Quorum is 0":           func(c *history.Claims) { c.Quorum = 0 },
+		"Claims.Quorum is 2":           func(c *history.Claims) { c.Quorum = 2 },
+		"Claims.QuorumOf is \"votes\"": func(c *history.Claims) { c.QuorumOf = "votes" },
+		"Claims.KeyTTL is 1ms":         func(c *history.Claims) { c.KeyTTL = time.Millisecond },
+		"Claims.Recovery is 1ms":       func(c *history.Claims) { c.Recovery = time.Millisecond },
+		"Claims.Recovery is 0":         func(c *history.Claims) { c.Recovery = 0 },
+		"Claims.KeyTTL is 0":           func(c *history.Claims) { c.KeyTTL, c.Renews = 0, true },
+		"Claims.Permits is -1":         func(c *history.Claims) { c.Permits = -1 },
+		"Claims.Away is -1s":           func(c *history.Claims) { c.Away = -time.Second },
 	} {
 		c := good
 		spoil(&c)
@@ -42,5 +43,23 @@ func TestClaimsThatCannotBeMeantAreNamed(t *testing.T) {
 		if err := r.CheckClaims(time.Second, 1); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got %v, want %q", c, err, want)
 		}
+	}
+}
+
+func TestAQuorumOfKeysIsOnOneNode(t *testing.T) {
+	claims := func(time.Duration, int) history.Claims {
+		return history.Claims{
+			Quorum: 3, QuorumOf: history.QuorumOfKeys, TTL: time.Second, KeyTTL: time.Second, Recovery: time.Second,
+		}
+	}
+	r := Recipe{ID: "mine", Claims: claims}
+	if err := r.CheckClaims(time.Second, 1); err != nil {
+		t.Errorf("three keys on one node: %v", err)
+	}
+	if err := r.CheckClaims(time.Second, 5); err == nil || !strings.Contains(err.Error(), "Claims.QuorumOf is keys") {
+		t.Errorf("three keys on five nodes: got %v", err)
+	}
+	if c := claims(0, 0); c.NodeQuorum() != 1 || c.KeyQuorum() != 3 {
+		t.Errorf("%d nodes and %d keys must grant, want 1 and 3", c.NodeQuorum(), c.KeyQuorum())
 	}
 }

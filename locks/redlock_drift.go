@@ -2,8 +2,11 @@ package locks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -21,7 +24,7 @@ func init() {
 	Register(Recipe{
 		ID:       "redlock-drift",
 		Document: "R",
-		Summary:  "SET key token NX PX ms on each node in turn, held by N/2+1 for TTL - elapsed - TTL/100 - 2 ms · Lua: compare and delete on every node",
+		Summary:  "SET key token NX PX ms on each node in turn, held by N/2+1 for TTL - elapsed - TTL/100 - 2 ms · Lua: compare and delete on every node · when asked: Lua: compare and PEXPIRE on every node",
 		Topology: Independent,
 		Claims: func(ttl time.Duration, nodes int) history.Claims {
 			return redlockDriftClaims("redlock-drift", ttl, nodes)
@@ -36,8 +39,9 @@ var redlockDriftFlaws = flaws(
 )
 
 func redlockDriftClaims(id string, ttl time.Duration, nodes int) history.Claims {
-	claims := oneNodeClaims(id, ttl, wholeMilliseconds(ttl), compareAndDelete)
+	claims := oneNodeClaims(id, ttl, wholeMilliseconds(ttl), compareAndDelete, compareAndPExpire)
 	claims.Quorum = nodes/2 + 1
+	claims.Extends = true
 	return claims
 }
 
@@ -71,4 +75,38 @@ func (l *redlockDrift) TryLock(ctx context.Context) (Lease, error) {
 		return lease, fmt.Errorf("acquire %q: %w", l.key, err)
 	}
 	return lease, fmt.Errorf("%w: %d of %d nodes granted it, in %v of %v", ErrBusy, granted, len(l.client.Nodes), time.Since(start), l.ttl)
+}
+
+// Extend implements Extender ("Distributed Locks with Redis": "Extending the lock"):
+// the lease goes on if a majority of nodes prolonged it within the validity time.
+// ErrNotHeld: so many nodes did not have it that it is no majority any more.
+func (l *redlockDrift) Extend(ctx context.Context, lease Lease) (Lease, error) {
+	start, extended := time.Now(), 0
+	var failed []error
+	for _, node := range l.client.Nodes {
+		err := l.prolong(ctx, node, lease.Token)
+		switch {
+		case err == nil:
+			extended++
+		case !errors.Is(err, ErrNotHeld):
+			failed = append(failed, err)
+		}
+	}
+	majority := len(l.client.Nodes)/2 + 1
+	switch {
+	case extended+len(failed) < majority:
+		return lease, ErrNotHeld
+	case extended < majority:
+		return lease, fmt.Errorf("extend %q on %d of %d nodes: %w", l.key, extended, len(l.client.Nodes), errors.Join(failed...))
+	case !l.client.claim(&lease, start, l.ttl-redlockClockDrift(l.ttl)):
+		return lease, errExtendedTooLate
+	}
+	return lease, nil
+}
+
+// prolong extends on one node, no longer than the patience.
+func (l *redlockDrift) prolong(ctx context.Context, node redis.UniversalClient, token string) error {
+	ctx, cancel := context.WithTimeout(ctx, l.patience)
+	defer cancel()
+	return extendOwned(ctx, node, l.key, token, l.ttl)
 }

@@ -3,6 +3,7 @@ package locks
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -33,6 +34,29 @@ if redis.call("GET", KEYS[1]) == ARGV[1] then
   return redis.call("DEL", KEYS[1])
 end
 return 0`)
+
+// compareAndPExpire is the owner-checked extension ("Distributed Locks with Redis":
+// "Extending the lock"): 1 if the key held the token and lives on for ARGV[2]
+// milliseconds, 0 if it did not.
+// KEYS[1] the lock, ARGV[1] the token, ARGV[2] milliseconds.
+var compareAndPExpire = newScript("compare-and-pexpire", `
+if redis.call("GET", KEYS[1]) == ARGV[1] then
+  return redis.call("PEXPIRE", KEYS[1], ARGV[2])
+end
+return 0`)
+
+// extendOwned extends by compareAndPExpire: ErrNotHeld if the key was gone or
+// carried another token, any other error: unknown.
+func extendOwned(ctx context.Context, c redis.Scripter, key, token string, ttl time.Duration) error {
+	extended, err := compareAndPExpire.Run(ctx, c, []string{key}, token, milliseconds(ttl)).Int64()
+	switch {
+	case err != nil:
+		return fmt.Errorf("extend %q: %w", key, err)
+	case extended == 0:
+		return ErrNotHeld
+	}
+	return nil
+}
 
 // releaseOwned releases by compareAndDelete: ErrNotHeld if the key was gone or
 // carried another token, any other error: unknown.

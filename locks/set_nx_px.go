@@ -41,6 +41,11 @@ func (l *setNXPX) TryLock(ctx context.Context) (Lease, error) {
 	if err != nil {
 		return Lease{}, err
 	}
+	return l.TryLockWith(ctx, token)
+}
+
+// TryLockWith implements TokenLocker: D3's caller passes what it calls its request's id.
+func (l *setNXPX) TryLockWith(ctx context.Context, token string) (Lease, error) {
 	return Lease{Token: token}, setIfAbsent(ctx, l.client.Nodes[0], l.key, token, "NX", "PX", milliseconds(l.ttl))
 }
 

@@ -38,7 +38,7 @@ func init() {
 					"D1, D3: two commands are not one", "liveness")),
 			bareDelete("D1, D3"),
 			// Of a node that dies, the connection dies too on which EXPIRE was to go.
-			may([]string{"client-pause", "eviction", "node-restart", "failover", "split-brain", "node-clock", "node-pause"}, under([]string{"delay"}, "foreign-renewal", Bug,
+			may([]string{"node-restart", "failover", "split-brain", "node-clock", "node-pause"}, under([]string{"client-pause", "delay", "eviction"}, "foreign-renewal", Bug,
 				"EXPIRE does not ask whose key it is: if another's late DEL, or the node, freed the lock just behind SETNX, it times the next holder's key.",
 				"D1, D3: two commands are not one", "ownership")),
 			under([]string{mixed}, "foreign-renewal", Bug,

@@ -26,6 +26,10 @@ func (c *Client) claim(lease *Lease, start time.Time, validity time.Duration) bo
 	return true
 }
 
+// errExtendedTooLate is the result of an extension that was answered when nothing
+// was left to claim: keys may live on, but for how long is not known.
+var errExtendedTooLate = errors.New("extended, but answered when that was over")
+
 // tooLate is the result of an attempt that was granted the lock when there was
 // nothing left to claim, and gave it back: ErrBusy, whatever came of that.
 func tooLate(given error) error {

@@ -77,9 +77,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // renewalFailed: the watchdog ended, or came too late, under its holder, who
 // goes on believing. A node that freezes, dies or is replaced just when a renewal
-// is due may do that too, and so may one that renews but is not heard, if the
-// section is longer than what the last renewal gives.
+// is due may do that too, and so may one that renews but is not heard, or connections
+// that are reset for longer than a lease, if the section is longer than what the last
+// renewal gives.
 func renewalFailed(kind Kind, why, source string, faults ...string) []Flaw {
-	return may([]string{"partition-replies", "client-pause", "node-pause", "node-restart", "failover", "split-brain"},
+	return may([]string{"partition-replies", "reset", "client-pause", "node-pause", "node-restart", "failover", "split-brain"},
 		under(faults, "renewal-failed", kind, why, source, "exclusion", "resource"))
 }

@@ -154,6 +154,9 @@ func (w World) telling(p testbed.Point) bool {
 // quorum is how many nodes must grant.
 func (w World) quorum() int { return min(max(1, w.Claims.Quorum), len(w.Nodes)) }
 
+// first is the first of these spots, as they come in order.
+func first(spots []spot) []spot { return spots[:min(1, len(spots))] }
+
 // ends are the last of these steps' spots, as they come in order.
 func ends(spots []spot) []spot { return spots[max(0, len(spots)-1):] }
 
@@ -185,7 +188,7 @@ func (w World) reentry(when testbed.When) []spot {
 		return nil
 	}
 	all := w.boundaries(when, testbed.StepAcquire)
-	all = all[:min(1, len(all))]
+	all = first(all)
 	for i := range all {
 		all[i].inner = true
 	}
@@ -240,6 +243,17 @@ func (e *enumeration) add(l lineup, s spot, variant, idea string, shape func(*Ac
 		p = append(p, a)
 	}
 	e.plan(l, named(s, variant), p...)
+}
+
+// writers adds to the schedules of a read-write lock one in which a client that
+// writes is struck, and so does whoever comes next: which of them read and which
+// write is else a matter of chance.
+func (e *enumeration) writers(s spot, variant, idea string, shape func(*Action)) {
+	if !e.Claims.ReadWrite {
+		return
+	}
+	e.add(pair, s, join(variant, "writers"), idea, shape)
+	e.all[len(e.all)-1].Writers = true
 }
 
 // named joins a spot's name with a variant's.

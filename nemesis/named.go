@@ -14,6 +14,8 @@ type Schedule struct {
 	// "acquire.n0.1.before-1of2".
 	Name    string
 	Clients int // that take part
+	// Writers: of a read-write lock, none of them only reads.
+	Writers bool
 	Plan    Plan
 }
 

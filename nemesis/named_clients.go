@@ -67,6 +67,10 @@ func (e *enumeration) stall(s spot, who []int, l lineup) Action {
 	return a
 }
 
+// moment is long enough that a command does not repeat, in the same millisecond,
+// what another has just done.
+func (w World) moment() time.Duration { return w.TTL / 100 }
+
 // readable is how long a fault must last at least before "another has the lock"
 // means something: a reader gets in beside a reader.
 func (w World) readable() time.Duration {
@@ -78,7 +82,8 @@ func (w World) readable() time.Duration {
 
 // namedPauses freeze a client, or two, at each side of each command and in each
 // state of mind: until another has the lock; where there is a belief at stake,
-// until another is about to touch; for a fixed time; until the lock is free again.
+// until another is about to touch; within its lease, until another has had the
+// lock; for a fixed time; until the lock is free again.
 func namedPauses(w World) []Schedule {
 	e := w.enumerate(clientPauseName)
 	add := func(l lineup, s spot, variant, idea string, atLeast time.Duration, until *Trigger, limit time.Duration) {
@@ -98,12 +103,18 @@ func namedPauses(w World) []Schedule {
 	for _, s := range slices.Concat(w.granted(), believing, w.boundaries(testbed.Before, testbed.StepRelease)) {
 		add(one, s, "touch", "freezes until another is about to touch", w.readable(), one.others(testbed.StepTouch), w.outlast())
 	}
+	for _, s := range slices.Concat(w.later(testbed.Before), w.granted()) {
+		add(one, s, "within", "freezes within its lease until another has had the lock", 0, one.others(testbed.StepRest), w.TTL/2)
+	}
 	for _, s := range slices.Concat(asks, believing) {
 		add(one, s, "long", "freezes for longer than the lease", w.outlast(), nil, 0)
 	}
 	for _, s := range asks {
-		add(one, s, "free", "freezes for longer than the lease, until the lock is free again", w.outlast(),
-			one.others(testbed.StepRest), w.outlast()+w.TTL)
+		const idea = "freezes for longer than the lease, until the lock is free again"
+		add(one, s, "free", idea, w.outlast(), one.others(testbed.StepRest), w.outlast()+w.TTL)
+		e.writers(s, "free", idea, func(a *Action) {
+			a.Nodes, a.For, a.Until, a.Limit = nil, w.outlast(), pair.others(testbed.StepRest), w.outlast()+w.TTL
+		})
 	}
 	e.crossed(func(a *Action) {})
 	return e.all
@@ -122,7 +133,7 @@ func (e *enumeration) crossed(how func(*Action)) {
 		first.Until = &Trigger{Clients: []int{0}, Step: s.step, Node: s.node, N: s.n, When: s.when}
 		second := e.at(s, "goes on with its acquire when a third has the lock", []int{0}, trio)
 		second.Arm = &Trigger{Clients: []int{1}, Step: testbed.StepRelease}
-		second.Until = &Trigger{Clients: []int{2}, Step: testbed.StepHold}
+		second.Until, second.Linger = &Trigger{Clients: []int{2}, Step: testbed.StepHold}, e.moment()
 		for _, a := range []*Action{&first, &second} {
 			a.Limit = 2 * e.outlast()
 			how(a)

@@ -98,8 +98,14 @@ func (e *enumeration) delays(s spot, part part) {
 	gone := e.timeout() + e.TTL/20
 	add(one, "free", "it arrives when its client has given up and the lock is free", testbed.Upstream, gone,
 		one.others(testbed.StepRest), gone+e.TTL)
-	add(one, "again", "it arrives when its client holds the lock again", testbed.Upstream, e.TTL/100,
-		one.itself(testbed.StepHold), gone+2*e.outlast())
+	const again = "it arrives when its client holds the lock again"
+	add(one, "again", again, testbed.Upstream, e.TTL/100, one.itself(testbed.StepHold), gone+2*e.outlast())
+	if s.step == testbed.StepRelease {
+		e.writers(s, join(part.label, "again"), again, func(a *Action) {
+			a.Nodes, a.Direction, a.OneConn = part.nodes, testbed.Upstream, true
+			a.For, a.Until, a.Limit = e.TTL/100, pair.itself(testbed.StepHold), gone+2*e.outlast()
+		})
+	}
 	if s.step == testbed.StepAcquire {
 		for _, l := range e.lineups(s)[1:] {
 			add(l, "next", "it arrives when its client has cleaned up and tries again", testbed.Upstream, e.TTL/100,

@@ -83,17 +83,20 @@ func (w World) together() part {
 // where it can make a difference, with what they had a second ago.
 func namedRestarts(w World) []Schedule {
 	e := w.enumerate("node-restart")
-	add := func(l lineup, s spot, d testbed.Durability) {
-		e.add(l, s, string(d), w.together().words+" restarts", func(a *Action) {
-			a.Nodes, a.Durability, a.Quorum = w.together().nodes, d, w.Claims.Quorum
-		})
+	idea, restarts := w.together().words+" restarts", func(d testbed.Durability) func(*Action) {
+		return func(a *Action) { a.Nodes, a.Durability, a.Quorum = w.together().nodes, d, w.Claims.Quorum }
 	}
+	add := func(l lineup, s spot, d testbed.Durability) { e.add(l, s, string(d), idea, restarts(d)) }
 	one := w.one()
 	for _, s := range w.losing() {
 		add(one, s, testbed.Volatile)
 	}
 	for _, s := range w.kept() {
 		add(one, s, testbed.EverySec)
+	}
+	for _, s := range first(w.boundaries(testbed.Before, testbed.StepRelease)) {
+		add(one, s, testbed.Always) // which keeps the lock, while its release goes to a dead node
+		e.writers(s, string(testbed.Always), idea, restarts(testbed.Always))
 	}
 	for _, s := range ends(w.boundaries(testbed.Replied, testbed.StepRelease)) {
 		for _, l := range []lineup{one, alone} {
@@ -130,7 +133,26 @@ func (e *enumeration) slowly(what, variant string, shape func(*Action)) {
 		a := e.at(s, e.together().words+" "+what+" beneath a slow client", who, l)
 		a.Nodes = e.together().nodes
 		shape(&a)
-		e.plan(l, named(s, join(variant, "slow")), a, e.stall(s, who, l))
+		slow := e.stall(s, who, l)
+		slow.Linger = e.moment()
+		e.plan(l, named(s, join(variant, "slow")), a, slow)
+	}
+	for _, s := range begins(testbed.StepTouch) {
+		a := e.at(s, e.together().words+" "+what+" beneath a client that releases late", []int{0}, trio)
+		a.Nodes = e.together().nodes
+		shape(&a)
+		e.plan(trio, named(s, join(variant, "robbed")), a, e.stall(s, []int{0}, trio), e.robbed(2))
+	}
+}
+
+// robbed freezes, within its lease, whoever has the lock when the action of that
+// number ends, with which another released it late: until somebody else, if a third
+// was let in, is about to touch.
+func (e *enumeration) robbed(late int) Action {
+	return Action{
+		Fault: clientPauseName, Idea: "is slow, when its lock was released by another", Client: history.NoClient,
+		After: late, By: 2 * e.patience(), Point: &Trigger{Clients: clientsTo(trio.clients), Step: testbed.StepTouch},
+		Until: &Trigger{Clients: clientsTo(trio.clients), Who: Other, Step: testbed.StepTouch}, Limit: e.TTL / 2,
 	}
 }
 

@@ -43,14 +43,49 @@ func namedFailovers(w World) []Schedule {
 		e.plan(one, named(s, "slow"), lost, slow)
 	}
 	e.behind(free)
+	e.lateRelease()
 	// Stopped after the grant was replicated, so that only the release is lost.
 	for _, s := range w.boundaries(testbed.Replied, testbed.StepRelease) {
 		for _, l := range []lineup{one, alone} {
 			add(l, s, "undone", "the primary is lost after a release, of which the replica knows nothing",
 				&Trigger{Clients: clientsTo(l.clients), Step: testbed.StepTouch}, 0)
+			if l.clients > 1 {
+				e.awayAfterwards(l)
+			}
 		}
 	}
 	return e.all
+}
+
+// awayAfterwards lets the client that gave the lock back in the last schedule stay
+// away until another has it: it may not take over what it has left.
+func (e *enumeration) awayAfterwards(l lineup) {
+	last := &e.all[len(e.all)-1]
+	away := e.at(begins(testbed.StepRest)[0], "is slow to come back, until another has the lock", clientsTo(l.clients), l)
+	away.ID, away.Fault, away.Nodes = len(last.Plan)+1, clientPauseName, nil
+	away.Arm = last.Plan[0].Point
+	away.Until, away.Limit = l.others(testbed.StepHold), e.outlast()
+	last.Plan = append(last.Plan, away)
+}
+
+// lateRelease loses the primary beneath a client that is about to release, and
+// freezes whoever has the lock when it does. What the replica knows has expired,
+// if it ever does.
+func (e *enumeration) lateRelease() {
+	stop, lag := &Trigger{Clients: clientsTo(trio.clients), Step: testbed.StepRest}, time.Duration(0)
+	if k := e.Claims.KeyTTL; k > 0 && k <= 2*e.TTL {
+		stop, lag = nil, k+e.TTL/10
+	}
+	for _, s := range begins(testbed.StepTouch) {
+		slow := e.stall(s, clientsTo(trio.clients), trio)
+		slow.At += lag
+		slow.For, slow.Arm = e.TTL/10, stop // the failover first
+		lost := Action{
+			Fault: e.fault, Idea: "the primary is lost beneath a client that releases late", Client: history.NoClient, At: e.settled(), By: e.patience(),
+			Point: stop, Nodes: []string{heirNode}, For: lag, Until: slow.Point, Limit: lag + 3*e.TTL/2,
+		}
+		e.plan(trio, named(s, "robbed"), lost, slow, e.robbed(2))
+	}
 }
 
 // behind loses the primary when the replica that takes over, and no other, has not

@@ -8,7 +8,7 @@ import (
 )
 
 func TestSchedulesOfAFaultHaveNamesOfTheirOwnThatCanNameFolders(t *testing.T) {
-	name := regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*-[12]of[123]$`)
+	name := regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*-[012]of[1238]$`)
 	total := 0
 	for id, topology := range map[string]testbed.Topology{
 		"set-nx-px": testbed.Single, "get-del": testbed.Replicated, "redlock": testbed.Independent,
@@ -30,5 +30,67 @@ func TestSchedulesOfAFaultHaveNamesOfTheirOwnThatCanNameFolders(t *testing.T) {
 	}
 	if total < 100 {
 		t.Errorf("got %d schedules, want at least 100", total)
+	}
+}
+
+// schedulesOf are the names of a fault's schedules for a lock on one node, and the
+// schedules themselves.
+func schedulesOf(t *testing.T, fault string, readWrite bool) map[string]Schedule {
+	t.Helper()
+	w := worldOf(t, fakeRecipes["set-nx-px"], testbed.Single)
+	w.Claims.ReadWrite = readWrite
+	all, err := Named(fault, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := map[string]Schedule{}
+	for _, s := range all {
+		byName[s.Name] = s
+	}
+	return byName
+}
+
+// Who reads and who writes is a matter of chance, but where all write.
+func TestOfAReadWriteLockSomeSchedulesHaveWritersOnly(t *testing.T) {
+	for fault, name := range map[string]string{
+		"client-pause": "acquire.n0.1.before.free.writers-1of2",
+		"delay":        "release.n0.1.before.again.writers-1of2",
+		"node-restart": "release.n0.1.before.always.writers-1of2",
+	} {
+		if s := schedulesOf(t, fault, true)[name]; !s.Writers || s.Clients != 2 {
+			t.Errorf("%s: %s is for %d clients, all writers: %t; want 2 and true", fault, name, s.Clients, s.Writers)
+		}
+		for other, s := range schedulesOf(t, fault, false) {
+			if s.Writers {
+				t.Errorf("%s: %s has writers only, of a lock that knows no readers", fault, other)
+			}
+		}
+	}
+}
+
+func TestReadersAndWritersAreLeftUndisturbedMoreThanOnce(t *testing.T) {
+	if all := schedulesOf(t, "none", false); len(all) != 0 {
+		t.Errorf("%d undisturbed schedules of a mutex, want none beside its probe", len(all))
+	}
+	all := schedulesOf(t, "none", true)
+	if len(all) != len(calm) {
+		t.Errorf("%d undisturbed schedules, want %d", len(all), len(calm))
+	}
+	for name, s := range all {
+		if len(s.Plan) > 0 {
+			t.Errorf("%s disturbs", name)
+		}
+	}
+}
+
+func TestAClientFreezesWithinItsLeaseUntilAnotherHasHadTheLock(t *testing.T) {
+	w := worldOf(t, fakeRecipes["set-nx-px"], testbed.Single)
+	s, ok := schedulesOf(t, "client-pause", false)["acquire.n0.1.replied.within-1of2"]
+	if !ok || len(s.Plan) != 1 {
+		t.Fatalf("got %+v, want one action", s)
+	}
+	a := s.Plan[0]
+	if a.length() >= w.TTL || a.Until == nil || a.Until.Step != testbed.StepRest || a.Until.Who != Other {
+		t.Errorf("it lasts %v until %+v, want less than the lease of %v, until another rests", a.length(), a.Until, w.TTL)
 	}
 }

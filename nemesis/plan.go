@@ -111,6 +111,8 @@ type Action struct {
 	For time.Duration `json:"for,omitempty"`
 	// Until ends it at the first such place after For; nil = it ends after For.
 	Until *Trigger `json:"until,omitempty"`
+	// Linger is how long it lasts on from Until, whose client goes on meanwhile.
+	Linger time.Duration `json:"linger,omitempty"`
 	// Limit ends it if Until is not reached.
 	Limit time.Duration `json:"limit,omitempty"`
 }
@@ -181,7 +183,7 @@ func New(seed uint64, faults []string, w World, k int) (Plan, error) {
 // is the network's on virtual time.
 func (p Plan) wholeMicroseconds() {
 	for i := range p {
-		for _, t := range []*time.Duration{&p[i].At, &p[i].Delay, &p[i].By, &p[i].Offset, &p[i].For, &p[i].Limit} {
+		for _, t := range []*time.Duration{&p[i].At, &p[i].Delay, &p[i].By, &p[i].Offset, &p[i].For, &p[i].Linger, &p[i].Limit} {
 			*t = t.Truncate(time.Microsecond)
 		}
 	}

@@ -123,7 +123,7 @@ func (x *execution) perform(ctx context.Context, a Action) error {
 	}
 	release := x.end(ctx, s)
 	s.letGo = sync.OnceFunc(func() {
-		if s.ended != nil {
+		if s.ended != nil && a.Linger == 0 { // else it went on at once
 			s.stall = errors.Join(s.stall, s.stalled(*s.ended))
 		}
 		release()
@@ -257,11 +257,16 @@ func (x *execution) end(ctx context.Context, s *strike) (release func()) {
 		return func() {}
 	}
 	s.awaitUntil()
-	limit := time.NewTimer(a.slot(s.from+a.length()) - x.env.Now())
+	limit := time.NewTimer(a.slot(s.from+a.length()-a.Linger) - x.env.Now())
 	defer limit.Stop()
 	select {
 	case h := <-s.until.reached:
 		s.ended = &h
+		if a.Linger > 0 {
+			s.until.release()
+			_ = sleepUntil(ctx, x.env, a.slot(s.env.Now()+a.Linger))
+			return func() {}
+		}
 	case <-limit.C:
 	case <-ctx.Done():
 	}

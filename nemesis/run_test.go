@@ -189,6 +189,29 @@ func TestUntilHoldsItsClientUntilTheFaultIsHealed(t *testing.T) {
 	}
 }
 
+// A fault that lingers lets the client at Until go on, and ends a little later.
+func TestAFaultLingersOnFromUntilWhoseClientGoesOn(t *testing.T) {
+	until := both(testbed.StepHold)
+	until.Who = Other
+	p := Plan{{
+		ID: 1, Fault: "client-pause", Idea: "until", Point: both(testbed.StepTouch), By: time.Second,
+		Client: history.NoClient, Until: until, Linger: 10 * time.Millisecond, Limit: 5 * time.Second,
+	}}
+	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
+		time.Sleep(100 * time.Millisecond)
+		go func() { _ = e.clients[0].Step(ctx, testbed.StepTouch) }()
+		time.Sleep(time.Second)
+		_ = e.clients[1].Step(ctx, testbed.StepHold)
+		if e.done("lift c0") {
+			t.Error("the first client went on before the other did")
+		}
+	}, nil)
+	w := windows(ops)[1]
+	if w.Time != 1110*time.Millisecond || w.Window.Impact.For != 1010*time.Millisecond || !began(w.Window.Impact.Until, 1, testbed.StepHold) {
+		t.Errorf("closed at %v with %+v, want 10ms after c1 got there at 1.1s", w.Time, w.Window.Impact)
+	}
+}
+
 // A client that was struck may get to Until at once: nothing slips in between.
 func TestUntilIsAwaitedBeforeTheStruckClientGoesOn(t *testing.T) {
 	p := Plan{{

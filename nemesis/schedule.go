@@ -35,7 +35,7 @@ func (m move) usual() time.Duration {
 // length is the longest that an action can be in force.
 func (a Action) length() time.Duration {
 	if a.Until != nil {
-		return max(a.For, a.Limit, a.Away)
+		return max(a.For, a.Limit+a.Linger, a.Away)
 	}
 	return max(a.For, a.Away)
 }

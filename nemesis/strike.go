@@ -27,7 +27,9 @@ func (s *strike) impact() *history.Impact {
 func (s *strike) lasted() *history.Impact {
 	i, now := s.impact(), s.env.Now()
 	if s.ended != nil {
-		now = s.ended.Time
+		if s.action.Linger == 0 {
+			now = s.ended.Time
+		}
 		until := placeOf(*s.ended)
 		i.Until = &until
 	}
@@ -127,7 +129,7 @@ func aimAtLinks(s *strike, w *history.Window) {
 func (a Action) timing() *history.Timing {
 	return &history.Timing{
 		At: a.At, After: a.After, Delay: a.Delay, Arm: (*history.Trigger)(a.Arm), Point: (*history.Trigger)(a.Point),
-		For: a.For, Until: (*history.Trigger)(a.Until), Limit: a.Limit,
+		For: a.For, Until: (*history.Trigger)(a.Until), Linger: a.Linger, Limit: a.Limit,
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 
 // busyTrial is as long as a trial of the default length: three clients that
 // take turns and are refused meanwhile, and one hold that the lease ended under.
-func busyTrial() sampleTrial {
-	t := newTape()
+func busyTrial(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.claims.Lock = "set-nx-px"
 	t.acquire(0, 10, 16)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
@@ -24,7 +24,7 @@ func busyTrial() sampleTrial {
 	t.release(1, 1500, 1506, history.OK)
 	t.command(1, "n0", 1500.4, "1", "DEL orders")
 	t.release(0, 1410, 1416, history.Fail)
-	t.command(0, "n0", 1410.4, "0", "DEL orders")
+	t.command(0, "n0", 1410.4, "0", "EVALSHA "+t.script("compare-and-delete")+" 1 orders token-a")
 	for i := range 100 {
 		at := 1600 + 50*float64(i)
 		c := i % 3
@@ -48,7 +48,7 @@ func busyTrial() sampleTrial {
 // BenchmarkRender tells and draws one violated trial: what a campaign pays for
 // each that its report shows.
 func BenchmarkRender(b *testing.B) {
-	dir, s := b.TempDir(), busyTrial()
+	dir, s := b.TempDir(), busyTrial(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := Trial(dir, s.Trial, s.Evidence); err != nil {
@@ -60,7 +60,7 @@ func BenchmarkRender(b *testing.B) {
 // BenchmarkReport renders the pages of a campaign in which 200 cells are
 // violated, each with one trial to show.
 func BenchmarkReport(b *testing.B) {
-	dir, s := b.TempDir(), busyTrial()
+	dir, s := b.TempDir(), busyTrial(b)
 	info := campaign.Info{Command: "lockstorm run", Config: campaign.Config{Trials: 1}}
 	for i := range 200 {
 		s.Trial.Spec.Lock = fmt.Sprintf("recipe-%d", i%20)

@@ -11,7 +11,7 @@ import (
 )
 
 // sampleMatrix has 20 recipes and 18 faults with every verdict there is.
-func sampleMatrix() campaign.Matrix {
+func sampleMatrix(tb testing.TB) campaign.Matrix {
 	recipes := []string{
 		"exists-set", "getset", "lua-setnx-expire", "lua-setnx-expire-owner", "redisson", "redlock", "redlock-naive",
 		"reentrant-hash", "reentrant-hash-watchdog", "reentrant-local", "rw-hash", "rw-two-keys", "set-nx-ex",
@@ -24,7 +24,7 @@ func sampleMatrix() campaign.Matrix {
 			m.Cells = append(m.Cells, sampleCell(r, f.Name, (i*5+j*3)%11))
 		}
 	}
-	trials := sampleTrials()
+	trials := sampleTrials(tb)
 	for i, c := range m.Cells {
 		for _, s := range trials {
 			if c.Lock == s.Trial.Spec.Lock && c.Fault == s.Trial.Spec.Fault {
@@ -69,7 +69,7 @@ func cellOfTrial(t campaign.Trial) campaign.Cell {
 }
 
 func TestMatrixIsPlainTextInAPipe(t *testing.T) {
-	got := terminal(sampleMatrix(), testGlossary, false, 0)
+	got := terminal(sampleMatrix(t), testGlossary, false, 0)
 	golden(t, "matrix.txt", []byte(got))
 	if strings.Contains(got, "\x1b") {
 		t.Error("it has escape sequences")
@@ -77,7 +77,7 @@ func TestMatrixIsPlainTextInAPipe(t *testing.T) {
 }
 
 func TestInterruptedCampaignsSayHowFarTheyCame(t *testing.T) {
-	r := result{Matrix: sampleMatrix(), Glossary: testGlossary}
+	r := result{Matrix: sampleMatrix(t), Glossary: testGlossary}
 	r.Matrix.Interrupted, r.Matrix.Finished, r.Matrix.Planned = true, 3, 7
 	html, err := htmlReport(r, nil)
 	if err != nil {
@@ -93,7 +93,7 @@ func TestInterruptedCampaignsSayHowFarTheyCame(t *testing.T) {
 }
 
 func TestMatrixIsColouredOnATerminal(t *testing.T) {
-	got := terminal(sampleMatrix(), testGlossary, true, 80)
+	got := terminal(sampleMatrix(t), testGlossary, true, 80)
 	golden(t, "matrix-colour-80.txt", []byte(got))
 	if !strings.Contains(got, "\x1b[91;1mBUG\x1b[0m") {
 		t.Error("bugs are not red")
@@ -102,7 +102,7 @@ func TestMatrixIsColouredOnATerminal(t *testing.T) {
 
 func TestMatrixFitsTheWidth(t *testing.T) {
 	for _, width := range []int{60, 80, 100, 125} {
-		table, _, _ := strings.Cut(terminal(sampleMatrix(), testGlossary, false, width), "\nNEW violated")
+		table, _, _ := strings.Cut(terminal(sampleMatrix(t), testGlossary, false, width), "\nNEW violated")
 		for _, line := range strings.Split(table, "\n") {
 			if n := len([]rune(line)); n > width {
 				t.Errorf("at %d columns a line has %d: %s", width, n, line)
@@ -113,8 +113,8 @@ func TestMatrixFitsTheWidth(t *testing.T) {
 
 func TestNobodyIsCalledSafe(t *testing.T) {
 	var all bytes.Buffer
-	all.WriteString(terminal(sampleMatrix(), testGlossary, false, 0))
-	for _, s := range sampleTrials() {
+	all.WriteString(terminal(sampleMatrix(t), testGlossary, false, 0))
+	for _, s := range sampleTrials(t) {
 		f, _ := focusOn(s.Trial, s.Evidence)
 		all.Write(testGlossary.counterexample(s.Trial, s.Evidence, f, "store/"+s.Trial.Dir, ""))
 	}

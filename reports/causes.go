@@ -89,6 +89,12 @@ var causeTexts = []causeText{
 		Prevention: "nothing that a lease can do: its length is the price of a crash or of a lost reply; a shorter, renewed lease makes the wait shorter",
 	},
 	{
+		Cause:      "starved",
+		Title:      "the lock went round among others, and one who waited never got it",
+		Assumption: "who asks often enough gets in at some time",
+		Prevention: "a queue in Redis whose dead are removed, so that clients get the lock in the order in which they asked; a random pause between two attempts makes it rarer",
+	},
+	{
 		Cause:      "cross-slot",
 		Title:      "a Redis Cluster refused a command whose keys are in different slots",
 		Assumption: "all keys are on one node",

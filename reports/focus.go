@@ -22,7 +22,7 @@ type found struct {
 func (f found) label() string { return f.Oracle + ": " + string(f.Cause) }
 
 // oracleRank orders oracles by how directly a finding of theirs shows harm.
-var oracleRank = map[string]int{"exclusion": 1, "resource": 2, "reentrancy": 3, "ownership": 4, "fencing": 5, "conduct": 6, "liveness": 7}
+var oracleRank = map[string]int{"exclusion": 1, "resource": 2, "reentrancy": 3, "extension": 4, "ownership": 5, "fencing": 6, "conduct": 7, "liveness": 8}
 
 func rankOf(oracle string) int {
 	if r, ok := oracleRank[oracle]; ok {

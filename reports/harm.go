@@ -176,7 +176,7 @@ func (t *teller) waits() []step {
 func (t *teller) inVainFrom() time.Duration {
 	x := t.Finding
 	from := x.From
-	if t.Claims.Quorum > 1 {
+	if t.Claims.NodeQuorum() > 1 {
 		return from
 	}
 	for _, s := range t.spans {

@@ -18,10 +18,10 @@ func sampleResult(t *testing.T) result {
 			Versions: campaign.Versions{Lockstorm: "v0.1.0", Go: "go1.26", Redis: "7.0.15"},
 			Started:  time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Elapsed: 41 * time.Second,
 		},
-		Matrix: sampleMatrix(), Details: map[string]detail{}, Glossary: testGlossary,
+		Matrix: sampleMatrix(t), Details: map[string]detail{}, Glossary: testGlossary,
 	}
 	samples := map[string][]time.Duration{}
-	for _, s := range sampleTrials() {
+	for _, s := range sampleTrials(t) {
 		f, _ := focusOn(s.Trial, s.Evidence)
 		d, err := testGlossary.detail(s.Trial, s.Evidence, f)
 		if err != nil {

@@ -49,7 +49,7 @@ type clue struct {
 func (t *teller) clues() clues {
 	c := clues{
 		tokens: t.tokens.use, lives: t.Claims.KeyTTL > 0, renews: t.Claims.Renews, fenced: t.Claims.Fenced,
-		readers: t.Claims.ReadWrite, nodes: max(1, t.Claims.Quorum),
+		readers: t.Claims.ReadWrite, nodes: t.Claims.NodeQuorum(),
 	}
 	for _, h := range t.told {
 		g := t.grant(h)
@@ -266,6 +266,10 @@ var remedies = map[checker.Cause][]remedy{
 		{func(c clues) bool { return c.ghost && !c.crashed }, say("clients that, after an attempt without an answer, release what that attempt may have taken, by its token, until Redis answers")},
 		{func(c clues) bool { return !c.renews }, say("nothing prevents it altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL, renewed while the holder works, makes the wait shorter")},
 		{func(c clues) bool { return c.renews }, say("nothing prevents it altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL makes the wait shorter")},
+	},
+	checker.Starved: {
+		{always, say("a queue in Redis that grants the lock in the order in which clients asked, and from which the dead are removed")},
+		{always, say("a random pause between two attempts makes it rarer: who asks in step with another's release loses every time")},
 	},
 	checker.CrossSlot: {{always, say("keeping all that the lock has to remember in one key, or in keys with one hash tag, `{lock}:read` and `{lock}:write`: a Redis Cluster hashes only what is in the braces")}},
 	checker.Deadlock:  {{always, say("a timeout, or a context with a deadline, around everything that waits")}},

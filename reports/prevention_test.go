@@ -13,8 +13,8 @@ func TestAdviceOnARaceAcrossTwoPrimariesIsNoAtomicStep(t *testing.T) {
 		sample       sampleTrial
 		want, refuse string
 	}{
-		{"two primaries", splitInTwo(), "min-replicas-to-write", "one atomic step"},
-		{"one node", evicted(), "one atomic step", "min-replicas-to-write"},
+		{"two primaries", splitInTwo(t), "min-replicas-to-write", "one atomic step"},
+		{"one node", evicted(t), "one atomic step", "min-replicas-to-write"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for i := range c.sample.Trial.Verdicts {

@@ -25,6 +25,11 @@ type fared struct {
 	fairness              []float64 // one of each trial with enough grants to share
 	losses, orphans, back cases
 	never                 int // faults after which nobody got in
+
+	left         cases     // keys that attempts left behind
+	perGrant     []int     // commands, the median of each trial with a grant
+	mostPerGrant int       // of all trials
+	whileHeld    []float64 // commands in a second, of each trial in which a lock was held
 }
 
 // cases are lengths of time of which only the count, the sum and the most are known.
@@ -68,6 +73,13 @@ func (f *fared) add(t campaign.Trial) {
 	f.orphans.add(p.Orphans, p.OrphanSum, p.OrphanMax)
 	f.back.add(p.Recoveries, p.RecoverySum, p.RecoveryMax)
 	f.never += p.Unrecovered
+	f.left.add(p.Leftovers, p.LeftoverSum, p.LeftoverMost.Until-p.LeftoverMost.From)
+	if p.GrantCommandsMax > 0 {
+		f.perGrant, f.mostPerGrant = append(f.perGrant, p.GrantCommandsMedian), max(f.mostPerGrant, p.GrantCommandsMax)
+	}
+	if p.HeldTime > 0 {
+		f.whileHeld = append(f.whileHeld, p.HeldRate())
+	}
 }
 
 // shared says whether a trial's fairness tells anything: there was somebody to
@@ -131,6 +143,8 @@ var measures = []measured{
 	{"noticed after", "How long a holder whose lock was gone did not know: until it was told, or found out. The mean of all cases / the longest. Those that never found out are not in it.", func(f fared) string { return f.losses.words() }},
 	{"orphaned key", "How long a key stood in Redis that nobody living had to do with: the time that a crash costs the others. " +
 		"The mean of all cases / the longest.", func(f fared) string { return f.orphans.words() }},
+	{"left behind", "How long a key stood in Redis after the attempt that had put it there was over, refused or not known to have succeeded, while its client lived on. " +
+		"The mean of all cases / the longest.", func(f fared) string { return f.left.words() }},
 	{"recovery", "How long after the end of a fault, or after a crash, somebody got the lock. The mean of all cases / the longest.", func(f fared) string { return f.back.words() }},
 	{"no recovery", "Faults after which somebody still asked, and nobody got the lock before the trial was over: all trials together. " +
 		"The column before leaves them out.", func(f fared) string {
@@ -138,6 +152,21 @@ var measures = []measured{
 			return notSeen
 		}
 		return fmt.Sprintf("%d of %d", f.never, f.back.n+f.never)
+	}},
+	{"commands a grant", "What a grant costs Redis: the commands of its client, from the first attempt through renewals to the release. " +
+		"The median of each trial, and of these the median / the most of all grants.", func(f fared) string {
+		if len(f.perGrant) == 0 {
+			return notSeen
+		}
+		return fmt.Sprintf("%d / %d", middle(slices.Sorted(slices.Values(f.perGrant))), f.mostPerGrant)
+	}},
+	{"commands a second", "What a held lock costs Redis: the commands about it in a second in which somebody believed to hold it, those of clients that wait among them. " +
+		"The median of the trials / the most.", func(f fared) string {
+		if len(f.whileHeld) == 0 {
+			return notSeen
+		}
+		sorted := slices.Sorted(slices.Values(f.whileHeld))
+		return fmt.Sprintf("%.0f / %.0f", middle(sorted), sorted[len(sorted)-1])
 	}},
 }
 
@@ -238,4 +267,20 @@ func joinWords(with string, words ...string) string {
 		}
 	}
 	return out
+}
+
+// Cost says in a line what the lock cost in one trial, and what its attempts left
+// behind; "" if nothing was measured.
+func Cost(p checker.Progress) string {
+	var grant, held, left string
+	if p.GrantCommandsMax > 0 {
+		grant = fmt.Sprintf("%d %s a grant, at most %d", p.GrantCommandsMedian, plural(p.GrantCommandsMedian, "command"), p.GrantCommandsMax)
+	}
+	if p.HeldTime > 0 {
+		held = fmt.Sprintf("%.0f a second while the lock was held", p.HeldRate())
+	}
+	if l := p.LeftoverMost; p.Leftovers > 0 {
+		left = fmt.Sprintf("%d %s left behind by attempts, for the longest time %s on %s by c%d: %s", p.Leftovers, plural(p.Leftovers, "key"), l.Key, l.Node, l.Client, about(l.Until-l.From))
+	}
+	return joinWords("; ", grant, held, left)
 }

@@ -56,8 +56,12 @@ func TestTypicalIsTheMedianOfTrialsAndWorstTheWorst(t *testing.T) {
 			{Losses: 3, LossLagSum: ms(30), LossLagMax: ms(20), Orphans: 1, OrphanSum: ms(1000), OrphanMax: ms(1000), Recoveries: 1, RecoverySum: ms(100), RecoveryMax: ms(100)},
 			{Losses: 1, LossLagSum: ms(90), LossLagMax: ms(90), Recoveries: 1, RecoverySum: ms(1300), RecoveryMax: ms(1300), Unrecovered: 2},
 		}, map[string]string{"noticed after": "30 ms / 90 ms", "orphaned key": "1.0 s", "recovery": "700 ms / 1.3 s", "no recovery": "2 of 4"}},
+		{"what a grant and a held lock cost, and what is left behind", []checker.Progress{
+			{GrantCommandsMedian: 2, GrantCommandsMax: 9, HeldCommands: 30, HeldTime: ms(1000)},
+			{GrantCommandsMedian: 4, GrantCommandsMax: 5, HeldCommands: 8, HeldTime: ms(2000), Leftovers: 2, LeftoverSum: ms(600), LeftoverMost: checker.Leftover{From: ms(100), Until: ms(500)}},
+		}, map[string]string{"commands a grant": "2 / 9", "commands a second": "4 / 30", "left behind": "300 ms / 400 ms"}},
 		{"what was not seen", []checker.Progress{{Waits: 1}},
-			map[string]string{"typical wait": "< 1 ms", "noticed after": "–", "orphaned key": "–", "recovery": "–", "no recovery": "–"}},
+			map[string]string{"commands a grant": "–", "commands a second": "–", "left behind": "–", "typical wait": "< 1 ms", "noticed after": "–", "orphaned key": "–", "recovery": "–", "no recovery": "–"}},
 	} {
 		var trials []campaign.Trial
 		for _, p := range c.trials {

@@ -75,7 +75,7 @@ func TestStoriesKnowNoRecipe(t *testing.T) {
 			t.Errorf("renamed, it reads otherwise\n%s", firstDifference([]byte(got), []byte(want)))
 		}
 	}
-	for _, s := range sampleTrials() {
+	for _, s := range sampleTrials(t) {
 		t.Run(s.Name, func(t *testing.T) { check(t, s.Trial, s) })
 	}
 	for _, folder := range recorded(t) {
@@ -94,7 +94,7 @@ func TestEveryCauseIsToldFromATrial(t *testing.T) {
 	for _, folder := range recorded(t) {
 		told[filepath.Base(folder)] = true
 	}
-	for _, s := range sampleTrials() {
+	for _, s := range sampleTrials(t) {
 		told[string(s.Trial.Verdicts[0].Findings[0].Cause)] = true
 	}
 	for _, c := range causes() {

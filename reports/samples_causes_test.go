@@ -1,43 +1,63 @@
 package reports
 
 import (
+	"fmt"
+	"testing"
+
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
 // fenceRegressed: a restart sets the counter of the fencing tokens back.
-func fenceRegressed() sampleTrial {
-	t := newTape()
-	t.claims.Lock, t.claims.Fenced = "fenced", true
-	fenced := func(client int, start, done float64, fence int64) {
-		t.op(client, history.FAcquire, start, done, history.OK, func(o *history.Op) {
+func fenceRegressed(tb testing.TB) sampleTrial {
+	t := newTapeOf(tb, "fenced")
+	fenced := func(client int, at float64, fence int64) {
+		t.op(client, history.FAcquire, at, at+3, history.OK, func(o *history.Op) {
 			o.Lease = &history.Lease{Token: "token-" + string(rune('a'+client)), Fence: fence}
 		})
+		t.command(client, "n0", at+0.4, fmt.Sprint(fence), fmt.Sprintf("EVALSHA %s 2 orders {orders}:fence token-%c 1000", t.script("set-and-count"), 'a'+client))
 	}
-	fenced(0, 10, 13, 7)
-	t.command(0, "n0", 10.4, "7", "EVALSHA "+fencedScript+" 2 orders orders:fence token-a 1000")
-	t.release(0, 110, 113, history.OK)
-	t.window(150, 190, history.Window{Fault: "node-restart", Effect: history.Restarted, Nodes: []string{"n0"}, Hits: 1, Impact: &history.Impact{Keys: []history.KeyFate{{Node: "n0", Key: "orders:fence", Fate: history.FateLost}}}})
+	given := func(client int, at float64) {
+		t.release(client, at, at+3, history.OK)
+		t.command(client, "n0", at+0.4, "1", fmt.Sprintf("EVALSHA %s 1 orders token-%c", t.script("compare-and-delete"), 'a'+client))
+	}
+	fenced(0, 10, 1)
+	given(0, 30)
+	fenced(0, 60, 2)
+	given(0, 110)
+	t.window(150, 190, history.Window{Fault: "node-restart", Effect: history.Restarted, Nodes: []string{"n0"}, Hits: 1, Impact: &history.Impact{Keys: []history.KeyFate{{Node: "n0", Key: "{orders}:fence", Fate: history.FateLost}}}})
 	t.event(history.FNodeDown, 151, func(o *history.Op) { o.Node = "n0" })
 	t.event(history.FNodeUp, 189, func(o *history.Op) { o.Node, o.Lost = "n0", &history.Lost{Keys: true, Scripts: true} })
-	fenced(1, 300, 303, 1)
-	t.command(1, "n0", 300.4, "1", "EVALSHA "+fencedScript+" 2 orders orders:fence token-b 1000")
-	t.release(1, 400, 403, history.OK)
-	t.claims.Scripts = []history.Script{{Name: "take-and-count", SHA1: fencedScript, Effects: map[string][]history.Effect{
-		"*": {{Kind: history.EffectSet, TTLArg: 2, TTLUnit: ms(1)}},
-	}}}
+	fenced(1, 300, 1)
+	given(1, 400)
 	e := t.evidence()
-	f := finding(e, checker.FenceRegressed, 303, 303, "c1 was granted orders with fence 1 at 0.303 s, after c0 had been granted it with fence 7 at 0.013 s", 1, 0)
+	f := finding(e, checker.FenceRegressed, 303, 303, "c1 was granted orders with fence 1 at 0.303 s, after c0 had been granted it with fence 2 at 0.063 s", 1, 0)
 	f.Broken = "n0 lost what it had acknowledged when it restarted at 0.189 s"
 	return sampleTrial{"fence-regressed", t.trial("fenced", "node-restart", locks.Limit, e, violated("fencing", f)), e}
 }
 
-const fencedScript = "1111111111111111111111111111111111111111"
+// starved: two clients hand the lock to each other, and the third asks always too late.
+func starved(tb testing.TB) sampleTrial {
+	t := newTape(tb)
+	t.event(history.FHealed, 5, nil)
+	for i := range 8 {
+		at, c := 10+400*float64(i), i%2
+		t.acquire(c, at, at+3)
+		t.command(c, "n0", at+0.4, "OK", fmt.Sprintf("SET orders token-%c PX 1000 NX", 'a'+c))
+		t.busy(2, at+50, at+53)
+		t.command(2, "n0", at+50.4, "nil", "SET orders token-c PX 1000 NX")
+		t.release(c, at+300, at+303, history.OK)
+		t.command(c, "n0", at+300.4, "1", fmt.Sprintf("EVALSHA %s 1 orders token-%c", t.script("compare-and-delete"), 'a'+c))
+	}
+	e := t.evidence()
+	return sampleTrial{"starved", t.trial("home-made", "none", "", e,
+		violated("liveness", finding(e, checker.Starved, 5, 3113, "c2 never got into orders from 0.005 s on: others were granted it 8 times meanwhile, and it was free for 0.7 s of 3.1 s", 2))), e}
+}
 
 // panicked: a reply that nobody expected ends the program.
-func panicked() sampleTrial {
-	t := newTape()
+func panicked(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
 	t.window(50, 90, history.Window{Fault: "node-restart", Effect: history.Restarted, Nodes: []string{"n0"}, Hits: 1, Impact: &history.Impact{Keys: []history.KeyFate{{Node: "n0", Key: "orders", Fate: history.FateLost}}}})
@@ -52,8 +72,8 @@ func panicked() sampleTrial {
 }
 
 // runaway: a renewal that is tried again without a pause.
-func runaway() sampleTrial {
-	t := newTape()
+func runaway(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.claims.Renews = true
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")

@@ -1,14 +1,16 @@
 package reports
 
 import (
+	"testing"
+
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
 // evicted: memory pressure takes a held key.
-func evicted() sampleTrial {
-	t := newTape()
+func evicted(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.acquire(0, 150, 153)
 	t.command(0, "n0", 150.4, "OK", "SET orders token-a PX 1000 NX")
 	t.window(200, 201, history.Window{Fault: "eviction", Effect: history.Evicted, Nodes: []string{"n0"}, Hits: 1, Impact: &history.Impact{Keys: []history.KeyFate{{Node: "n0", Key: "orders", Fate: history.FateEvicted}}}})
@@ -19,7 +21,7 @@ func evicted() sampleTrial {
 	t.command(1, "n0", 230.4, "OK", "SET orders token-b PX 1000 NX")
 	t.touch(1, history.FWrite, 250, 2)
 	t.release(0, 260, 263, history.Fail)
-	t.command(0, "n0", 260.4, "0", "DEL orders")
+	t.command(0, "n0", 260.4, "0", "EVALSHA "+t.script("compare-and-delete")+" 1 orders token-a")
 	t.release(1, 330, 333, history.OK)
 	t.command(1, "n0", 330.4, "1", "DEL orders")
 	e := t.evidence()
@@ -28,8 +30,8 @@ func evicted() sampleTrial {
 }
 
 // nodeClock: a node's clock jumps forward by more than a lease, then back.
-func nodeClock() sampleTrial {
-	t := newTape()
+func nodeClock(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.window(195, 700, history.Window{Fault: "node-clock", Effect: history.ClockSet, Nodes: []string{"n0"}, Hits: 1, Impact: &history.Impact{Shifted: 1}})
 	t.acquire(0, 150, 153)
 	t.command(0, "n0", 150.4, "OK", "SET orders token-a PX 1000 NX")
@@ -38,7 +40,7 @@ func nodeClock() sampleTrial {
 	t.command(1, "n0", 230.4, "OK", "SET orders token-b PX 1000 NX")
 	t.touch(1, history.FWrite, 250, 2)
 	t.release(0, 260, 263, history.Fail)
-	t.command(0, "n0", 260.4, "0", "DEL orders")
+	t.command(0, "n0", 260.4, "0", "EVALSHA "+t.script("compare-and-delete")+" 1 orders token-a")
 	t.release(1, 330, 333, history.OK)
 	t.command(1, "n0", 330.4, "1", "DEL orders")
 	t.event(history.FNodeClock, 700, func(o *history.Op) { o.Node = "n0" })
@@ -48,8 +50,8 @@ func nodeClock() sampleTrial {
 }
 
 // splitInTwo: two primaries grant the lock, each to its own clients.
-func splitInTwo() sampleTrial {
-	t := newTape()
+func splitInTwo(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.window(95, 600, history.Window{Fault: "split-brain", Effect: history.Parted, Nodes: []string{"n1"}, Hits: 2, Impact: &history.Impact{Writes: 2}})
 	t.event(history.FSplit, 100, func(o *history.Op) { o.Node, o.Client = "n1", 1 })
 	t.event(history.FSplit, 100.1, func(o *history.Op) { o.Node, o.Client = "n1", 2 })
@@ -72,8 +74,8 @@ func splitInTwo() sampleTrial {
 }
 
 // deadlocked: a client without a timeout waits for a reply that was dropped.
-func deadlocked() sampleTrial {
-	t := newTape()
+func deadlocked(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.claims.Lock = "redisson"
 	t.window(60, 61, history.Window{Fault: "lost-reply", Effect: history.ReplyLost, Links: link("c0", "n0", history.Downstream), Hits: 1, Impact: &history.Impact{Messages: 1}})
 	t.acquire(0, 10, 13)

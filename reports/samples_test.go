@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"testing"
+
 	"slices"
 	"time"
 
@@ -44,18 +46,18 @@ var testGlossary = glossary{
 }
 
 // sampleTrials are hand-made trials, one per cause.
-func sampleTrials() []sampleTrial {
+func sampleTrials(tb testing.TB) []sampleTrial {
 	return []sampleTrial{
-		race(), foreignDelete(), foreignRenewal(), renewalFailed(), leaseOutlived(), serverLostKey(),
-		clientClock(), noExpiry(), lateCommand(), orphanedKey(), readWrite(), quorum(), unclassified(),
-		evicted(), nodeClock(), splitInTwo(), deadlocked(),
-		fenceRegressed(), panicked(), runaway(),
+		race(tb), foreignDelete(tb), foreignRenewal(tb), renewalFailed(tb), leaseOutlived(tb), serverLostKey(tb),
+		clientClock(tb), noExpiry(tb), lateCommand(tb), orphanedKey(tb), readWrite(tb), quorum(tb), unclassified(tb),
+		evicted(tb), nodeClock(tb), splitInTwo(tb), deadlocked(tb),
+		fenceRegressed(tb), panicked(tb), runaway(tb), starved(tb),
 	}
 }
 
 // race: two clients pass EXISTS before either has SET.
-func race() sampleTrial {
-	t := newTape()
+func race(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.claims.Lock, t.claims.KeyTTL, t.claims.Recovery = "exists-set", 0, 0
 	t.acquire(0, 10, 16)
 	t.command(0, "n0", 10.5, "0", "EXISTS orders")
@@ -87,8 +89,8 @@ func race() sampleTrial {
 }
 
 // foreignDelete: a paused holder's plain DEL removes the next holder's key.
-func foreignDelete() sampleTrial {
-	t := newTape()
+func foreignDelete(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.claims.Lock = "set-nx-ex"
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders 1 EX 1 NX")
@@ -117,8 +119,8 @@ func foreignDelete() sampleTrial {
 }
 
 // foreignRenewal: a watchdog without an owner check keeps a dead man's successor alive.
-func foreignRenewal() sampleTrial {
-	t := newTape()
+func foreignRenewal(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.claims.Lock, t.claims.Renews = "set-nx-px-watchdog", true
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
@@ -139,8 +141,8 @@ func foreignRenewal() sampleTrial {
 }
 
 // renewalFailed: one lost reply ends the watchdog, the holder works on.
-func renewalFailed() sampleTrial {
-	t := newTape()
+func renewalFailed(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.claims.Lock, t.claims.Renews = "set-nx-px-watchdog", true
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
@@ -161,10 +163,8 @@ func renewalFailed() sampleTrial {
 }
 
 // leaseOutlived: the standard lock's holder is paused beyond its lease.
-func leaseOutlived() sampleTrial {
-	t := newTape()
-	const script = "dfc8e0e1b4b3c8f7d7d0c2f1a5a1e6a9b7c5d3e1"
-	t.claims.Scripts = []history.Script{{Name: "compare-and-delete", SHA1: script, Effects: map[string][]history.Effect{"1": {{Kind: history.EffectDelete}}}}}
+func leaseOutlived(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
 	t.touch(0, history.FRead, 15, 7)
@@ -178,15 +178,15 @@ func leaseOutlived() sampleTrial {
 	t.touch(1, history.FRead, 1125, 7)
 	t.touch(1, history.FWrite, 1180, 8)
 	t.release(1, 1223, 1226, history.OK)
-	t.command(1, "n0", 1223.4, "1", "EVALSHA "+script+" 1 orders token-b")
+	t.command(1, "n0", 1223.4, "1", "EVALSHA "+t.script("compare-and-delete")+" 1 orders token-b")
 	t.acquire(2, 1300, 1303)
 	t.command(2, "n0", 1300.4, "OK", "SET orders token-c PX 1000 NX")
 	t.touch(2, history.FRead, 1305, 8)
 	t.touch(0, history.FWrite, 1561, 8)
 	t.release(0, 1562, 1565, history.Fail)
-	t.command(0, "n0", 1562.4, "0", "EVALSHA "+script+" 1 orders token-a")
+	t.command(0, "n0", 1562.4, "0", "EVALSHA "+t.script("compare-and-delete")+" 1 orders token-a")
 	t.release(2, 1640, 1643, history.OK)
-	t.command(2, "n0", 1640.4, "1", "EVALSHA "+script+" 1 orders token-c")
+	t.command(2, "n0", 1640.4, "1", "EVALSHA "+t.script("compare-and-delete")+" 1 orders token-c")
 	t.event(history.FHealed, 3000, nil)
 	e := t.evidence()
 	return sampleTrial{"lease-outlived", t.trial("set-nx-px", "client-pause", locks.Limit, e,
@@ -201,8 +201,8 @@ func leaseOutlived() sampleTrial {
 }
 
 // serverLostKey: a failover forgets an acknowledged grant.
-func serverLostKey() sampleTrial {
-	t := newTape()
+func serverLostKey(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.window(100, 420, history.Window{Fault: "failover", Effect: history.Promoted, Nodes: []string{"n1"}, Hits: 3, Impact: &history.Impact{Keys: []history.KeyFate{{Node: "n1", Key: "orders", Fate: history.FateLost}}, Handover: &history.Handover{From: "n0", To: "n1", How: history.PrimaryKilled, At: ms(419)}}})
 	t.acquire(0, 150, 153)
 	t.command(0, "n0", 150.4, "OK", "SET orders token-a PX 1000 NX")
@@ -221,8 +221,8 @@ func serverLostKey() sampleTrial {
 }
 
 // clientClock: a client whose clock is ahead takes a live lock over.
-func clientClock() sampleTrial {
-	t := newTape()
+func clientClock(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.claims.Lock, t.claims.ClientClock = "getset", true
 	t.event(history.FClock, 5, func(o *history.Op) { o.Client, o.Offset = 1, ms(5000) })
 	t.window(5, 900, history.Window{Fault: "client-skew", Effect: history.ClockSet, Clients: []int{1}, Hits: 1, Impact: &history.Impact{Offset: 5 * time.Second, Attempts: 1}})
@@ -246,8 +246,8 @@ func clientClock() sampleTrial {
 }
 
 // noExpiry: a crash between SETNX and EXPIRE blocks everybody for ever.
-func noExpiry() sampleTrial {
-	t := newTape()
+func noExpiry(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.claims.Lock = "setnx-expire"
 	t.op(0, history.FAcquire, 50, -1, "", nil)
 	t.command(0, "n0", 50.4, "1", "SETNX orders 1").Replied = 0
@@ -271,8 +271,8 @@ func noExpiry() sampleTrial {
 
 // lateCommand: a held DEL arrives after its client has given up, and removes
 // the next holder's key.
-func lateCommand() sampleTrial {
-	t := newTape()
+func lateCommand(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.claims.Lock = "lua-setnx-expire"
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders 1 PX 1000 NX")
@@ -294,8 +294,8 @@ func lateCommand() sampleTrial {
 }
 
 // orphanedKey: a crashed holder's key keeps others out until it expires.
-func orphanedKey() sampleTrial {
-	t := newTape()
+func orphanedKey(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
 	t.window(60, 61, history.Window{Fault: "client-crash", Effect: history.Crashed, Clients: []int{0}, Hits: 1})
@@ -313,8 +313,8 @@ func orphanedKey() sampleTrial {
 }
 
 // readWrite: the first reader to leave lets a writer in beside the second.
-func readWrite() sampleTrial {
-	t := newTape()
+func readWrite(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.claims.Lock, t.claims.ReadWrite = "rw-two-keys", true
 	t.acquireMode(0, history.Read, 10, 14)
 	t.command(0, "n0", 10.4, "0", "EXISTS orders:write")
@@ -341,8 +341,8 @@ func readWrite() sampleTrial {
 }
 
 // quorum: five nodes, a naive RedLock whose keys end under its holder.
-func quorum() sampleTrial {
-	t := newTape()
+func quorum(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.claims.Lock, t.claims.Quorum = "redlock-naive", 3
 	nodes := []string{"n0", "n1", "n2", "n3", "n4"}
 	t.acquire(0, 10, 16)
@@ -373,8 +373,8 @@ func quorum() sampleTrial {
 }
 
 // unclassified: a violation without an explanation, which no recipe declares.
-func unclassified() sampleTrial {
-	t := newTape()
+func unclassified(tb testing.TB) sampleTrial {
+	t := newTape(tb)
 	t.acquire(0, 10, 13)
 	t.acquire(1, 30, 33)
 	t.release(0, 60, 63, history.OK)

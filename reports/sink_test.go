@@ -16,7 +16,7 @@ import (
 func storedCampaign(t *testing.T) (dir string, trials []sampleTrial) {
 	t.Helper()
 	dir = t.TempDir()
-	trials = sampleTrials()
+	trials = sampleTrials(t)
 	info := campaign.Info{Command: "lockstorm run"}
 	for _, s := range trials {
 		info.Plan = append(info.Plan, campaign.PlannedCell{Lock: s.Trial.Spec.Lock, Fault: s.Trial.Spec.Fault})
@@ -112,7 +112,7 @@ func TestTrialsThatThePagesShowAreRendered(t *testing.T) {
 }
 
 func TestTrialsWithoutViolationGetNoFiles(t *testing.T) {
-	quiet := sampleTrials()[0]
+	quiet := sampleTrials(t)[0]
 	quiet.Trial.Outcome, quiet.Trial.Flaws = campaign.Holds, nil
 	dir := t.TempDir()
 	if err := Trial(dir, quiet.Trial, quiet.Evidence); err != nil {

@@ -72,8 +72,8 @@ func TestCutLinksAreToldAsTheyWereCut(t *testing.T) {
 
 // failedOver is a grant that a replica never got, as it was cut off from the primary
 // or left behind by the failover itself; wait is what a WAIT was answered.
-func failedOver(cut bool, wait string) (campaign.Trial, history.Evidence) {
-	t := newTape()
+func failedOver(tb testing.TB, cut bool, wait string) (campaign.Trial, history.Evidence) {
+	t := newTape(tb)
 	if cut {
 		t.window(149, 1149, history.Window{Fault: "partition", Effect: history.Cut, Links: link("n1", "n0", ""), Hits: 2, Impact: &history.Impact{Messages: 2}})
 		t.window(154, 154.2, history.Window{Fault: "failover", Effect: history.Promoted, Nodes: []string{"n1"}, Hits: 1, Impact: &history.Impact{Keys: []history.KeyFate{{Node: "n1", Key: "orders", Fate: history.FateLost}}, Handover: &history.Handover{From: "n0", To: "n1", How: history.PrimaryKilled, At: ms(154.1)}}})
@@ -97,7 +97,7 @@ func failedOver(cut bool, wait string) (campaign.Trial, history.Evidence) {
 }
 
 func TestAReplicaIsBehindFromWhenItWasCutOff(t *testing.T) {
-	trial, e := failedOver(true, "1")
+	trial, e := failedOver(t, true, "1")
 	says(t, toldOf(t, trial, e), []string{
 		"0.149 s: the network between n0 and n1 was cut until 1.149 s: neither got what the other wrote",
 		"- waiting for all replicas (WAIT), or promoting only one that acknowledged",
@@ -106,7 +106,7 @@ func TestAReplicaIsBehindFromWhenItWasCutOff(t *testing.T) {
 
 func TestAReplicaThatWasBehindBeforeTheStoryIsTold(t *testing.T) {
 	for _, wait := range []string{"", "0"} {
-		trial, e := failedOver(false, wait)
+		trial, e := failedOver(t, false, wait)
 		says(t, toldOf(t, trial, e), []string{
 			"0.050 s: n1 stopped getting what the primary wrote",
 			"n0 went down, and n1 was made the primary, and c0's key was lost with n0: n1 had never got it",
@@ -126,7 +126,7 @@ func TestALongStoryKeepsWhatTheNemesisDid(t *testing.T) {
 }
 
 func TestAFreezeIsToldBesideAClockThatJumped(t *testing.T) {
-	tape := newTape()
+	tape := newTape(t)
 	tape.op(0, history.FAcquire, 10, 13, history.OK, func(o *history.Op) { o.Lease = &history.Lease{Token: "token-a", Deadline: ms(1010)} })
 	tape.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
 	tape.event(history.FClock, 14, func(o *history.Op) { o.Client, o.Offset = 0, ms(-2500) })
@@ -141,7 +141,7 @@ func TestAFreezeIsToldBesideAClockThatJumped(t *testing.T) {
 }
 
 func TestWhoAskedInVainIsCountedFromWhenTheKeyWasLeft(t *testing.T) {
-	tape := newTape()
+	tape := newTape(t)
 	tape.claims.KeyTTL = 0
 	tape.acquire(1, 5, 8)
 	tape.command(1, "n0", 5.4, "1", "SETNX orders 1")

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/nodetest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -19,6 +21,7 @@ func ms(x float64) time.Duration { return time.Duration(x * float64(time.Millise
 
 // tape is a hand-made trial: entries and commands in any order of writing.
 type tape struct {
+	tb       testing.TB
 	ops      []history.Op
 	commands []history.Command
 	claims   history.Claims
@@ -27,11 +30,26 @@ type tape struct {
 	process  map[int]history.Process
 }
 
-func newTape() *tape {
-	return &tape{
-		claims:  history.Claims{Lock: "set-nx-px", Quorum: 1, TTL: time.Second, KeyTTL: time.Second, Recovery: time.Second},
-		process: map[int]history.Process{},
+func newTape(tb testing.TB) *tape { return newTapeOf(tb, "set-nx-px") }
+
+// newTapeOf is a tape of a recipe with a lease of one second.
+func newTapeOf(tb testing.TB, recipe string) *tape {
+	r, ok := locks.ByID(recipe)
+	if !ok {
+		tb.Fatalf("no recipe %q", recipe)
 	}
+	return &tape{tb: tb, claims: r.Claims(time.Second, 1), process: map[int]history.Process{}}
+}
+
+// script is the SHA-1 of one of the recipe's scripts.
+func (t *tape) script(name string) string {
+	for sha, known := range t.claims.ScriptNames {
+		if known == name {
+			return sha
+		}
+	}
+	t.tb.Fatalf("%s runs no script %q", t.claims.Lock, name)
+	return ""
 }
 
 func (t *tape) proc(client int) history.Process {
@@ -158,7 +176,7 @@ func (t *tape) command(client int, node string, sent float64, reply, text string
 	return &t.commands[len(t.commands)-1]
 }
 
-// evidence numbers everything in order of time.
+// evidence numbers everything in order of time, and has nodes say what their keys were.
 func (t *tape) evidence() history.Evidence {
 	slices.SortStableFunc(t.ops, func(a, b history.Op) int { return cmp.Compare(a.Time, b.Time) })
 	for i := range t.ops {
@@ -171,14 +189,40 @@ func (t *tape) evidence() history.Evidence {
 	}
 	for i := range t.commands {
 		c := &t.commands[i]
-		c.Index, c.Exec = i, i+1
+		c.Index = i
 		for _, p := range pairs {
 			if p.Invoke.Client == c.Client && p.Invoke.Time <= c.Sent && (p.Complete == nil || c.Sent <= p.Complete.Time) {
 				c.Op = p.Invoke.Index
 			}
 		}
 	}
-	return history.Evidence{Ops: t.ops, Commands: t.commands, Claims: t.claims}
+	played := nodetest.Stage(t.tb, nodetest.Play{Ops: t.ops, Commands: t.run()})
+	if played.Wrong != "" {
+		t.tb.Errorf("no Redis does as the hand-made trial says: %s", played.Wrong)
+	}
+	return history.Evidence{Ops: played.Ops, Commands: t.commands, Keys: played.Keys, Watched: true, Claims: t.claims}
+}
+
+// run numbers the commands that reached their nodes, and returns all of them in the order
+// of their answers.
+func (t *tape) run() []history.Command {
+	var all []*history.Command
+	for i := range t.commands {
+		all = append(all, &t.commands[i])
+	}
+	slices.SortStableFunc(all, func(a, b *history.Command) int { return cmp.Compare(a.Served, b.Served) })
+	ran := map[string]int{}
+	var played []history.Command
+	for _, c := range all {
+		if c.Served > 0 {
+			ran[c.Node]++
+			c.Exec = ran[c.Node]
+		}
+		p := *c
+		p.Arrived = c.Served
+		played = append(played, p)
+	}
+	return played
 }
 
 // sampleTrial is a hand-made trial with its evidence.

@@ -388,13 +388,6 @@ func openWords(c campaign.Cell) string {
 	return fmt.Sprintf("%s under %s: %s", c.Lock, c.Fault, undecidedWords(c))
 }
 
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
-}
-
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return line

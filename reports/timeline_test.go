@@ -5,7 +5,7 @@ import (
 )
 
 func TestEveryCauseHasItsTimeline(t *testing.T) {
-	for _, s := range sampleTrials() {
+	for _, s := range sampleTrials(t) {
 		t.Run(s.Name, func(t *testing.T) {
 			f, ok := focusOn(s.Trial, s.Evidence)
 			if !ok {
@@ -22,7 +22,7 @@ func TestEveryCauseHasItsTimeline(t *testing.T) {
 }
 
 func TestEveryCauseHasItsCounterexample(t *testing.T) {
-	for _, s := range sampleTrials() {
+	for _, s := range sampleTrials(t) {
 		t.Run(s.Name, func(t *testing.T) {
 			f, ok := focusOn(s.Trial, s.Evidence)
 			if !ok {

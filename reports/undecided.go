@@ -55,3 +55,10 @@ func (o openCell) markdown() string {
 	}
 	return text
 }
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}

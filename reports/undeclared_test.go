@@ -13,8 +13,8 @@ import (
 
 // alsoRenewal is a trial whose recipe declares its many removals of others' keys, and
 // not the one renewal that came after them.
-func alsoRenewal() sampleTrial {
-	s := foreignRenewal()
+func alsoRenewal(tb testing.TB) sampleTrial {
+	s := foreignRenewal(tb)
 	renewal := s.Trial.Verdicts[0].Findings[0]
 	var all []checker.Finding
 	for i := range 7 {
@@ -32,7 +32,7 @@ func alsoRenewal() sampleTrial {
 }
 
 func TestWhatIsNotDeclaredIsToldFirst(t *testing.T) {
-	s := alsoRenewal()
+	s := alsoRenewal(t)
 	f, ok := focusOn(s.Trial, s.Evidence)
 	if !ok || f.Finding.Cause != checker.ForeignRenewal {
 		t.Fatalf("the story is about %s, want %s", f.Finding.Cause, checker.ForeignRenewal)
@@ -53,7 +53,7 @@ func TestWhatIsNotDeclaredIsToldFirst(t *testing.T) {
 
 // The cell's verdict is a bug's that another trial shows best.
 func TestPagesTellTheTrialThatShowsWhatIsNotDeclared(t *testing.T) {
-	s, bug := alsoRenewal(), foreignDelete()
+	s, bug := alsoRenewal(t), foreignDelete(t)
 	bug.Trial.Spec.Lock, bug.Trial.Spec.Fault = s.Trial.Spec.Lock, s.Trial.Spec.Fault
 	s.Trial.Dir = strings.Replace(bug.Trial.Dir, "mutex-0", "mutex-2", 1)
 	cell := cellOfTrial(bug.Trial)

@@ -228,13 +228,22 @@ func planWords(t *history.Timing) string {
 	}
 	switch {
 	case t.Until != nil && t.For > 0:
-		parts = append(parts, fmt.Sprintf("for %s and until %s, at most %s", length(t.For), triggerWords(*t.Until), length(t.Limit)))
+		parts = append(parts, fmt.Sprintf("for %s and until %s", length(t.For), untilWords(t)))
 	case t.Until != nil:
-		parts = append(parts, fmt.Sprintf("until %s, at most %s", triggerWords(*t.Until), length(t.Limit)))
+		parts = append(parts, "until "+untilWords(t))
 	case t.For > 0:
 		parts = append(parts, "for "+length(t.For))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// untilWords tell what ends a fault that waits for a place.
+func untilWords(t *history.Timing) string {
+	words := triggerWords(*t.Until)
+	if t.Linger > 0 {
+		words = fmt.Sprintf("%s after %s", length(t.Linger), words)
+	}
+	return fmt.Sprintf("%s, at most %s", words, length(t.Limit))
 }
 
 func delayWords(d time.Duration) string {

@@ -333,13 +333,6 @@ func (c *Conn) LocalAddr() net.Addr { return c.below().LocalAddr() }
 // RemoteAddr implements net.Conn.
 func (c *Conn) RemoteAddr() net.Addr { return c.below().RemoteAddr() }
 
-// below is the connection that this one is a wrapper of.
-func (c *Conn) below() net.Conn {
-	c.gate.mu.Lock()
-	defer c.gate.mu.Unlock()
-	return c.inner
-}
-
 // SetDeadline implements net.Conn.
 func (c *Conn) SetDeadline(t time.Time) error { return c.setDeadlines(t, true, true) }
 

@@ -1,6 +1,9 @@
 package testbed
 
-import "slices"
+import (
+	"net"
+	"slices"
+)
 
 // Exchange lets two idle connections of one client to one node change places: from
 // now on each client's end leads to the other's connection below, with its number.
@@ -54,3 +57,10 @@ func (c *Conn) hold() bool {
 }
 
 func (c *Conn) release() { <-c.writer }
+
+// below is the connection that this one is a wrapper of.
+func (c *Conn) below() net.Conn {
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	return c.inner
+}

@@ -133,8 +133,12 @@ type Setup struct {
 	Commands func(history.Command)
 	// Keys receives every change of a key as the node had it, in the order of its
 	// Index; nil = not wanted. Calls come one at a time, the last before Run
-	// returns. Where a node's keys cannot be seen, Run records FUnseen.
+	// returns. Of a node whose keys cannot be seen any more Unseen is told.
 	Keys func(history.KeyChange)
+	// Unseen is told, once of each node, that the changes of its keys are not seen
+	// from now on, and why: who keeps the history records history.FUnseen. nil = the
+	// trial ends there with that error. It is called as Keys is.
+	Unseen func(node string, err error)
 	// Logs is a directory for the nodes' logs; "" = not kept.
 	Logs string
 	// Monitor is a directory for logs of all that nodes execute, with what scripts

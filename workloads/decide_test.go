@@ -71,6 +71,18 @@ func TestADialMovesOnlyWhatHangsOnIt(t *testing.T) {
 	})
 }
 
+func TestAmongWritersNobodyOnlyReads(t *testing.T) {
+	w, _ := ByName("read-write")
+	rapid.Check(t, func(t *rapid.T) {
+		o := anyOptions(t)
+		o.Writers = true
+		n := rapid.IntRange(0, 100).Draw(t, "section")
+		if s := w.Decide(o, 1, n); s.Mode != history.Write {
+			t.Fatalf("section %d is for %q", n, s.Mode)
+		}
+	})
+}
+
 func TestDecisionsDifferBetweenSeedsClientsAndSections(t *testing.T) {
 	opts := options
 	opts.Keys = 4

@@ -3,6 +3,7 @@ package workloads
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -67,7 +68,7 @@ func (a *attempts) TryLock(ctx context.Context) (locks.Lease, error) {
 		return locks.Lease{}, ended{errGiveUp}
 	}
 	a.made = true
-	return a.s.attempt(ctx, a.h, a.h.handle.TryLock)
+	return a.s.attempt(ctx, a.h, a.s.try(a.h))
 }
 
 // Unlock satisfies locks.Lock; waiting never calls it.
@@ -75,10 +76,24 @@ func (a *attempts) Unlock(ctx context.Context, l locks.Lease) error {
 	return a.h.handle.Unlock(ctx, l)
 }
 
+// try is one attempt, with the token that is to be used.
+func (s *session) try(h *hold) func(context.Context) (locks.Lease, error) {
+	l, ok := h.handle.(locks.TokenLocker)
+	if !ok || s.Opts.Tokens != ClientTokens {
+		return h.handle.TryLock
+	}
+	return func(ctx context.Context) (locks.Lease, error) {
+		return l.TryLockWith(ctx, fmt.Sprintf("client-%d", s.id))
+	}
+}
+
 // attempt records one acquire by whatever means take is. Its error is the
-// lock's own, or ended.
+// lock's own, or ended. If only ctx has ended, nothing is asked, which is ErrBusy.
 func (s *session) attempt(ctx context.Context, h *hold, take func(context.Context) (locks.Lease, error)) (locks.Lease, error) {
-	if err := s.client.Step(ctx, testbed.StepAcquire); err != nil {
+	if err := ctx.Err(); err != nil && s.ctx.Err() == nil {
+		return locks.Lease{}, fmt.Errorf("%w: not asked: %w", locks.ErrBusy, err)
+	}
+	if err := s.client.Step(s.ctx, testbed.StepAcquire); err != nil {
 		return locks.Lease{}, ended{err}
 	}
 	h.lease, h.record = locks.Lease{}, nil
@@ -132,13 +147,15 @@ func (s *session) enter(h *hold) (ok bool, err error) {
 	if b, blocks := h.handle.(locks.Blocker); blocks {
 		return s.enterBlocking(h, b)
 	}
-	_, lerr := locks.Wait(s.ctx, &attempts{s: s, h: h}, max(s.current.Retry, time.Microsecond))
+	ctx, stop := s.asking(s.ctx)
+	defer stop()
+	_, lerr := locks.Wait(ctx, &attempts{s: s, h: h}, max(s.current.Retry, time.Microsecond))
 	return s.entry(lerr)
 }
 
 // enterOnce asks once and leaves it at that.
 func (s *session) enterOnce(h *hold) (ok bool, err error) {
-	_, lerr := s.attempt(s.ctx, h, h.handle.TryLock)
+	_, lerr := s.attempt(s.ctx, h, s.try(h))
 	if errors.Is(lerr, locks.ErrBusy) {
 		return false, nil
 	}
@@ -146,11 +163,18 @@ func (s *session) enterOnce(h *hold) (ok bool, err error) {
 }
 
 // enterBlocking asks once, as every recipe is asked, and then lets the recipe
-// wait in its own way. Only the end of the liveness phase's grace cuts it short.
+// wait in its own way. Only the end of the client's patience, or that of the
+// liveness phase's grace, cuts it short.
 func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
-	_, lerr := s.attempt(s.ctx, h, h.handle.TryLock)
+	ctx, stop := s.asking(s.patience)
+	defer stop()
+	first := s.ctx
+	if ctx != s.patience {
+		first = ctx
+	}
+	_, lerr := s.attempt(first, h, s.try(h))
 	if errors.Is(lerr, locks.ErrBusy) {
-		_, lerr = s.attempt(s.patience, h, b.Lock)
+		_, lerr = s.attempt(ctx, h, b.Lock)
 	}
 	if lerr != nil && s.patience.Err() != nil && s.ctx.Err() == nil {
 		return false, errGiveUp

@@ -30,8 +30,12 @@ type Options struct {
 	Margin time.Duration `json:"margin"`
 	// Overrun is the share of critical sections, 0 to 1, that work for 1.5 TTL.
 	Overrun float64 `json:"overrun,omitempty"`
+	// Tokens says where the locks' tokens come from; "" = DrawnTokens.
+	Tokens Tokens `json:"tokens,omitempty"`
 	// Trusting clients look neither at the deadline nor at Lost.
 	Trusting bool `json:"trusting,omitempty"`
+	// Writers: where critical sections read or write, all write.
+	Writers bool `json:"writers,omitempty"`
 	// Seed of every choice that clients make, at most 1<<53 so that JSON keeps it.
 	Seed uint64 `json:"seed"`
 	// Script lists, by client, the critical sections that it goes through before
@@ -40,11 +44,27 @@ type Options struct {
 	Script [][]Section `json:"script,omitempty"`
 }
 
+// Tokens is where the tokens of locks come from.
+type Tokens string
+
+// Where tokens come from.
+const (
+	// DrawnTokens are the recipe's own, in most a random one for each attempt.
+	DrawnTokens Tokens = "drawn"
+	// ClientTokens name the client, as a service's instance does that passes its own
+	// name: the same for all its attempts. A lock that takes no token (locks.TokenLocker)
+	// draws its own.
+	ClientTokens Tokens = "client"
+)
+
 // Validate says what in the options, which may come from a file, no trial can be
 // made of.
 func (o Options) Validate() error {
 	if o.Clients < 1 || o.Keys < 1 {
 		return fmt.Errorf("%d clients and %d keys: expected at least 1 of each", o.Clients, o.Keys)
+	}
+	if !slices.Contains([]Tokens{"", DrawnTokens, ClientTokens}, o.Tokens) {
+		return fmt.Errorf("tokens are %q: expected %s or %s", o.Tokens, DrawnTokens, ClientTokens)
 	}
 	if o.Overrun < 0 || o.Overrun > 1 || o.Overrun != o.Overrun {
 		return fmt.Errorf("overrun is %v: expected 0 to 1", o.Overrun)
@@ -78,7 +98,7 @@ func (s Section) validate(keys int) error {
 	case s.Depth < 0:
 		return fmt.Errorf("depth %d is negative", s.Depth)
 	}
-	return notNegative(span{"retry", s.Retry}, span{"hold", s.Hold}, span{"late", s.Late}, span{"rest", s.Rest})
+	return notNegative(span{"retry", s.Retry}, span{"hold", s.Hold}, span{"late", s.Late}, span{"rest", s.Rest}, span{"patience", s.Patience})
 }
 
 // span is a duration and what it is called.

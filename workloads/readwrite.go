@@ -16,8 +16,8 @@ var readWrite = Workload{
 	Doc:      "readers and writers on a pair of values that must be equal",
 	Standard: true,
 	Suits:    func(c history.Claims) bool { return c.ReadWrite },
-	choose: func(s *Section, _ Options, own float64) {
-		if s.Mode = history.Write; own < readers {
+	choose: func(s *Section, o Options, own float64) {
+		if s.Mode = history.Write; own < readers && !o.Writers {
 			s.Mode = history.Read
 		}
 	},

@@ -62,7 +62,7 @@ func reentrantSection(s *session, lock string) error {
 func (s *session) reenter(outer *hold) (inner hold, ok bool, err error) {
 	inner = hold{lock: outer.lock, handle: outer.handle}
 	for range 2 {
-		_, lerr := s.attempt(s.ctx, &inner, inner.handle.TryLock)
+		_, lerr := s.attempt(s.ctx, &inner, s.try(&inner))
 		if t, _, _ := outcome(lerr); t == history.Fail {
 			if outer.lost {
 				return inner, false, nil

@@ -22,6 +22,11 @@ type Section struct {
 	// liveness phase.
 	Late time.Duration `json:"late,omitempty"`
 	Rest time.Duration `json:"rest"` // afterwards
+	// Patience is for how long it tries to get in, with all attempts: then their
+	// context ends. 0 = until it is in. Not in the liveness phase.
+	Patience time.Duration `json:"patience,omitempty"`
+	// Cancel: the context is cancelled then; else that is its deadline from the start.
+	Cancel bool `json:"cancel,omitempty"`
 }
 
 // Decide says what a client does in its critical section n, counted from 0 through
@@ -77,8 +82,8 @@ func (w Workload) Scripted(o Options, ops []history.Op) Options {
 }
 
 // begun counts the critical sections that the history shows each client to have
-// begun before the liveness phase. In each, all acquires come before the first
-// release.
+// begun before the liveness phase; of a workload that quits, in which that cannot be
+// seen, at least as many. In each, all acquires come before the first release.
 func (w Workload) begun(clients int, ops []history.Op) map[int]int {
 	type place int
 	const (
@@ -101,7 +106,7 @@ func (w Workload) begun(clients int, ops []history.Op) map[int]int {
 			at[op.Client] = waiting
 		case op.Type == history.OK:
 			at[op.Client] = inside
-		case op.Type == history.Info, op.Type == history.Fail && (w.once || op.Reason != history.Busy):
+		case op.Type == history.Info, op.Type == history.Fail && (w.once || w.quits || op.Reason != history.Busy):
 			at[op.Client] = outside
 		}
 	}

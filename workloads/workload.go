@@ -60,6 +60,11 @@ type Workload struct {
 	Suits func(history.Claims) bool
 	// Standard workloads are those that run when none is named.
 	Standard bool
+	// Like names the faults that do to a lock what clients do here of themselves: what
+	// a recipe declares under these may show under any.
+	Like []string
+	// Locks is how many a client holds at once; 0 = 1.
+	Locks int
 	// choose adds to a section what only this workload decides, by a number from
 	// 0 to 1; nil = nothing.
 	choose func(s *Section, o Options, own float64)
@@ -74,12 +79,14 @@ type Workload struct {
 	tallied bool
 	// once: a busy lock is not waited for.
 	once bool
+	// quits: who waits may give up at any time.
+	quits bool
 	// late: some writes outlast the lease.
 	late bool
 }
 
 // all is the registry; a workload is one file and one row.
-var all = []Workload{counter, fencedWrite, handoff, lottery, mutex, readWrite, reentrant}
+var all = []Workload{cancel, counter, extend, fencedWrite, handoff, lottery, mutex, readWrite, reentrant, transfer}
 
 // All returns every workload, sorted by name.
 func All() []Workload {

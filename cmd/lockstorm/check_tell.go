@@ -27,7 +27,7 @@ type telling struct {
 }
 
 // tellingOrder is which oracle's finding is told, of several.
-var tellingOrder = []string{"exclusion", checker.LinearizableName, "fencing", "reentrancy", "resource", "ownership", "conduct", "liveness"}
+var tellingOrder = []string{"exclusion", checker.LinearizableName, "fencing", "reentrancy", "extension", "resource", "ownership", "conduct", "liveness"}
 
 // tellingOf picks the first finding of the first violated oracle, of those that the
 // recipe does not declare if there are any; the zero telling if nothing is violated.

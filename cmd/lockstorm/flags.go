@@ -108,6 +108,7 @@ func trialFlags(flags *pflag.FlagSet, c *campaign.Config) {
 	flags.IntVar(&c.Nodes, "nodes", c.Nodes, "nodes of an independent topology (0 = 5)")
 	flags.IntVar(&c.Clients, "clients", c.Clients, "clients of a trial (0 = 3, which mixes of faults vary)")
 	flags.IntVar(&c.Keys, "keys", c.Keys, "locks that the clients share (0 = 1, which mixes of faults vary)")
+	flags.StringVar((*string)(&c.Tokens), "lock-tokens", string(c.Tokens), "tokens of locks that let their caller choose: drawn, or client, one for all attempts of a client (default drawn)")
 	flags.DurationVar(&c.TTL, "ttl", c.TTL, "lease time")
 	flags.DurationVar(&c.Hold, "hold", c.Hold, "time in the critical section, 0.5 to 1.5 times as long (0 = ttl/10); below ttl, but for --overrun and recipes that renew")
 	flags.DurationVar(&c.Rest, "rest", c.Rest, "time between two critical sections (0 = ttl/20)")

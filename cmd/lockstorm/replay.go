@@ -164,6 +164,7 @@ type replayed struct {
 	Commands int               `json:"commands"`
 	Keys     int               `json:"keys"` // changes of keys
 	Hash     string            `json:"hash"`
+	Progress *checker.Progress `json:"progress,omitempty"`
 	// Expected is the hash that was to come out, "" if that is not known, and
 	// Same whether it did.
 	Expected string `json:"expected"`
@@ -297,7 +298,7 @@ func (a *app) showReplay(f replayFlags, t campaign.Trial, e history.Evidence, x 
 	if f.json {
 		r := replayed{
 			Spec: t.Spec, Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits,
-			Ops: t.Ops, Commands: t.Commands, Keys: t.Keys, Hash: t.Hash, Expected: x.expected, Same: x.same(), Dir: f.out,
+			Ops: t.Ops, Commands: t.Commands, Keys: t.Keys, Hash: t.Hash, Progress: t.Progress, Expected: x.expected, Same: x.same(), Dir: f.out,
 		}
 		if x.differs != nil {
 			r.Differs = x.differs.Error()
@@ -308,6 +309,11 @@ func (a *app) showReplay(f replayFlags, t campaign.Trial, e history.Evidence, x 
 		t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Title(), x.seeds(t.Spec), t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands)
 	fmt.Fprintf(a.stdout, "hash %s\n%s\n\n", t.Hash, x.words())
 	a.verdicts(t)
+	if t.Progress != nil {
+		if cost := reports.Cost(*t.Progress); cost != "" {
+			fmt.Fprintf(a.stdout, "cost: %s\n", cost)
+		}
+	}
 	fmt.Fprintln(a.stdout)
 	err := reports.Tell(a.stdout, t, e, terminalWidth(a.stdout))
 	if f.out != "" {

@@ -108,6 +108,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	a.tellLeases(flags)
 	flags.IntVar(&f.Trials, "trials", f.Trials, "trials of each cell and workload ("+a.defaults(trialsOf)+")")
 	flags.BoolVar(&f.Named, "named", false, "run the named schedules before the trials that are drawn ("+a.namedDefaults()+")")
+	flags.BoolVar(&f.NamedOnly, "named-only", false, "run the named schedules and draw no trials: what is found hangs on no seed")
 	flags.StringVar(&f.Confirm, "confirm", "", "directory of a stored campaign: run here the trials that show its flaws, --trials for each, instead of trials of this one's own")
 	flags.Uint64Var(&f.Seed, "seed", f.Seed, "seed of the campaign; 0 draws one")
 	flags.IntVar(&f.Parallel, "parallel", f.Parallel, "trials at a time ("+a.defaults(parallelOf)+")")
@@ -167,7 +168,7 @@ func (a *app) chosen(f runFlags, choice testbedChoice) (campaign.Config, error) 
 	}
 	c.TTL = choice.lease(c.TTL, f.ttlChosen)
 	if !f.namedChosen {
-		c.Named = choice.Defaults.Named && c.Confirm == ""
+		c.Named = (choice.Defaults.Named || c.NamedOnly) && c.Confirm == ""
 	}
 	var err error
 	c.Shrink, err = a.shrinks(c.Shrink, f.shrinkChosen, choice)

@@ -183,7 +183,7 @@ func (f *testbedFlags) named() (external.Options, error) {
 // newLab takes the lab. How many trials may run at a time is part of what is
 // intended.
 func newLab(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
-	return external.OpenLab(ctx, f.external.Parallel)
+	return container.OpenLab(ctx, f.external.Parallel)
 }
 
 // nodesOf is how many nodes an independent topology gets: on a testbed that has a

@@ -75,11 +75,11 @@ var testbeds = []testbedChoice{
 		Defaults: campaign.Defaults{Trials: 4, Parallel: 4},
 	},
 	{
-		Name:     external.LabName,
-		Doc:      "the standing lab that make up starts, its links disturbed by toxiproxy's API",
+		Name:     container.LabName,
+		Doc:      "the containers of the standing lab that make up starts, toxiproxy on every link",
 		New:      newLab,
-		Sketch:   func() testbed.Testbed { return new(external.Lab) },
-		Defaults: campaign.Defaults{Trials: 4, Parallel: 1},
+		Sketch:   container.SketchLab,
+		Defaults: campaign.Defaults{Trials: 4, Parallel: 1, TTL: 2 * time.Second},
 	},
 }
 

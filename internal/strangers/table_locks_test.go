@@ -94,8 +94,11 @@ var table = map[string]promised{
 	"fair-timeouts": plain(),
 
 	"fence-before-lock": {
-		may:  all(fenced(), wrong(checker.FenceRegressed, "fencing")),
-		rows: []row{finds("client-pause", "fencing", checker.FenceRegressed).in("mutex", "acquire.n0.2.before.free-1of2")},
+		may: all(fenced(), wrong(checker.FenceRegressed, "fencing")),
+		rows: []row{
+			finds("client-pause", "fencing", checker.FenceRegressed).in("mutex", "acquire.n0.2.before.free-1of2"),
+			finds("client-pause", "fencing", checker.FenceRegressed).in("mutex", "acquire.n0.2.before.within-1of2"),
+		},
 	},
 	"fence-after-lock": {
 		may:  all(fenced(), wrong(checker.FenceRegressed, "fencing"), wrong(checker.LeaseOutlived, "resource")),

@@ -168,14 +168,14 @@ func TestALeaseIsProlongedWhileItIsHeld(t *testing.T) {
 		for _, n := range w.nodes {
 			n.PExpire(t.Context(), name, lease/2)
 		}
-		if err := extender.Extend(t.Context(), held); err != nil {
+		if _, err := extender.Extend(t.Context(), held); err != nil {
 			t.Errorf("extend: %v", err)
 		}
 		if left := w.nodes[0].PTTL(t.Context(), name).Val(); left <= lease/2 {
 			t.Errorf("the key lives for %v, want about %v", left, lease)
 		}
 		w.forget(t)
-		if err := extender.Extend(t.Context(), held); !errors.Is(err, locks.ErrNotHeld) {
+		if _, err := extender.Extend(t.Context(), held); !errors.Is(err, locks.ErrNotHeld) {
 			t.Errorf("extend what is lost: %v, want ErrNotHeld", err)
 		}
 	})

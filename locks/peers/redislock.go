@@ -65,14 +65,14 @@ func (l *redislockLock) Unlock(ctx context.Context, lease locks.Lease) error {
 }
 
 // Extend implements locks.Extender.
-func (l *redislockLock) Extend(ctx context.Context, lease locks.Lease) error {
+func (l *redislockLock) Extend(ctx context.Context, lease locks.Lease) (locks.Lease, error) {
 	l.mu.Lock()
 	held := l.held[lease.Token]
 	l.mu.Unlock()
 	if held == nil {
-		return locks.ErrNotHeld
+		return lease, locks.ErrNotHeld
 	}
-	return l.outcome("extend", held.Refresh(ctx, l.ttl, nil))
+	return lease, l.outcome("extend", held.Refresh(ctx, l.ttl, nil))
 }
 
 func (l *redislockLock) outcome(what string, err error) error {

@@ -81,10 +81,15 @@ func (l *redsyncLock) TryLock(ctx context.Context) (locks.Lease, error) {
 		}
 		return locks.Lease{}, fmt.Errorf("%w: %w", locks.ErrBusy, err)
 	}
+	return l.lease(m), nil
+}
+
+// lease is what the mutex holds from now on.
+func (l *redsyncLock) lease(m *redsync.Mutex) locks.Lease {
 	now, lost := l.client.Now(), make(chan struct{})
 	left := time.Until(m.Until())
 	time.AfterFunc(left, func() { close(lost) })
-	return locks.Lease{Token: m.Value(), Deadline: now.Add(left), LostC: lost}, nil
+	return locks.Lease{Token: m.Value(), Deadline: now.Add(left), LostC: lost}
 }
 
 // Unlock implements locks.Lock. ErrNotHeld: every node answered, and too few had it.
@@ -94,9 +99,13 @@ func (l *redsyncLock) Unlock(ctx context.Context, held locks.Lease) error {
 }
 
 // Extend implements locks.Extender. ErrNotHeld is as for Unlock.
-func (l *redsyncLock) Extend(ctx context.Context, held locks.Lease) error {
-	ok, err := l.mutex(held.Token).ExtendContext(ctx)
-	return l.outcome("extend", ok, err)
+func (l *redsyncLock) Extend(ctx context.Context, held locks.Lease) (locks.Lease, error) {
+	m := l.mutex(held.Token)
+	ok, err := m.ExtendContext(ctx)
+	if err := l.outcome("extend", ok, err); err != nil {
+		return held, err
+	}
+	return l.lease(m), nil
 }
 
 // outcome reads what the library says of a lock that was held.

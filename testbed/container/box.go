@@ -107,6 +107,9 @@ func (s *session) request(b *box, o live.ServerOptions) testcontainers.Container
 
 // endpoint is the container's place in the session's network.
 func (b *box) endpoint() *network.EndpointSettings {
+	if !b.address.IsValid() { // whose the engine gives out
+		return &network.EndpointSettings{NetworkID: b.session.network}
+	}
 	return &network.EndpointSettings{
 		NetworkID: b.session.network, IPAMConfig: &network.EndpointIPAMConfig{IPv4Address: b.address},
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/clockshim"
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -90,6 +91,8 @@ func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Durat
 		n.wall.Set(offset)
 		return 0, nil
 	}
+	n.observer.look(cause{})
+	from := n.clock()
 	err = n.ask(ctx, func(c *redis.Client) error {
 		there, err := keysOn(ctx, c)
 		if err != nil {
@@ -106,6 +109,7 @@ func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Durat
 		}
 		return awaitClock(ctx, c, offset)
 	})
+	n.observer.look(cause{by: history.ByClock, from: from})
 	if err != nil {
 		return 0, fmt.Errorf("set the clock of node %s: %w", node, err)
 	}

@@ -29,7 +29,7 @@ type link struct {
 	accepted chan net.Conn // what the proxy dialled
 	closed   chan struct{}
 	serving  sync.WaitGroup // the accept loop and the pairs
-	draining Tally          // near ends whose proxy has not closed yet
+	draining tally          // near ends whose proxy has not closed yet
 
 	mu     sync.Mutex
 	target *node
@@ -202,7 +202,7 @@ func refuse(ctx context.Context) error {
 
 // pair starts serving a new connection. l.dialling is held.
 func (l *link) pair(gc *testbed.Conn, by known, near *net.TCPConn, far net.Conn, target *node) net.Conn {
-	p := &pair{gate: gc, client: by.client, far: far.(*net.TCPConn), node: target, broken: make(chan struct{})}
+	p := &pair{gate: gc, client: by.client, far: far.(*net.TCPConn), node: target, broken: make(chan struct{}), blocked: map[int]*effect{}}
 	p.near = &nearEnd{TCPConn: near, by: by, gone: l.draining.Done}
 	l.draining.Add()
 	gc.Observe()
@@ -268,23 +268,23 @@ func (l *link) carries(client int, node string) bool {
 // drained is closed when the proxy has closed all connections that the gate has.
 func (l *link) drained() <-chan struct{} { return l.draining.None() }
 
-// Tally counts what may come and go while somebody waits for there to be
+// tally counts what may come and go while somebody waits for there to be
 // nothing, which a WaitGroup does not allow.
-type Tally struct {
+type tally struct {
 	mu   sync.Mutex
 	n    int
 	zero chan struct{} // closed when n next is 0; nil if nobody waits
 }
 
 // Add counts one that came.
-func (t *Tally) Add() {
+func (t *tally) Add() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.n++
 }
 
 // Done counts one that has gone.
-func (t *Tally) Done() {
+func (t *tally) Done() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.n--; t.n == 0 && t.zero != nil {
@@ -294,7 +294,7 @@ func (t *Tally) Done() {
 }
 
 // None returns a channel that is closed once the count is 0.
-func (t *Tally) None() <-chan struct{} {
+func (t *tally) None() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.zero == nil {

@@ -86,6 +86,9 @@ func (*Testbed) Clock() func() time.Duration {
 	return func() time.Duration { return time.Since(started) }
 }
 
+// WatchesKeys says that what becomes of the nodes' keys is seen.
+func (*Testbed) WatchesKeys() bool { return true }
+
 // Run implements testbed.Testbed. A node that dies unasked, or a proxy, ends the
 // body's context and is Run's error, whatever the body returned.
 func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) (err error) {
@@ -160,6 +163,9 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 		return err
 	}
 	if err := e.checkFiles(); err != nil {
+		return err
+	}
+	if err := e.observe(ctx); err != nil {
 		return err
 	}
 	for id := range e.setup.Clients {
@@ -243,7 +249,11 @@ func (e *env) equip(n *node) (err error) {
 
 // newServer is a server of that name, to be started.
 func (e *env) newServer(name string) *node {
-	return newNode(name, e.place, filepath.Join(e.temp.Path(), name), logFile(e.setup.Logs, name), e.setup, func(err error) {
+	dir := filepath.Join(e.temp.Path(), name)
+	if h, ok := e.place.(Housed); ok {
+		dir = h.Dir(name)
+	}
+	return newNode(name, e.place, dir, logFile(e.setup.Logs, name), e.setup, func(err error) {
 		e.cancel(deadNode{err})
 	})
 }
@@ -272,6 +282,7 @@ func (e *env) tearDown() error {
 	var errs []error
 	for _, n := range e.nodes {
 		n.closeLedger()
+		n.observer.end()
 	}
 	for _, c := range e.clients {
 		c.End()
@@ -293,6 +304,10 @@ func (e *env) tearDown() error {
 		errs = append(errs, l.close())
 	}
 	e.doors.close()
+	for _, n := range e.nodes {
+		n.observer.finish()
+		n.observer.close()
+	}
 	e.gate.Flush()
 	errs = append(errs, e.closeServers())
 	if e.place != nil {

@@ -25,11 +25,14 @@ func (e ownEnv) Evict(ctx context.Context, node string, evicted func([]history.K
 		return nil, fmt.Errorf("evict the keys of node %s: %w", node, ctx.Err())
 	}
 	defer n.release()
+	n.observer.look(cause{})
+	from := n.clock()
 	err = n.ask(ctx, func(c *redis.Client) (err error) {
 		keys, err = evict(ctx, c)
 		return err
 	})
 	n.aof.answered(n.clock())
+	n.observer.look(cause{by: history.ByEviction, from: from, only: names(keys)})
 	if err == nil && evicted != nil && len(keys) > 0 {
 		err = evicted(keys)
 	}
@@ -37,6 +40,15 @@ func (e ownEnv) Evict(ctx context.Context, node string, evicted func([]history.K
 		return nil, fmt.Errorf("evict the keys of node %s: %w", node, err)
 	}
 	return keys, nil
+}
+
+// names of keys; not nil.
+func names(keys []history.KeyState) []string {
+	all := make([]string, len(keys))
+	for i, k := range keys {
+		all[i] = k.Key
+	}
+	return all
 }
 
 // evict lets a node evict all that it has, and returns those keys of which Redis

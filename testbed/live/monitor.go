@@ -51,6 +51,13 @@ func (m *monitor) meet(from net.Addr, client int) {
 	}
 }
 
+// hide leaves out what comes from an address: it is we who look.
+func (m *monitor) hide(from net.Addr) {
+	if m != nil {
+		m.clients.Store(from.String(), "")
+	}
+}
+
 // told is what a server tells over one connection after the other.
 type told struct {
 	of     *monitor
@@ -150,7 +157,11 @@ func (m *monitor) note(line string) {
 	line = strings.TrimPrefix(line, "+")
 	if head, rest, ok := strings.Cut(line, "] "); ok {
 		i := strings.LastIndexByte(head, ' ')
-		if client, known := m.clients.Load(head[i+1:]); known {
+		client, known := m.clients.Load(head[i+1:])
+		if client == "" {
+			return
+		}
+		if known {
 			line = head[:i+1] + client.(string) + "] " + rest
 		}
 	}

@@ -44,6 +44,7 @@ type node struct {
 	ledger   atomic.Pointer[ledger] // nil if nobody counts its writes
 	wall     *clockshim.Clock       // nil if the machine's
 	monitor  *monitor               // nil if nobody asked for it
+	observer *observer              // nil if nobody asked for it; set before there are clients
 
 	pausing sync.Mutex
 	paused  *pause // nil if it is not; guarded by pausing
@@ -73,6 +74,7 @@ func (n *node) start(ctx context.Context, args ...string) error {
 
 // launch is start for who holds life.
 func (n *node) launch(ctx context.Context, args ...string) error {
+	n.observer.restarting()
 	s, err := n.place.Start(ctx, ServerOptions{
 		Name: n.name, Dir: n.dir, Log: n.log, Before: n.latest(), Sentinel: n.sentinel,
 		Args: slices.Concat(n.persistence(), n.args, args), Clock: n.clockFile(),
@@ -102,7 +104,7 @@ func (n *node) launch(ctx context.Context, args ...string) error {
 			n.died(fmt.Errorf("node %s %s: %w", n.name, ended(s), s.Err()))
 		}
 	})
-	return nil
+	return n.observer.now(ctx, "")
 }
 
 // latest is the server that runs, or the last one that did; nil before the first.
@@ -148,14 +150,14 @@ func ended(s Server) string {
 }
 
 // dial makes a connection to the server, for the tap.
-func (n *node) dial() (net.Conn, error) {
+func (n *node) dial(ctx context.Context) (net.Conn, error) {
 	s := n.latest()
 	if r, ok := s.(Remote); ok {
-		ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+		ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 		defer cancel()
 		return r.Dial(ctx)
 	}
-	return net.Dial("tcp4", s.Addr())
+	return new(net.Dialer).DialContext(ctx, "tcp4", s.Addr())
 }
 
 // killPatience is how long a node that is to be killed may finish what it executes.

@@ -54,6 +54,13 @@ type Hosted interface {
 	Host() string
 }
 
+// Housed is a Place whose servers have directories of their own, whoever uses them.
+type Housed interface {
+	Place
+	// Dir is the ServerOptions.Dir of the node of that name, "" if there is none.
+	Dir(node string) string
+}
+
 // ServerOptions of a server that is to be started.
 type ServerOptions struct {
 	Name string // the node's, "n0"

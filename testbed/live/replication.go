@@ -215,6 +215,9 @@ func (e *env) crown(ctx context.Context, heir *node, moved []*client) error {
 		return err
 	}
 	heir.aof.begin(heir.dir, heir.clock())
+	if err := heir.observer.now(ctx, ""); err != nil {
+		return err
+	}
 	e.mu.Lock()
 	e.primary = heir
 	former := e.streams

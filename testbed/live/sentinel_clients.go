@@ -88,7 +88,7 @@ type aside struct {
 	gate     *testbed.Gate
 	sentinel *node
 	proxy    *proxy
-	draining Tally
+	draining tally
 }
 
 // dial makes one connection through the gate.

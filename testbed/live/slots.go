@@ -146,11 +146,13 @@ func (m *migration) move(ctx context.Context, moved func(from, to string, keys [
 			return fmt.Errorf("%s is busy: %w", n.name, ctx.Err())
 		}
 		defer n.release()
+		n.observer.look(cause{})
 	}
 	keys, commands, err := m.order(ctx)
 	if err != nil || len(keys) == 0 {
 		return err
 	}
+	from := m.from.clock()
 	failed := m.from.ask(ctx, func(c *redis.Client) error {
 		for _, command := range commands {
 			if err := c.Do(ctx, command...).Err(); err != nil {
@@ -162,6 +164,9 @@ func (m *migration) move(ctx context.Context, moved func(from, to string, keys [
 	// Whatever was answered: a move may have failed halfway, and what has expired since
 	// we looked has not moved.
 	gone, err := m.arrived(context.WithoutCancel(ctx), keys)
+	for _, n := range pair {
+		n.observer.look(cause{by: history.ByMigration, from: from, only: names(gone), likely: names(gone)})
+	}
 	if err != nil {
 		return errors.Join(failed, err)
 	}

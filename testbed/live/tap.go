@@ -2,10 +2,12 @@ package live
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -30,12 +32,19 @@ type pair struct {
 	replies testbed.Replies
 	expect  int           // number of the command that the node is executing for us
 	got     chan struct{} // closed when it is answered
+	served  time.Duration // when that was
+	reply   testbed.Message
+
+	blocked map[int]*effect // of commands that may take their time, by number; guarded by mu
+
+	queuing bool     // MULTI was answered, and neither EXEC nor DISCARD; guarded by the node's turn
+	queued  []string // keys that what is queued may make
 }
 
 // serve carries the connection until both sides have ended.
 func (p *pair) serve() {
 	defer p.far.Close()
-	server, err := p.node.dial()
+	server, err := p.node.dial(context.Background())
 	if err != nil || !p.attach(server) {
 		p.sever()
 		p.requests(nil)
@@ -49,6 +58,7 @@ func (p *pair) serve() {
 	p.requests(server)
 	server.Close()
 	reading.Wait()
+	p.abandon()
 }
 
 // attach keeps the connection to the node, unless cut came first.
@@ -121,25 +131,67 @@ func (p *pair) execute(server net.Conn, m testbed.Message, args []history.Bytes)
 	if p.node.admit != nil {
 		p.node.admit(p.client, args)
 	}
+	p.node.observer.before(args)
+	blocks := testbed.Blocks(args) || subscribes[testbed.CommandName(args)]
 	got := make(chan struct{})
 	p.mu.Lock()
 	number := p.replies.Sent(args)
 	p.expect, p.got = number, got
-	p.mu.Unlock()
 	p.node.executed++
+	f := p.node.observer.executes(args, blocks)
+	if blocks && f != nil {
+		p.blocked[number] = f
+	}
+	p.mu.Unlock()
 	p.gate.Arrived(number, p.node.name, p.node.executed)
 	if _, err := server.Write(m); err != nil {
+		p.node.observer.lost(f)
 		return false
 	}
-	if testbed.Blocks(args) || subscribes[testbed.CommandName(args)] {
+	if blocks {
 		return true
 	}
 	select {
 	case <-got:
+		p.ran(f, args)
 		return true
 	case <-p.broken:
+		p.node.observer.lost(f)
 		return false
 	}
+}
+
+// ran looks at what a command has done that was answered.
+func (p *pair) ran(f *effect, args []history.Bytes) {
+	p.mu.Lock()
+	reply, served := p.reply, p.served
+	p.mu.Unlock()
+	o := p.node.observer
+	name, ok := testbed.CommandName(args), string(reply) == "+OK\r\n"
+	switch {
+	case p.queuing && string(reply) == "+QUEUED\r\n":
+		p.queued = append(p.queued, likely(args)...)
+		o.unchanged(f)
+	case name == "MULTI":
+		p.queuing = p.queuing || ok
+	case name == "SELECT" && ok && len(args) == 2 && args[1] != "0":
+		o.giveUp(fmt.Errorf("c%d uses its database %s: only database 0 is looked at", p.client, args[1]))
+	case name == "EXEC" || name == "DISCARD" || name == "RESET":
+		o.executed(f, served, p.queued...)
+		p.queuing, p.queued = false, nil
+	default:
+		o.executed(f, served, likely(args)...)
+	}
+}
+
+// abandon: commands that block have no effect any more.
+func (p *pair) abandon() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range p.blocked {
+		p.node.observer.late(f)
+	}
+	clear(p.blocked)
 }
 
 // answers carries what the node says to the proxy, until the node's side ends.
@@ -150,8 +202,13 @@ func (p *pair) answers(server net.Conn) {
 		if err != nil {
 			return
 		}
+		served := p.node.clock()
 		p.mu.Lock()
 		number := p.replies.Received(m)
+		if f := p.blocked[number]; f != nil {
+			p.node.observer.late(f)
+			delete(p.blocked, number)
+		}
 		p.mu.Unlock()
 		if bytes.HasPrefix(m, []byte("-MISCONF ")) {
 			p.node.died(fmt.Errorf("node %s cannot store its data: %s", p.node.name, m.Compact()))
@@ -164,6 +221,7 @@ func (p *pair) answers(server net.Conn) {
 		p.far.Write(m) // if the proxy has gone, the reply is lost
 		p.mu.Lock()
 		if number > 0 && number == p.expect {
+			p.reply, p.served = m, served
 			close(p.got)
 			p.expect = 0
 		}

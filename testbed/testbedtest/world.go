@@ -64,6 +64,12 @@ func (s suite) try(setup testbed.Setup, body func(*world) error) (commands []his
 		defer mu.Unlock()
 		commands = append(commands, c)
 	}
+	var changes chain
+	if w, ok := tb.(interface{ WatchesKeys() bool }); ok && w.WatchesKeys() {
+		setup.Keys = changes.add
+		setup.Unseen = func(node string, err error) { s.Errorf("the keys of %s are not seen: %v", node, err) }
+		defer func() { changes.check(s) }()
+	}
 	err = tb.Run(s.Context(), setup, func(ctx context.Context, e testbed.Env) (err error) {
 		w := &world{
 			TB: s.T, Env: e, Network: e.(testbed.Network), inspector: e.(testbed.Inspector),

@@ -161,7 +161,7 @@ func exercise(ctx context.Context, a, b locks.Lock) {
 	_, _ = a.TryLock(ctx)
 	lb, _ := b.TryLock(ctx)
 	if e, ok := a.(locks.Extender); ok {
-		_ = e.Extend(ctx, la)
+		_, _ = e.Extend(ctx, la)
 	}
 	if w, ok := b.(locks.Blocker); ok {
 		waiting, cancel := context.WithTimeout(ctx, recipesTTL/3)

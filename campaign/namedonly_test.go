@@ -1,0 +1,73 @@
+package campaign
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+)
+
+// sampled are recipes that between them need most kinds of schedules, where there
+// is no time for all.
+var sampled = []string{"setnx-expire", "rw-two-keys"}
+
+// Every flaw that a recipe declares is found by named schedules alone, under each
+// fault that it is declared for, and nothing else is; no verdict is unknown. So
+// nothing of this hangs on a seed.
+func TestNamedSchedulesAloneFindEveryDeclaredFlaw(t *testing.T) {
+	c := DefaultConfig()
+	c.Testbed, c.Store, c.Parallel = "sim", t.TempDir(), 2
+	c.Named, c.NamedOnly, c.Expect = true, true, true
+	if testing.Short() || raceDetector {
+		c.Locks, c.Faults = sampled, []string{"none", "client-pause", "delay", "eviction"}
+	}
+	s, err := Campaign{Config: c, Testbed: sim.New()}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := s.Matrix
+	for _, x := range m.Missed {
+		t.Errorf("not found: %s under %s: %s (%s)", x.Lock, x.Fault, x.Oracle, x.Cause)
+	}
+	for _, x := range m.Unexpected {
+		t.Errorf("not declared: %s under %s: %s (%s), as in %s", x.Lock, x.Fault, x.Oracle, x.Cause, x.Dir)
+	}
+	for _, trial := range s.Trials {
+		for _, v := range trial.Verdicts {
+			if v.Result == checker.Unknown {
+				t.Errorf("%s of %s under %s: %s is unknown: %s", trial.Spec.Title(), trial.Spec.Lock, trial.Spec.Fault, v.Oracle, v.Why)
+			}
+		}
+	}
+	if code := m.ExitCode(true); code != ExitExpected && !t.Failed() {
+		t.Errorf("ends with %d, want %d", code, ExitExpected)
+	}
+	if drawn := slices.ContainsFunc(s.Trials, func(t Trial) bool { return !t.Spec.named() && !t.Probe }); drawn {
+		t.Error("trials were drawn")
+	}
+	t.Logf("%d trials", len(s.Trials))
+}
+
+func TestNamedOnlyMeansThatNothingIsDrawn(t *testing.T) {
+	jobs, cells := namedJobs(t, func(c *Config) { c.NamedOnly, c.Trials = true, 0 }, soundLock)
+	if len(jobs) == 0 || len(onlyNamed(jobs)) != len(jobs) {
+		t.Errorf("%d of %d trials are named, want some and all", len(onlyNamed(jobs)), len(jobs))
+	}
+	for _, p := range planned(cells) {
+		if p.NotSupported != "" {
+			t.Errorf("%s under %s is not supported: %s", p.Lock, p.Fault, p.NotSupported)
+		}
+	}
+	for _, change := range []func(*Config){
+		func(c *Config) { c.Named = false },
+		func(c *Config) { c.Trials = 3 },
+	} {
+		c := DefaultConfig()
+		c.Named, c.NamedOnly = true, true
+		change(&c)
+		if err := c.filled(Defaults{}).check(); err == nil {
+			t.Errorf("named %t with %d trials is accepted", c.Named, c.Trials)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package checker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// extension decides whether every extension that answered ok found its lease still
+// standing: nobody else was granted the lock since the extending client had it. What
+// is known of a client's lease is its latest acquire or extension that answered ok; a
+// grant came in between if it was invoked after that answer and answered before the
+// extension was invoked. Where operations overlap, or an acquire of unknown outcome
+// may have renewed the lease, nothing is said.
+func extension(ctx context.Context, f *caseFile) Verdict {
+	pairs, err := f.pairs()
+	if err != nil {
+		return impossible(err)
+	}
+	if f.Claims.Permits > 1 {
+		return Verdict{Result: NotApplicable, Why: "several owners may hold the lock at a time"}
+	}
+	x := extensionsOf(pairs, f.Claims.ReadWrite)
+	if x.ok == 0 {
+		return Verdict{Result: NotApplicable, Why: "no lease was extended"}
+	}
+	var findings []Finding
+	for _, e := range x.all {
+		if ctx.Err() != nil {
+			return Verdict{Result: Unknown, Why: ctx.Err().Error()}
+		}
+		if g := x.between(e); g != nil {
+			findings = append(findings, extensionFinding(e, *g))
+		}
+	}
+	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
+	return conclude(f, findings, false)
+}
+
+// extended is an extension that answered ok, and what it was made of.
+type extended struct {
+	history.Pair
+	// since is the answer that told the client before that it had the lease.
+	since *history.Op
+}
+
+// extensions are the extensions and grants of a history.
+type extensions struct {
+	modes  bool // of a read-write lock
+	ok     int  // extensions that answered ok
+	all    []extended
+	grants map[string][]history.Pair // by lock, in order of their oks
+}
+
+// tenure is what is known of a lease by its client, lock and mode.
+type tenure struct {
+	since *history.Op // nil: it has none
+	token string
+	// unsure are the tokens of acquires of unknown outcome, which may take the lock
+	// anew at any time; "" = of one that left none.
+	unsure map[string]bool
+}
+
+// certain says whether nothing but the lease itself can be what is extended.
+func (t *tenure) certain() bool {
+	return !t.unsure[""] && !t.unsure[t.token] && (t.token != "" || len(t.unsure) == 0)
+}
+
+func extensionsOf(pairs pairing, modes bool) extensions {
+	x := extensions{modes: modes, grants: map[string][]history.Pair{}}
+	tenures := map[seat]*tenure{}
+	for i, op := range pairs.ops {
+		at := pairs.of[i]
+		if at < 0 || op.Process == history.Nemesis {
+			continue
+		}
+		p := pairs.all[at]
+		where := seat{lock: p.Invoke.Lock, client: p.Invoke.Client}
+		if modes {
+			where.mode = p.Invoke.Mode
+		}
+		if tenures[where] == nil {
+			tenures[where] = &tenure{unsure: map[string]bool{}}
+		}
+		x.entry(tenures[where], p, op)
+	}
+	return x
+}
+
+// entry takes in the next entry, which belongs to p.
+func (x *extensions) entry(t *tenure, p history.Pair, op history.Op) {
+	switch {
+	case op.F == history.FRelease && op.Type == history.Invoke:
+		t.since = nil
+	case op.F == history.FAcquire && op.Type == history.Invoke && p.Done() == history.Info:
+		t.unsure[tokenOf(&p)] = true
+	case op.F == history.FAcquire && op.Type == history.OK:
+		t.since, t.token = p.Complete, tokenOf(&p)
+		x.grants[op.Lock] = append(x.grants[op.Lock], p)
+	case op.F == history.FExtend && op.Type == history.OK:
+		x.ok++
+		ours := t.since != nil && t.since.Index < p.Invoke.Index && t.certain()
+		if token := tokenOf(&p); ours && (token == "" || t.token == "" || token == t.token) {
+			x.all = append(x.all, extended{p, t.since})
+			t.since = p.Complete
+		}
+	}
+}
+
+// between finds another's grant that came, and was answered, between the last
+// answer about the lease and its extension; the latest, nil if there is none.
+func (x *extensions) between(e extended) *history.Pair {
+	grants := x.grants[e.Invoke.Lock]
+	past, _ := slices.BinarySearchFunc(grants, e.Invoke.Index, func(g history.Pair, index int) int {
+		return cmp.Compare(g.Complete.Index, index)
+	})
+	for i := past - 1; i >= 0 && grants[i].Complete.Index > e.since.Index; i-- {
+		g := &grants[i]
+		together := x.modes && g.Invoke.Mode == history.Read && e.Invoke.Mode == history.Read
+		if g.Invoke.Index > e.since.Index && g.Invoke.Client != e.Invoke.Client && !together {
+			return g
+		}
+	}
+	return nil
+}
+
+// extensionFinding tells of an extension that answered ok too late.
+func extensionFinding(e extended, g history.Pair) Finding {
+	what := "was granted"
+	if e.since.F == history.FExtend {
+		what = "had extended"
+	}
+	return Finding{
+		Cause: Unclassified,
+		Summary: fmt.Sprintf("c%d was told at %s that its lease of %s was extended, although c%d was granted it at %s, after c%d %s it at %s",
+			e.Invoke.Client, seconds(e.Complete.Time), e.Invoke.Lock, g.Invoke.Client, seconds(g.Complete.Time),
+			e.Invoke.Client, what, seconds(e.since.Time)),
+		Lock:    e.Invoke.Lock,
+		Clients: []int{g.Invoke.Client, e.Invoke.Client},
+		From:    g.Complete.Time,
+		To:      max(e.Complete.Time, g.Complete.Time+time.Nanosecond),
+		Ops:     indices(e.since.Index, g.Complete.Index, e.Invoke.Index, e.Complete.Index),
+	}
+}

@@ -1,0 +1,110 @@
+package checker
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// This file measures what a lock costs its nodes: the commands that clients sent, those
+// of watchdogs and of clients that waited among them. Handshakes and PING do not count.
+
+// HeldRate is how many commands were sent in each second in which a lock was held; 0
+// if none was.
+func (p Progress) HeldRate() float64 {
+	if p.HeldTime <= 0 {
+		return 0
+	}
+	return float64(p.HeldCommands) / p.HeldTime.Seconds()
+}
+
+// costs counts commands by grant, and while locks were held.
+func (m *measure) costs() {
+	byGrant := map[errand][]int{}
+	for at, times := range m.began {
+		byGrant[at] = make([]int, len(times))
+	}
+	held := m.held()
+	for _, spells := range held {
+		for _, s := range spells {
+			m.HeldTime += s.to - s.from
+		}
+	}
+	for i := range m.wire.Commands {
+		c := &m.wire.Commands[i]
+		if c.N == 0 {
+			continue
+		}
+		m.Commands++
+		lock, ok := m.lockOf(c)
+		if !ok {
+			continue
+		}
+		if within, _ := spellAt(held[lock], c.Sent); within {
+			m.HeldCommands++
+		}
+		at := errand{c.Client, lock}
+		n, _ := slices.BinarySearch(m.began[at], c.Sent+1)
+		if n > 0 {
+			byGrant[at][n-1]++
+		}
+	}
+	var all []int
+	for _, counts := range byGrant {
+		all = append(all, counts...)
+	}
+	if len(all) > 0 {
+		slices.Sort(all)
+		m.GrantCommandsMedian, m.GrantCommandsMax = all[(len(all)-1)/2], all[len(all)-1]
+	}
+}
+
+// held are the times in which somebody believed to hold a lock, by lock.
+func (m *measure) held() map[string][]spell {
+	all := map[string][]spell{}
+	for _, h := range m.wire.holds {
+		all[h.Lock] = append(all[h.Lock], spell{h.From, min(h.To, m.wire.end)})
+	}
+	for lock := range all {
+		all[lock] = merged(all[lock])
+	}
+	return all
+}
+
+// spellAt says whether t lies in one of the spells, which are merged, and in which.
+func spellAt(all []spell, t time.Duration) (within bool, at int) {
+	at, _ = slices.BinarySearchFunc(all, t, func(s spell, t time.Duration) int {
+		if s.to <= t {
+			return -1
+		}
+		return 1
+	})
+	return at < len(all) && all[at].from <= t, at
+}
+
+// lockOf is the lock that a command is about: that of the operation during which it
+// was sent, else, for a watchdog's, the only one that its client believes to hold, or
+// that anybody uses. ok = false: it cannot be told.
+func (m *measure) lockOf(c *history.Command) (lock string, ok bool) {
+	if m.wire.has(c.Op) {
+		return m.wire.operation(c.Op).Invoke.Lock, true
+	}
+	if len(m.asked) == 1 {
+		for lock := range m.asked {
+			return lock, true
+		}
+	}
+	for at := range m.began {
+		if at.client != c.Client {
+			continue
+		}
+		if in, _ := spellAt(m.wire.spells[at], c.Sent); in {
+			if ok {
+				return "", false
+			}
+			lock, ok = at.lock, true
+		}
+	}
+	return lock, ok
+}

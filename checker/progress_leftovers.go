@@ -1,0 +1,72 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Leftover is a key that an attempt left behind which its client does not know to
+// have succeeded: it was refused, or its outcome is unknown. The client lived on.
+type Leftover struct {
+	Client int    `json:"client"`
+	Node   string `json:"node"`
+	Key    string `json:"key"`
+	// From is when the attempt was over and the key stood there, Until when it was
+	// gone or another's, or its client crashed; at most the history's end.
+	From  time.Duration `json:"from"`
+	Until time.Duration `json:"until"`
+}
+
+// lasted is how long the key was in others' way.
+func (l Leftover) lasted() time.Duration { return l.Until - l.From }
+
+// Leftovers lists what attempts left behind, in order of From. What was gone within
+// two milliseconds does not count. An impossible history has none.
+func Leftovers(e history.Evidence) []Leftover {
+	w, err := newCaseFile(e).wire()
+	if err != nil {
+		return nil
+	}
+	return w.strays()
+}
+
+func (w *wire) strays() []Leftover {
+	var all []Leftover
+	for _, l := range w.Grants {
+		if !w.has(l.Op) {
+			continue
+		}
+		p := w.operation(l.Op)
+		if p.Invoke.F != history.FAcquire || p.Complete == nil || p.Complete.Type == history.OK {
+			continue
+		}
+		found := Leftover{Client: l.Client, Node: l.Node, Key: l.Key, From: max(l.At.Lo, l.Came, w.doneAt(p)), Until: min(w.end, w.crashOf(l.Client))}
+		if l.Over != nil {
+			found.Until = min(found.Until, l.Over.At.Lo)
+		}
+		if l.End != nil {
+			found.Until = min(found.Until, l.End.At.Lo)
+		}
+		if found.lasted() > orphanSlack {
+			all = append(all, found)
+		}
+	}
+	slices.SortFunc(all, func(a, b Leftover) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Client, b.Client))
+	})
+	return all
+}
+
+// leftovers sums up what attempts left behind.
+func (m *measure) leftovers() {
+	for _, l := range m.wire.strays() {
+		m.Leftovers++
+		m.LeftoverSum += l.lasted()
+		if l.lasted() > m.LeftoverMost.lasted() {
+			m.LeftoverMost = l
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package container
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/testbedtest"
+)
+
+// openTestLab opens the lab that `make up` started, or skips the test.
+func openTestLab(t *testing.T) *Lab {
+	t.Helper()
+	l, err := OpenLab(t.Context(), 1)
+	if err != nil {
+		t.Skipf("NOT TESTED in the lab: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// TestTheLabKeepsWhatTestbedsPromise runs where the lab is up.
+func TestTheLabKeepsWhatTestbedsPromise(t *testing.T) {
+	l := openTestLab(t)
+	testbedtest.Run(t, func(testing.TB) testbed.Testbed { return l })
+}
+
+// TestTheLabStandsAgainAfterARun wants it empty, and its keys seen while a trial ran.
+func TestTheLabStandsAgainAfterARun(t *testing.T) {
+	l := openTestLab(t)
+	var changes []string
+	err := l.Run(t.Context(), testbed.Setup{
+		Topology: testbed.Single, Clients: 1, CommandTimeout: time.Minute, Clock: l.Clock(), Commands: func(history.Command) {},
+		Keys:   func(c history.KeyChange) { changes = append(changes, string(c.By)) },
+		Unseen: func(node string, err error) { t.Errorf("%s: %v", node, err) },
+	}, func(ctx context.Context, e testbed.Env) error {
+		return e.Client(0).Locks().Nodes[0].Set(ctx, "k", "v", 0).Err()
+	})
+	if err != nil || len(changes) != 1 || changes[0] != string(history.ByCommand) {
+		t.Fatalf("changes %q, %v", changes, err)
+	}
+	if err := l.lab.restore(); err != nil {
+		t.Fatal(err)
+	}
+	addr, err := l.lab.masters[0].published(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(callTimeout); !answers(addr); time.Sleep(pollInterval) {
+		if time.Now().After(end) {
+			t.Fatalf("no answer at %s", addr)
+		}
+	}
+}
+
+func TestALabThatIsNotUpIsSaidInALine(t *testing.T) {
+	if missing != nil {
+		t.Skip(missing)
+	}
+	t.Setenv(labVariable, "lockstorm-no-such-lab")
+	_, err := OpenLab(t.Context(), 1)
+	if err == nil || !strings.Contains(err.Error(), "make up") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %v, want one line that says how to start it", err)
+	}
+}

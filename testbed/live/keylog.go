@@ -1,0 +1,42 @@
+package live
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// keyLog numbers the changes of all nodes' keys and passes them on, one at a time.
+type keyLog struct {
+	keys   func(history.KeyChange)
+	unseen func(node string, err error)
+
+	mu   sync.Mutex
+	next int
+}
+
+// newKeyLog returns the log that the setup asks for, nil if it asks for none. Where
+// nobody is to be told of a node whose keys cannot be seen, the trial ends there.
+func newKeyLog(s testbed.Setup, end func(error)) *keyLog {
+	if s.Keys == nil {
+		return nil
+	}
+	l := &keyLog{keys: s.Keys, unseen: s.Unseen}
+	if l.unseen == nil {
+		l.unseen = func(node string, err error) { end(fmt.Errorf("keys of node %s: %w", node, err)) }
+	}
+	return l
+}
+
+// tell passes changes on.
+func (l *keyLog) tell(changes []history.KeyChange) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range changes {
+		c.Index = l.next
+		l.next++
+		l.keys(c)
+	}
+}

@@ -1,0 +1,152 @@
+package look
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// answer is one reply.
+type answer struct {
+	kind byte // as in RESP 2: + - : $ *
+	text string
+	list []answer
+	null bool
+}
+
+// talk sends commands in one piece and reads the answers.
+func (l *Looker) talk(commands [][]string) ([]answer, error) {
+	l.out = l.out[:0]
+	for _, args := range commands {
+		l.out = appendCommand(l.out, args)
+	}
+	if _, err := l.conn.Write(l.out); err != nil {
+		return nil, err
+	}
+	left := maxReply
+	answers := make([]answer, len(commands))
+	for i := range answers {
+		var err error
+		if answers[i], err = read(l.in, &left); err != nil {
+			if i == 1 && answers[0].kind == '-' { // as with too many clients
+				err = fmt.Errorf("%w: %s", ErrRefused, answers[0].text)
+			}
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+func appendCommand(b []byte, args []string) []byte {
+	b = append(strconv.AppendInt(append(b, '*'), int64(len(args)), 10), "\r\n"...)
+	for _, arg := range args {
+		b = append(strconv.AppendInt(append(b, '$'), int64(len(arg)), 10), "\r\n"...)
+		b = append(append(b, arg...), "\r\n"...)
+	}
+	return b
+}
+
+var errMalformed = errors.New("malformed reply")
+
+// read reads an answer of no more bytes than are left.
+func read(in *bufio.Reader, left *int) (answer, error) {
+	line, err := in.ReadSlice('\n')
+	if err != nil {
+		if errors.Is(err, bufio.ErrBufferFull) {
+			err = fmt.Errorf("%w: a line of more than %d bytes", errMalformed, len(line))
+		}
+		return answer{}, err
+	}
+	if *left -= len(line); *left < 0 {
+		return answer{}, tooMuch()
+	}
+	if len(line) < 3 || line[len(line)-2] != '\r' {
+		return answer{}, fmt.Errorf("%w: %.40q", errMalformed, line)
+	}
+	a := answer{kind: line[0], text: string(line[1 : len(line)-2])}
+	switch a.kind {
+	case '+', '-', ':':
+		return a, nil
+	case '$', '*':
+	default:
+		return answer{}, fmt.Errorf("%w: %.40q", errMalformed, line)
+	}
+	n, err := strconv.Atoi(a.text)
+	switch {
+	case err != nil || n < -1:
+		return answer{}, fmt.Errorf("%w: %.40q", errMalformed, line)
+	case n == -1:
+		return answer{kind: a.kind, null: true}, nil
+	case n > *left:
+		return answer{}, tooMuch()
+	case a.kind == '$':
+		return a.bulk(in, n, left)
+	}
+	a.list = make([]answer, n)
+	for i := range a.list {
+		if a.list[i], err = read(in, left); err != nil {
+			return answer{}, err
+		}
+	}
+	return a, nil
+}
+
+// bulk reads a text of n bytes.
+func (a answer) bulk(in *bufio.Reader, n int, left *int) (answer, error) {
+	text := make([]byte, n+len("\r\n"))
+	if _, err := io.ReadFull(in, text); err != nil {
+		return answer{}, err
+	}
+	*left -= len(text)
+	a.text = string(text[:n])
+	return a, nil
+}
+
+func tooMuch() error {
+	return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, maxReply)
+}
+
+// code is the first word of an error, "" of another answer.
+func (a answer) code() string {
+	if a.kind != '-' {
+		return ""
+	}
+	code, _, _ := strings.Cut(a.text, " ")
+	return code
+}
+
+// passing are the errors of a node that will answer later.
+var passing = map[string]bool{
+	"LOADING": true, "CLUSTERDOWN": true, "MASTERDOWN": true, "TRYAGAIN": true, "BUSY": true, "UNBLOCKED": true,
+}
+
+// commandError is why a command was not executed.
+type commandError struct {
+	command string
+	error
+}
+
+// Error implements error.
+func (e commandError) Error() string { return e.command + ": " + e.error.Error() }
+
+// Unwrap returns the node's error.
+func (e commandError) Unwrap() error { return e.error }
+
+// problem is why the command was not executed, nil if it was.
+func (a answer) problem() error {
+	switch code := a.code(); {
+	case code == "":
+		return nil
+	case passing[code]:
+		return fmt.Errorf("%w: %s", ErrNotNow, a.text)
+	default:
+		return fmt.Errorf("%w: %s", ErrRefused, a.text)
+	}
+}
+
+func (a answer) unknownCommand() bool {
+	return a.code() == "ERR" && strings.HasPrefix(a.text, "ERR unknown command")
+}

@@ -1,0 +1,202 @@
+package live
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/live/look"
+)
+
+// wallClock maps a node's wall clock to the history's clock.
+type wallClock struct {
+	known bool
+	// By so much it is ahead of the history's clock, as all looks have it since it was
+	// set.
+	least, most time.Duration
+}
+
+// set takes over what the clock showed, anew if it may have been set since. It says
+// whether it has been, by somebody else.
+func (w *wallClock) set(s look.Sight, anew bool) (leapt bool) {
+	least, most := s.Time-s.Got, s.Time-s.Sent
+	leapt = w.known && !anew && (least > w.most+clockSlack || most < w.least-clockSlack)
+	if w.known && !anew && least <= w.most && most >= w.least {
+		least, most = max(least, w.least), min(most, w.most)
+	} // else it was set, or has been slewed
+	w.known, w.least, w.most = true, least, most
+	return leapt
+}
+
+// at is when the clock shows so many milliseconds.
+func (w *wallClock) at(ms int64) time.Duration {
+	return time.Duration(ms)*time.Millisecond - (w.least+w.most)/2
+}
+
+// over is when a life is over that ends then: with that millisecond.
+func (w *wallClock) over(ends int64) time.Duration { return w.at(ends + 1) }
+
+// notBefore is the earliest that this can be.
+func (w *wallClock) notBefore(ends int64) time.Duration {
+	return time.Duration(ends+1)*time.Millisecond - w.most
+}
+
+// jitter is by how much an end may differ that is reckoned from how long a key still
+// lives.
+const jitter = 2
+
+// diff finds out what has changed between two looks, and what changed it.
+type diff struct {
+	*observer
+	cause   cause
+	sight   look.Sight
+	changes []history.KeyChange
+}
+
+// run tells of all keys in the order of their names.
+func (d *diff) run() {
+	if d.cause.by == history.ByClock {
+		d.moved(history.ByClock)
+		d.cause.by = ""
+	}
+	names := map[string]bool{}
+	for key := range d.last {
+		names[key] = true
+	}
+	for key := range d.sight.Keys {
+		names[key] = true
+	}
+	for _, key := range slices.Sorted(maps.Keys(names)) {
+		d.key(key)
+	}
+}
+
+// moved tells of all lives that end at another time since the clock was set.
+func (d *diff) moved(by history.ChangedBy) {
+	for _, key := range slices.Sorted(maps.Keys(d.last)) {
+		was := d.last[key]
+		if was.ends == 0 {
+			continue
+		}
+		now := seen{was.ends, d.lasting(was.content, was.ends)}
+		d.change(key, by, d.node.executed, d.since(d.cause.from), d.sight.Got, was.content, now.content)
+		d.last[key] = now
+	}
+}
+
+// lasting is a content with its life as the clock runs now.
+func (d *diff) lasting(content *history.KeyContent, ends int64) *history.KeyContent {
+	k := *content
+	k.Expires = max(d.clock.at(ends), 1)
+	return &k
+}
+
+// since is a beginning of bounds: not before the last look, nor after this one.
+func (d *diff) since(at time.Duration) time.Duration {
+	return min(max(at, d.lastSent), d.sight.Got)
+}
+
+// key compares what the node has under a key with what it had.
+func (d *diff) key(key string) {
+	was, had := d.last[key]
+	now, has := d.now(key, was)
+	switch {
+	case !has && !had:
+		return
+	case !has:
+		delete(d.last, key)
+	case had && now.ends == was.ends && now.content.Same(was.content):
+		return
+	default:
+		d.last[key] = now
+	}
+	over := had && was.ends > 0 && d.sight.Time.Milliseconds() > was.ends
+	if d.cause.by != "" && (d.cause.only == nil || slices.Contains(d.cause.only, key)) {
+		d.done(key, was, now, over)
+		return
+	}
+	d.commanded(key, was, now, over)
+}
+
+// now is what the node has under a key that had been that before.
+func (d *diff) now(key string, was seen) (now seen, has bool) {
+	k, has := d.sight.Keys[key]
+	if !has {
+		return seen{}, false
+	}
+	if d.looker.Reckons() && was.ends > 0 && max(k.Ends-was.ends, was.ends-k.Ends) <= jitter {
+		k.Ends = was.ends
+	}
+	now = seen{k.Ends, k.Content}
+	switch {
+	case k.Ends == 0:
+	case k.Ends == was.ends && (d.cause.by == "" || (d.clock.at(k.Ends)-was.content.Expires).Abs() <= clockSlack):
+		now.content.Expires = was.content.Expires
+	default:
+		now.content = d.lasting(k.Content, k.Ends)
+	}
+	return now, true
+}
+
+// done tells of a change by what was done to the node.
+func (d *diff) done(key string, was, now seen, over bool) {
+	by := d.cause.by
+	if by == history.ByRestart && now.content == nil && over && d.node.durability != testbed.Volatile {
+		by = history.ByExpiry // it was kept until then
+	}
+	d.change(key, by, d.node.executed, d.since(d.cause.from), d.sight.Got, was.content, now.content)
+}
+
+// commanded tells of a change by the commands that may have changed the key, by the
+// end of its life, or by somebody else.
+func (d *diff) commanded(key string, was, now seen, over bool) {
+	suspects := slices.DeleteFunc(slices.Clone(d.effects), func(f *effect) bool { return !f.touches(key) })
+	end := d.since(d.clock.notBefore(was.ends))
+	switch {
+	case !over && len(suspects) == 0:
+		d.change(key, history.ByStranger, d.node.executed, d.lastSent, d.sight.Got, was.content, now.content)
+		return
+	case over && len(suspects) == 0:
+		d.change(key, history.ByExpiry, d.node.executed, end, d.sight.Got, was.content, nil)
+		was.content = nil
+	case over:
+		// Its life has ended while a command ran, before that or after it.
+		from, _ := d.bounds(suspects)
+		d.change(key, history.ByUnknown, suspects[0].exec, min(from, end), d.sight.Got, was.content, nil)
+		was.content = nil
+	}
+	if was.content == now.content {
+		return // both are nothing
+	}
+	if len(suspects) == 0 {
+		d.change(key, history.ByStranger, d.node.executed, end, d.sight.Got, was.content, now.content)
+		return
+	}
+	by := history.ByCommand
+	if len(suspects) > 1 {
+		by = history.ByUnknown
+	}
+	from, to := d.bounds(suspects)
+	d.change(key, by, suspects[0].exec, from, to, was.content, now.content)
+}
+
+// bounds are those of when any of the commands may have run.
+func (d *diff) bounds(suspects []*effect) (from, to time.Duration) {
+	from = suspects[0].from
+	for _, f := range suspects {
+		at := time.Duration(f.answered.Load())
+		if at == 0 {
+			return from, d.sight.Got
+		}
+		to = max(to, at)
+	}
+	return from, min(to, d.sight.Got)
+}
+
+func (d *diff) change(key string, by history.ChangedBy, exec int, from, to time.Duration, was, now *history.KeyContent) {
+	d.changes = append(d.changes, history.KeyChange{
+		Node: d.node.name, Key: history.Bytes(key), By: by, Exec: exec, From: min(from, to), To: to, Before: was, After: now,
+	})
+}

@@ -1,0 +1,169 @@
+package live
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/live/look"
+)
+
+// cause is what a look is to show the effects of.
+type cause struct {
+	// by is what was done to the node since the last look, before which nothing was
+	// left to see; "" = commands, and time.
+	by   history.ChangedBy
+	from time.Duration // since when
+	// only, unless it is nil, are the keys that it was done to.
+	only   []string
+	likely []string // keys that may be new
+}
+
+// look looks at the node's keys and tells what has changed. It says whether they
+// were seen.
+func (o *observer) look(c cause) bool {
+	if o == nil || o.blind {
+		return false
+	}
+	s, err := o.sight(c)
+	switch {
+	case err == nil:
+		o.compare(c, s)
+	case final(err):
+		o.giveUp(err)
+	case !errors.Is(err, look.ErrNotNow):
+		o.disconnect()
+	}
+	o.plan(err == nil)
+	return err == nil
+}
+
+// sight looks at the node, on a new connection if the one that there was has broken.
+func (o *observer) sight(c cause) (s look.Sight, err error) {
+	likely := append(slices.Collect(maps.Keys(o.last)), c.likely...)
+	fresh := o.looker == nil
+	s, err = o.try(likely)
+	if err == nil || fresh || errors.Is(err, os.ErrDeadlineExceeded) || final(err) || errors.Is(err, look.ErrNotNow) {
+		return s, err
+	}
+	o.disconnect()
+	return o.try(likely)
+}
+
+// final says whether no other look will show more.
+func final(err error) bool {
+	return errors.Is(err, look.ErrRefused) || errors.Is(err, look.ErrTooLarge)
+}
+
+func (o *observer) try(likely []string) (look.Sight, error) {
+	l, err := o.connect()
+	if err != nil {
+		return look.Sight{}, err
+	}
+	if err := l.SetDeadline(time.Now().Add(o.patience())); err != nil {
+		return look.Sight{}, err
+	}
+	return l.Look(likely, o.node.clock)
+}
+
+// compare tells how what was seen differs from what was seen before.
+func (o *observer) compare(c cause, s look.Sight) {
+	began := o.recording
+	o.recording = !s.Replica
+	started := o.reborn.Swap(0)
+	switch {
+	case s.Replica:
+		o.effects = o.open()
+		return
+	case started > 0 && began:
+		c.by, c.from = history.ByRestart, time.Duration(started)
+	case !began && len(o.open()) < len(o.effects):
+		c.by, c.from = history.ByUnknown, o.effects[0].from // it was promoted, and a command came
+	case !began:
+		c.by, c.from = history.ByPromotion, s.Sent
+	}
+	d := &diff{observer: o, cause: c, sight: s}
+	if o.clock.set(s, c.by == history.ByClock) && c.by == "" {
+		d.moved(history.ByClock)
+	}
+	d.run()
+	o.lastSent = s.Sent
+	o.effects = o.open()
+	o.log.tell(d.changes)
+}
+
+// open are the effects of commands that may yet run.
+func (o *observer) open() []*effect {
+	var open []*effect
+	for _, f := range o.effects {
+		if f.answered.Load() == 0 {
+			open = append(open, f)
+		}
+	}
+	return open
+}
+
+// harmlessCommands certainly change no key, whatever their arguments.
+var harmlessCommands = map[string]bool{
+	"GET": true, "MGET": true, "STRLEN": true, "GETRANGE": true, "SUBSTR": true, "EXISTS": true, "TYPE": true,
+	"TTL": true, "PTTL": true, "EXPIRETIME": true, "PEXPIRETIME": true, "DUMP": true, "OBJECT": true, "TOUCH": true,
+	"HGET": true, "HMGET": true, "HGETALL": true, "HKEYS": true, "HVALS": true, "HLEN": true, "HEXISTS": true,
+	"SISMEMBER": true, "SMEMBERS": true, "SCARD": true, "LLEN": true, "LRANGE": true, "LINDEX": true,
+	"ZSCORE": true, "ZRANGE": true, "ZRANGEBYSCORE": true, "ZCARD": true, "ZCOUNT": true, "ZRANK": true,
+	"SCAN": true, "HSCAN": true, "SSCAN": true, "ZSCAN": true, "KEYS": true, "DBSIZE": true, "RANDOMKEY": true,
+	"XLEN": true, "XRANGE": true, "XREAD": true,
+	"EVAL_RO": true, "EVALSHA_RO": true, "FCALL_RO": true, "SCRIPT": true,
+	"MULTI": true, "DISCARD": true, "WATCH": true, "UNWATCH": true, "WAIT": true, "WAITAOF": true,
+	"PUBLISH": true, "SPUBLISH": true, "PUBSUB": true, "TIME": true, "ECHO": true, "INFO": true, "ROLE": true,
+}
+
+// confinedCommands change nothing but keys among their arguments.
+var confinedCommands = map[string]bool{
+	"SET": true, "SETNX": true, "SETEX": true, "PSETEX": true, "GETSET": true, "GETDEL": true, "GETEX": true, "APPEND": true,
+	"INCR": true, "INCRBY": true, "DECR": true, "DECRBY": true, "DEL": true, "UNLINK": true, "RENAME": true, "RENAMENX": true,
+	"EXPIRE": true, "PEXPIRE": true, "EXPIREAT": true, "PEXPIREAT": true, "PERSIST": true,
+	"HSET": true, "HSETNX": true, "HMSET": true, "HDEL": true, "HINCRBY": true,
+	"LPUSH": true, "RPUSH": true, "LPOP": true, "RPOP": true, "LREM": true, "LTRIM": true,
+	"SADD": true, "SREM": true, "SPOP": true,
+	"ZADD": true, "ZREM": true, "ZINCRBY": true, "ZREMRANGEBYSCORE": true, "ZREMRANGEBYRANK": true, "ZPOPMIN": true,
+}
+
+// confined says whether the command changes nothing but keys among its arguments.
+func confined(args []history.Bytes) bool { return confinedCommands[testbed.CommandName(args)] }
+
+// harmless says whether the command certainly changes no key.
+func harmless(args []history.Bytes) bool {
+	name := testbed.CommandName(args)
+	return harmlessCommands[name] || !testbed.Counts(args) && name != "CLUSTER"
+}
+
+// likely are keys that a command may make, as far as they are easily told.
+func likely(args []history.Bytes) []string {
+	if len(args) < 2 {
+		return nil
+	}
+	switch testbed.CommandName(args) {
+	case "EVAL", "EVALSHA", "FCALL":
+		if len(args) < 3 {
+			return nil
+		}
+		var keys []string
+		for i := 0; i < small(args[2]) && 3+i < len(args); i++ {
+			keys = append(keys, string(args[3+i]))
+		}
+		return keys
+	}
+	return []string{string(args[1])}
+}
+
+// small is a number of one digit, 0 if it is none.
+func small(n history.Bytes) int {
+	if len(n) != 1 || n[0] < '0' || n[0] > '9' {
+		return 0
+	}
+	return int(n[0] - '0')
+}

@@ -1,0 +1,40 @@
+package testbedtest
+
+import (
+	"testing"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// chain is what a world told of its nodes' keys: whatever befell them, each change
+// found what the one before it had left.
+type chain []history.KeyChange
+
+// add is Setup.Keys.
+func (c *chain) add(k history.KeyChange) { *c = append(*c, k) }
+
+func (c chain) check(t testing.TB) {
+	t.Helper()
+	type place struct {
+		node string
+		key  history.Bytes
+	}
+	left := map[place]*history.KeyContent{}
+	for i, k := range c {
+		at := place{k.Node, k.Key}
+		switch {
+		case k.Index != i:
+			t.Errorf("change %d of keys has the index %d", i, k.Index)
+		case !left[at].Same(k.Before):
+			t.Errorf("change %d by %s, of %s on %s, found %+v; left was %+v", i, k.By, k.Key, k.Node, k.Before, left[at])
+		case k.Before.Same(k.After):
+			t.Errorf("change %d by %s, of %s on %s, changed nothing", i, k.By, k.Key, k.Node)
+		case k.From > k.To:
+			t.Errorf("change %d by %s, of %s on %s, was from %v to %v", i, k.By, k.Key, k.Node, k.From, k.To)
+		}
+		if k.By == history.ByStranger {
+			t.Errorf("change %d, of %s on %s, is a stranger's: there are none", i, k.Key, k.Node)
+		}
+		left[at] = k.After
+	}
+}

@@ -1,0 +1,63 @@
+package workloads_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Whatever moment an attempt ends at, the trial does the same again, and who gives up
+// is told nothing that is not so.
+func TestCancelledAttemptsAreReplayedAndTheirOutcomesAreHonest(t *testing.T) {
+	for _, lock := range []string{"set-nx-px", "setnx-expire", "getset", "redisson", "redlock-naive", "reentrant-hash-watchdog"} {
+		t.Run(lock, func(t *testing.T) {
+			t.Parallel()
+			unknown, busy := 0, 0
+			for seed := range uint64(4) {
+				s := spec(lock, "cancel", seed)
+				if lock == "redlock-naive" {
+					s.Topology, s.Nodes = "independent", 5
+				}
+				e := run(t, s)
+				if history.Hash(e) != history.Hash(run(t, s)) {
+					t.Errorf("seed %d: another history", seed)
+				}
+				for _, op := range e.Ops {
+					switch {
+					case op.F != history.FAcquire:
+					case op.Type == history.Info:
+						unknown++
+					case op.Type == history.Fail && op.Reason == history.Busy:
+						busy++
+					}
+				}
+			}
+			// Who asks several nodes knows that it did not get them all.
+			if unknown == 0 && lock != "redlock-naive" || busy == 0 {
+				t.Errorf("%d attempts of unknown outcome, %d refused: want some of each", unknown, busy)
+			}
+		})
+	}
+}
+
+// D0's and D1's locks in two steps are left without a life if the attempt ends between
+// the two; those in one step end with their lease.
+func TestAnAttemptThatIsCancelledHalfWayLeavesItsKey(t *testing.T) {
+	forEver := map[string]bool{"setnx-expire": false, "set-nx-px": false}
+	for lock := range forEver {
+		left := 0
+		for seed := range uint64(8) {
+			e := run(t, spec(lock, "cancel", seed))
+			left += checker.Measure(e).Leftovers
+			forEver[lock] = forEver[lock] || slices.ContainsFunc(said(t, e, "liveness").Findings, func(f checker.Finding) bool { return f.Forever })
+		}
+		if left == 0 {
+			t.Errorf("%s: attempts left no key in 8 trials", lock)
+		}
+	}
+	if !forEver["setnx-expire"] || forEver["set-nx-px"] {
+		t.Errorf("blocked for ever: %v, want setnx-expire alone", forEver)
+	}
+}

@@ -1,0 +1,117 @@
+package workloads
+
+import (
+	"fmt"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// extend prolongs leases on demand, as a service does whose work may take longer
+// than a lease and which trusts no watchdog: it works for a part, extends, and
+// works on. Some sections outlast their first lease, which their extensions come
+// in time for. Others stop before an extension for longer than the lease, and ask
+// whether it is theirs still without a look at the clock: who is told so although
+// another had the lock meanwhile goes on with what that one has changed.
+var extend = Workload{
+	Name:    "extend",
+	Doc:     "the holder prolongs its lease while it works; some extend when it has ended",
+	Suits:   func(c history.Claims) bool { return c.Extends && !c.ReadWrite },
+	choose:  extendChoice,
+	section: extendSection,
+	values:  1,
+	late:    true,
+}
+
+// Shares of critical sections that last longer than a lease, and of those that
+// extend late.
+const (
+	longSections   = 1.0 / 4
+	lateExtensions = 1.0 / 4
+)
+
+func extendChoice(s *Section, o Options, own float64) {
+	switch {
+	case own < longSections:
+		s.Hold = o.outlast()
+	case own < longSections+lateExtensions:
+		s.Late = o.outlast()
+	}
+}
+
+// extensions is how many a critical section makes: so many and one parts of the
+// longest work are shorter than a lease.
+const extensions = 2
+
+func extendSection(s *session, lock string) error {
+	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enter, s.workAndExtend)
+}
+
+// workAndExtend is an increment whose work is done in parts, with an extension
+// after each but the last. The first of them may be late.
+func (s *session) workAndExtend(h *hold) error {
+	var values []int64
+	err := s.touch(h, testbed.StepRead, func() (err error) {
+		values, err = s.read(h)
+		return err
+	})
+	if err != nil || values == nil {
+		return err
+	}
+	late := s.current.Late
+	s.current.Late = 0
+	for range extensions {
+		if err := s.work(h, extensions+1); err != nil {
+			return err
+		}
+		if late > 0 && !s.healing() {
+			if err := s.sleep(late); err != nil {
+				return err
+			}
+		}
+		late = 0
+		if err := s.extend(h); err != nil {
+			return err
+		}
+	}
+	if err := s.work(h, extensions+1); err != nil {
+		return err
+	}
+	return s.touch(h, testbed.StepTouch, func() error { return s.write(h, values[0]+1) })
+}
+
+// extend asks for a longer lease once, unless the holder knows that it has none, and
+// records how that went. Who is refused knows that its lease ended; who gets no
+// answer goes on with the deadline that it had.
+func (s *session) extend(h *hold) error {
+	if h.lost {
+		return nil
+	}
+	e, ok := h.handle.(locks.Extender)
+	if !ok {
+		return fmt.Errorf("recipe %s claims that leases can be prolonged but has no Extend", s.Claims.Lock)
+	}
+	op, err := s.Rec.Invoke(s.op(history.FExtend, *h))
+	if err != nil {
+		return err
+	}
+	s.client.Open(op.Index)
+	lease, lerr := e.Extend(s.ctx, h.lease)
+	s.client.Open(-1)
+	if lerr == nil {
+		h.lease, h.record = lease, s.recorded(lease)
+	}
+	done := s.op(history.FExtend, *h)
+	done.Type, done.Reason, done.Error = outcome(lerr)
+	if done, err = s.Rec.Complete(done); err != nil {
+		return err
+	}
+	switch done.Type {
+	case history.Fail:
+		return s.lose(h)
+	case history.Info:
+		s.goOnAsNewProcess()
+	}
+	return s.ctx.Err()
+}
