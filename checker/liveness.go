@@ -214,22 +214,9 @@ func (w *wire) waits(healed time.Duration) []wait {
 	}
 	var all []wait
 	for _, at := range order {
-		if x := byWho[at]; x.in || !gotInOtherwise(x, byWho) {
-			all = append(all, *x)
-		}
+		all = append(all, *byWho[at])
 	}
 	return all
-}
-
-// gotInOtherwise says whether the client was let into the lock in another mode, and never
-// asked for it in this one again.
-func gotInOtherwise(x *wait, byWho map[seat]*wait) bool {
-	for at, other := range byWho {
-		if at.client == x.client && at.lock == x.lock && other.in && other.until >= x.until {
-			return true
-		}
-	}
-	return false
 }
 
 // crossSlot finds for each of those who waited the last command that a cluster

@@ -262,9 +262,8 @@ func (w *wire) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Term {
 // unowned says whether whoever prolonged the claim had no business with it: it
 // was not its own, or nobody attended to it any more when the renewal was sent.
 // What was sent in time and arrived late is the owner's last word. Who put a grant of
-// his own on the key, or asked for it under the name that stood there, prolonged that;
-// so, perhaps, did a reader who never learnt whether he was let in, where readers share
-// a key.
+// his own on the key, or asked for it under the name that stood there, prolonged that; so,
+// perhaps, did a reader who never learnt whether he was let in, where readers share a key.
 func (w *wire) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 	if t.Cmd < 0 || t.Cmd != l.Cmd && w.enters(t.Cmd, l.Key) {
 		return false

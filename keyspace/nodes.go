@@ -129,8 +129,8 @@ func (r *reader) arrive(n *node, k, from *keyState) {
 }
 
 // revive finds whose the value is that a node has though no command put it there now:
-// of those who ever wrote it in that place the latest, as of when all of the key was
-// last as it is now.
+// the latest grant that ever wrote it in that place, of those that had the life that the
+// key has if there are any.
 func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at When) *place {
 	g := r.writer(c, s, at)
 	if g == nil {
@@ -149,8 +149,9 @@ func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at Wh
 	return p
 }
 
-// writer is the latest grant that ever wrote the value in that place, of those that had
-// the life that the key has if there are any; nil if there is none.
+// writer is the latest grant that ever wrote the value in that place, as of when all of
+// the key was last as it is now, and of those that had the life that the key has if there
+// are any; nil if there is none.
 func (r *reader) writer(c history.KeyChange, s spot, at When) (latest *Grant) {
 	asOf := r.lastWith(c)
 	for _, g := range slices.Backward(r.byKey[string(c.Key)]) {

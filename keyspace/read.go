@@ -212,8 +212,8 @@ func (r *reader) end() (end time.Duration) {
 	return end
 }
 
-// look finds the last commands of the acquires that succeeded though they changed
-// nothing, but perhaps a life. Who took something away was granted what nobody sees.
+// look finds the last commands of the acquires that succeeded though they put nothing
+// anywhere, and took nothing away.
 func (r *reader) look() {
 	made := map[int]bool{}
 	last := map[int]int{}
