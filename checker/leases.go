@@ -196,6 +196,9 @@ func (w *wire) renewalLost(first *keyspace.Grant, last keyspace.Term, granted ti
 			Since: op.Time, Key: first.Key, Until: first.End.At.Mid(),
 		}), true
 	}
+	if last.Event >= 0 { // it had an older life again, and that was over
+		return w.lostBy(first, &keyspace.End{Event: last.Event}), true
+	}
 	return reason{}, false
 }
 
@@ -212,7 +215,7 @@ func (w *wire) event(index int) (history.Op, bool) {
 func (w *wire) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, bool) {
 	for _, l := range w.Of(first.Op) {
 		p := w.Parted(first.Node, l.Node, first.End.Seq)
-		if p == nil || l.Key != first.Key || l.Place != first.Place || l.End != nil && l.End.At.Lo <= granted {
+		if p == nil || l.Key != first.Key || l.Place != first.Place || l.End != nil && l.End.How != keyspace.Lost && l.End.At.Lo <= granted {
 			continue
 		}
 		last := l.Terms[len(l.Terms)-1]
