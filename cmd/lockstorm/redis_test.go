@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -69,7 +70,7 @@ func checkAgain(t *testing.T, dir string) {
 	if err := json.Unmarshal(data, &want); err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(got.Verdicts) != fmt.Sprint(want.Verdicts) || code != 1 {
+	if !reflect.DeepEqual(got.Verdicts, want.Verdicts) || code != 1 {
 		t.Errorf("exit code %d; judged again:\n%+v\nby the run:\n%+v", code, got.Verdicts, want.Verdicts)
 	}
 }
