@@ -1,0 +1,59 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// lostBy: the node lost it.
+func (w *wire) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
+	cmds := []int{first.Cmd}
+	for _, op := range w.Ops {
+		if op.Index != end.Event {
+			continue
+		}
+		return because(ServerLostKey, cmds, Fact{
+			What: cmp.Or(losses[op.F], restartedWith), Nodes: []string{op.Node}, Key: first.Key, At: op.Time,
+			Clients: []int{first.Client}, Since: first.At.Lo,
+		})
+	}
+	if !slices.ContainsFunc(w.Ops, func(op history.Op) bool {
+		return op.F == history.FNodeDown || op.F == history.FNodeUp || op.F == history.FPromote
+	}) {
+		return untold // no server lost anything in this trial: the reason is one that we do not see
+	}
+	return because(ServerLostKey, cmds, Fact{
+		What: vanished, Nodes: []string{first.Node}, Key: first.Key, Clients: []int{first.Client}, Since: first.At.Lo,
+	})
+}
+
+// entryGone tells of a lock that counts its owner's entries, and was given back
+// before the last was left because an earlier entry had gone.
+func (w *wire) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, bool) {
+	h := w.hold(first)
+	if h == nil || len(h.Again) == 0 {
+		return reason{}, false
+	}
+	for _, ok := range append([]int{h.Acquire}, h.Again...) {
+		op, _ := w.invocation(ok)
+		for _, l := range w.Of(op) {
+			switch {
+			case l.Key != first.Key || l.Node != first.Node:
+			case l.Copied:
+				return because(ServerLostKey, []int{l.Cmd, end.Cmd}, Fact{
+					What: entryForgotten, Nodes: []string{l.Node}, Clients: []int{l.Client}, Since: l.At.Lo,
+					Command: w.call(end.Cmd), At: end.At.Lo,
+				}), true
+			case l.Op == first.Op || l.End == nil || l.End.Seq >= end.Seq:
+			case l.End.How == keyspace.Lost:
+				return w.lostBy(l, l.End).of(l), true
+			case l.End.How == keyspace.Expired:
+				return w.expiredUnder(l, nil).of(l), true
+			}
+		}
+	}
+	return reason{}, false
+}
