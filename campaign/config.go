@@ -102,7 +102,7 @@ type Defaults struct {
 	TTL time.Duration
 }
 
-// modest is for testbeds of which nothing is known.
+// modest is for testbeds that have no defaults of their own.
 var modest = Defaults{Trials: 4, Parallel: 8}
 
 // filled takes from d what c leaves open.
@@ -157,7 +157,9 @@ func trimmed(names []string) []string {
 // check returns an InputError that names the first flag that makes no sense.
 func (c Config) check() error {
 	switch {
-	case c.Name == "" || strings.ContainsAny(c.Name, `/\`) || strings.HasPrefix(c.Name, ".") || c.Name == Latest:
+	case c.Name == Latest:
+		return Inputf("--name %q: expected another name, for that one points to the latest campaign", c.Name)
+	case c.Name == "" || strings.ContainsAny(c.Name, `/\`) || strings.HasPrefix(c.Name, "."):
 		return Inputf("--name %q: expected a directory name", c.Name)
 	case c.Clients < 0:
 		return Inputf("--clients %d: expected at least 1, or 0 for the default", c.Clients)
@@ -238,8 +240,8 @@ type PlannedCell struct {
 	// Named is how many named schedules are run, in all workloads; in a campaign
 	// that confirms another, how many trials of that.
 	Named int `json:"named,omitempty"`
-	// NotSupported says why the cell has no trials; empty otherwise.
-	NotSupported string `json:"notSupported,omitempty"`
+	// NotSupported says why the cell has no trials; nil otherwise.
+	NotSupported *Lack `json:"notSupported,omitempty"`
 }
 
 // Progress is how far a running campaign is.

@@ -92,8 +92,8 @@ func (c plannedCell) is(p PlannedCell) bool { return p.Lock == c.recipe.ID && p.
 func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 	for i := range cells {
 		c := &cells[i]
-		if j := slices.IndexFunc(f.plan, c.is); j >= 0 && c.why == "" {
-			c.why = f.plan[j].NotSupported // also what is seen only once it is known what a recipe sends
+		if j := slices.IndexFunc(f.plan, c.is); j >= 0 && c.lack == nil {
+			c.lack = f.plan[j].NotSupported // also what is seen only once it is known what a recipe sends
 		}
 	}
 	return f.each(p, cells, func(c plannedCell) []Spec {
@@ -145,7 +145,7 @@ func (f *confirmation) each(p *planner, cells []plannedCell, choose func(planned
 		chosen := map[string]bool{}
 		for _, s := range choose(*c) {
 			id := folderName(s)
-			if _, probed := p.seen[pair{c.recipe.ID, s.Workload}]; c.why != "" || !probed || chosen[id] {
+			if _, probed := p.seen[pair{c.recipe.ID, s.Workload}]; c.lack != nil || !probed || chosen[id] {
 				continue // of a probe that failed is reported
 			}
 			chosen[id] = true
@@ -251,7 +251,7 @@ func (f *confirmation) drawn(c plannedCell, each int) (specs []Spec) {
 // of are the other campaign's trials of a cell, in the workloads that are chosen here.
 func (f *confirmation) of(c plannedCell) []Trial {
 	return slices.DeleteFunc(slices.Clone(f.trials), func(t Trial) bool {
-		return t.Spec.Lock != c.recipe.ID || t.Spec.Fault != c.fault.Name || c.why == "" && !slices.Contains(c.workloads, t.Spec.Workload)
+		return t.Spec.Lock != c.recipe.ID || t.Spec.Fault != c.fault.Name || c.lack == nil && !slices.Contains(c.workloads, t.Spec.Workload)
 	})
 }
 
@@ -366,7 +366,7 @@ func (h hunt) showsSomething(s Sought) bool {
 // be: what cannot be tried here is not confirmed either.
 func (h hunt) finishes(s Sought) bool {
 	i := slices.IndexFunc(h.info.Plan, func(p PlannedCell) bool { return p.Lock == s.Lock && p.Fault == s.Fault })
-	return i >= 0 && (h.info.Plan[i].NotSupported != "" || h.looked(h.info.Plan[i], s.Oracle))
+	return i >= 0 && (h.info.Plan[i].NotSupported != nil || h.looked(h.info.Plan[i], s.Oracle))
 }
 
 func (s Sought) missed(under string) Surprise {

@@ -18,6 +18,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 	servers "github.com/lockstorm/lockstorm/testbed/process"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // How large a crowd is; docs/performance.md has the numbers of a thousand clients
@@ -118,14 +119,14 @@ func (c *counted) compare(t *testing.T, commands []history.Command) {
 	t.Helper()
 	asked := 0
 	for _, cmd := range commands {
-		if testbed.CommandName(cmd.Args) == "INFO" {
+		if resp.Name(cmd.Args) == "INFO" {
 			asked = cmd.Exec
 		}
 	}
 	seen := map[string]int{}
 	for _, cmd := range commands {
 		if cmd.Exec > 0 && cmd.Exec < asked {
-			seen[testbed.CommandName(cmd.Args)]++
+			seen[resp.Name(cmd.Args)]++
 		}
 	}
 	for _, name := range []string{"SET", "EVAL", "EVALSHA", "PING"} {

@@ -157,7 +157,8 @@ func (d *done) judge(ctx context.Context, recipe locks.Recipe, e history.Evidenc
 	}
 	switch {
 	case errors.Is(err, nemesis.ErrNotSupported):
-		t.Why, t.Outcome = err.Error(), NotSupported // seen only in the running world
+		t.Lack, t.Outcome = lackOf(err), NotSupported // seen only in the running world
+		t.Why = t.Lack.Sentence()
 	case err != nil:
 		t.Err, t.Outcome = err.Error(), Unknown
 	}

@@ -36,7 +36,7 @@ func init() {
 		locks.Register(locks.Recipe{
 			ID: id, Document: "tests", Summary: "in memory", Topology: locks.Single,
 			Claims: func(ttl time.Duration, _ int) history.Claims {
-				return history.Claims{Quorum: 1, TTL: ttl, KeyTTL: ttl, Recovery: ttl}
+				return history.Claims{Quorum: 1, TTL: ttl, Recovery: ttl}
 			},
 			New: func(c *locks.Client) (locks.Maker, error) {
 				m := c.Context.Value(memoryKey{}).(*memory)

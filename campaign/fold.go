@@ -62,7 +62,7 @@ func plannedTrials(trials []Trial) []Trial {
 
 // tally counts the trials of a cell that were planned, and those that were run.
 func (m *Matrix) tally(info Info, p PlannedCell, trials []Trial, unprobed map[pair]bool) {
-	if p.NotSupported != "" {
+	if p.NotSupported != nil {
 		return
 	}
 	count := func(these func(Spec) bool) (n int) {
@@ -92,8 +92,8 @@ func (m *Matrix) tally(info Info, p PlannedCell, trials []Trial, unprobed map[pa
 func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 	c := Cell{Lock: p.Lock, Fault: p.Fault, Causes: []string{}, Oracles: map[string]string{}, Trials: len(trials), Varies: info.varies(p.Lock)}
 	switch {
-	case p.NotSupported != "":
-		c.Verdict, c.Why = NotSupported, p.NotSupported
+	case p.NotSupported != nil:
+		c.Verdict, c.Lack, c.Why = NotSupported, p.NotSupported, p.NotSupported.Sentence()
 	case len(trials) == 0:
 		c.Verdict, c.Why = Unknown, "no trial was run"
 	}
@@ -139,7 +139,7 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 			c.Shown++
 		}
 	}
-	c.Why, c.Dir, c.Seed = worst.why(), worst.Dir, worst.Spec.Seed
+	c.Why, c.Lack, c.Dir, c.Seed = worst.why(), worst.Lack, worst.Dir, worst.Spec.Seed
 	if info.Deterministic && !c.Varies {
 		c.Hash = worst.Hash
 	}

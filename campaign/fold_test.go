@@ -12,6 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -50,7 +51,7 @@ func comparison() (Info, []Trial) {
 	for _, fault := range []string{"none", "client-crash", "client-pause", "partition", "lost-reply", "delay", "reset", "node-pause", "failover"} {
 		info.Plan = append(info.Plan, PlannedCell{Lock: "test-flawed", Fault: fault})
 	}
-	info.Plan[len(info.Plan)-1].NotSupported = "the testbed has no replicated topology"
+	info.Plan[len(info.Plan)-1].NotSupported = &Lack{What: LackForFault, Fault: &nemesis.Unsupported{Fault: "failover", Why: nemesis.NoTopology, Topology: testbed.Replicated}}
 	return info, []Trial{
 		found("none", 0, 0, held),
 		found("none", 1, 0, held, verdict("liveness", checker.Held)),
@@ -242,7 +243,7 @@ func TestFewerTrialsThanPlannedAreAnInterruptedCampaign(t *testing.T) {
 	info := Info{Plan: []PlannedCell{
 		{Lock: "test-flawed", Fault: "none", Workloads: []string{"mutex"}},
 		{Lock: "test-flawed", Fault: "delay", Workloads: []string{"mutex"}},
-		{Lock: "test-flawed", Fault: "failover", Workloads: []string{"mutex"}, NotSupported: "no"},
+		{Lock: "test-flawed", Fault: "failover", Workloads: []string{"mutex"}, NotSupported: &Lack{What: LackOfWorkload}},
 	}}
 	info.Config.Trials = 2
 	tests := []struct {

@@ -11,7 +11,8 @@ import (
 )
 
 // Judge asks every oracle about a stored history: a run's verdicts come about
-// in just this way. Of a record that is not whole, nothing is said to hold. The
+// in just this way. Of a record that is not whole, or for which nobody vouches, nothing is
+// said to hold; of one that was changed, nothing is said at all. The
 // error is checker.ErrDisagree; the verdicts are there even then. Those of more
 // judges come last.
 func Judge(ctx context.Context, r Record, more ...func(context.Context, history.Evidence) checker.Verdict) (Trial, error) {
@@ -28,6 +29,7 @@ func Judge(ctx context.Context, r Record, more ...func(context.Context, history.
 		t.Verdicts = append(t.Verdicts, ask(ctx, r.Evidence))
 	}
 	doubt(t.Verdicts, r.missing())
+	r.distrust(t.Verdicts)
 	t.judged(declared)
 	return t, err
 }
@@ -38,11 +40,13 @@ func judge(ctx context.Context, t Trial, declared []locks.Flaw, e history.Eviden
 	if t.Hash == "" {
 		t.Hash = history.Hash(e)
 	}
-	if p := checker.Measure(e); p != (checker.Progress{}) {
+	asked := checker.NewCase(e)
+	if p := asked.Measure(); p != (checker.Progress{}) {
 		t.Progress = &p
 	}
+	t.Promised = promiseOf(e.Claims)
 	var err error
-	if t.Verdicts, err = checker.Judge(ctx, e); err != nil {
+	if t.Verdicts, err = asked.Judge(ctx); err != nil {
 		t.Err = err.Error()
 	}
 	_, t.Spoilt = checker.Stalled(e)

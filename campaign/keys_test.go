@@ -87,8 +87,8 @@ func TestNothingHoldsWithoutAllKeyChanges(t *testing.T) {
 				t.Fatal(err)
 			}
 			r, err := load(folder)
-			if err != nil || !strings.Contains(r.missing(), c.want) {
-				t.Fatalf("got %q, %v, want %q", r.missing(), err, c.want)
+			if why := checker.Judged("", checker.Unknown, r.missing()).Why; err != nil || !strings.Contains(why, c.want) {
+				t.Fatalf("got %q, %v, want %q", why, err, c.want)
 			}
 			if trial, err = Judge(t.Context(), r); err != nil || trial.has(checker.Held) {
 				t.Errorf("something holds, or %v: %+v", err, trial.Verdicts)

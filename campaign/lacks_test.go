@@ -24,9 +24,9 @@ func TestACellSaysWhyTheTestbedLacksWhatItNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, cell := range cells {
-		told := strings.Contains(cell.why, ": there is no shim: make build")
-		if cell.why == "" || told != (cell.fault.Name == "node-clock") {
-			t.Errorf("%s: got %q, want what is known of node-clock alone", cell.fault.Name, cell.why)
+		told := strings.Contains(cell.lack.Sentence(), ": there is no shim: make build")
+		if cell.lack == nil || told != (cell.fault.Name == "node-clock") {
+			t.Errorf("%s: got %q, want what is known of node-clock alone", cell.fault.Name, cell.lack.Sentence())
 		}
 	}
 }
@@ -40,7 +40,7 @@ func TestClientsThatShareLinksAreNotSplit(t *testing.T) {
 		real     bool
 		want     string
 	}{
-		{testbed.Replicated, true, true, stuck},
+		{testbed.Replicated, true, true, (&Lack{What: LackOfLinks}).Words()},
 		{testbed.Replicated, false, true, ""},
 		{testbed.Replicated, true, false, ""},
 		{testbed.Sentinel, true, true, ""},
@@ -54,11 +54,11 @@ func TestClientsThatShareLinksAreNotSplit(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, cell := range cells {
-			if cell.fault.Name == "split-brain" && cell.why != c.want {
-				t.Errorf("%+v: got %q, want %q", c, cell.why, c.want)
+			if cell.fault.Name == "split-brain" && cell.lack.Words() != c.want {
+				t.Errorf("%+v: got %q, want %q", c, cell.lack.Words(), c.want)
 			}
-			if cell.fault.Mix && cell.why != "" {
-				t.Errorf("%+v: %s: %s", c, cell.fault.Name, cell.why)
+			if cell.fault.Mix && cell.lack != nil {
+				t.Errorf("%+v: %s: %s", c, cell.fault.Name, cell.lack.Words())
 			}
 		}
 		w := p.world(Spec{Topology: c.topology}, history.Claims{})
@@ -90,7 +90,7 @@ func TestACellSaysHowToGetTheTopologyItNeeds(t *testing.T) {
 	c := DefaultConfig()
 	c.Locks, c.Faults = []string{"redlock"}, []string{undisturbed}
 	cells, err := newPlanner(c, aloneBed{&fakeBed{}}).cells()
-	if err != nil || !strings.Contains(cells[0].why, "no independent topology: give several --addr") {
+	if err != nil || !strings.Contains(cells[0].lack.Words(), "no independent topology: give several --addr") {
 		t.Errorf("got %+v, %v", cells, err)
 	}
 }

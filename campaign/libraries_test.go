@@ -38,7 +38,7 @@ func registerLibrary(id string, connect func(*locks.Client) (doer, error), token
 	locks.Register(locks.Recipe{
 		ID: id, Document: "tests", Summary: "SET NX PX over another library", Topology: locks.Single,
 		Claims: func(ttl time.Duration, _ int) history.Claims {
-			return history.Claims{Quorum: 1, TTL: ttl, KeyTTL: ttl, Recovery: ttl}
+			return history.Claims{Quorum: 1, TTL: ttl, Recovery: ttl}
 		},
 		New: func(c *locks.Client) (locks.Maker, error) {
 			var do doer

@@ -82,6 +82,14 @@ func older(dir, command string) error {
 	return Inputf("%s: %w: run it again with %s", dir, ErrOlder, command)
 }
 
+// ErrNewer says that this version cannot read what is stored.
+var ErrNewer = errors.New("stored by a newer version")
+
+// newer refuses a file of a format that is not known yet.
+func newer(path string, format int) error {
+	return Inputf("%s: %w, in format %d: this one reads up to %d", path, ErrNewer, format, storeFormat)
+}
+
 // storedSpec is spec.json: with the claims beside it, a history is judged again
 // as it was, even if its recipe has changed or gone.
 type storedSpec struct {
@@ -100,6 +108,9 @@ func Load(dir string) (Stored, error) {
 	var err error
 	if s.Info, err = LoadInfo(dir); err != nil {
 		return s, err
+	}
+	if s.Info.Format > storeFormat {
+		return s, newer(filepath.Join(dir, CampaignFile), s.Info.Format)
 	}
 	if s.Info.Format < storeFormat && s.Info.Versions != (Versions{}) { // which every run writes
 		return s, older(dir, s.Info.Command)
@@ -160,8 +171,9 @@ type Record struct {
 	Spec *Spec
 	// Truncated reports files whose last line was cut off.
 	Truncated []error
-	// Differs says that the files are not those that were judged when the
-	// trial was run; nil if they are, or if nothing beside them tells.
+	// Standing says what vouches for the files, if LoadJudged read them.
+	Standing Standing
+	// Differs says why nothing does, though a run recorded them; else nil.
 	Differs error
 
 	historyCut, commandsCut, keysCut bool
@@ -200,6 +212,8 @@ func LoadRecord(path string) (Record, error) {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return r, err
+	case s.Format > storeFormat:
+		return r, newer(filepath.Join(filepath.Dir(path), SpecFile), s.Format)
 	default:
 		r.Spec, r.Evidence.Claims = &s.Spec, s.Claims
 		r.keysGone = s.Watched && !r.Evidence.Watched
@@ -217,8 +231,8 @@ func (r *Record) truncated(err error) bool {
 	return err != nil
 }
 
-// LoadJudged is LoadRecord, and compares the files with what was judged when
-// the trial was run. It refuses, as ErrOlder, what an older version stored.
+// LoadJudged is LoadRecord, and compares the files, and what the lock promised, with
+// what was judged when the trial was run. It refuses, as ErrOlder, what an older version stored.
 func LoadJudged(path string) (Record, error) {
 	r, err := LoadRecord(path)
 	if err != nil {
@@ -230,7 +244,7 @@ func LoadJudged(path string) (Record, error) {
 	if r.older {
 		return r, older(path, shell.Join("lockstorm", "replay", path))
 	}
-	r.Differs = differs(path, r.Evidence)
+	r.vouch(path)
 	return r, nil
 }
 

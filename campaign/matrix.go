@@ -47,9 +47,10 @@ type Cell struct {
 
 	// Forever tells "blocked for ever" from "blocked up to TTL".
 	Forever bool `json:"-"`
-	// Why says in a sentence why the cell is not supported, or what went
-	// wrong with its trials.
-	Why string `json:"-"`
+	// Lack is why the cell is not supported; nil if it is. Why says that in a sentence, or
+	// what went wrong with its trials.
+	Lack *Lack  `json:"-"`
+	Why  string `json:"-"`
 	// UndecidedWhy says in a sentence why the first undecided trial is.
 	UndecidedWhy string `json:"-"`
 	// UndecidedDir is that trial's folder, relative to the campaign.

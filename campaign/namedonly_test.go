@@ -64,8 +64,8 @@ func TestNamedOnlyMeansThatNothingIsDrawn(t *testing.T) {
 		t.Errorf("%d of %d trials are named, want some and all", len(onlyNamed(jobs)), len(jobs))
 	}
 	for _, p := range planned(cells) {
-		if p.NotSupported != "" {
-			t.Errorf("%s under %s is not supported: %s", p.Lock, p.Fault, p.NotSupported)
+		if p.NotSupported != nil {
+			t.Errorf("%s under %s is not supported: %s", p.Lock, p.Fault, p.NotSupported.Words())
 		}
 	}
 	for _, change := range []func(*Config){

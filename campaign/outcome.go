@@ -71,6 +71,8 @@ type Trial struct {
 	Keys     int               `json:"keys"` // changes of keys
 	// Hash is history.Hash of history, commands and key changes.
 	Hash string `json:"hash,omitempty"`
+	// Promised identifies the claims that the trial was judged by.
+	Promised string `json:"promised,omitempty"`
 	// Dir is the trial's folder relative to the campaign's; empty if it was
 	// not kept: it held, or an earlier trial of its cell showed the same.
 	Dir string `json:"dir,omitempty"`
@@ -78,8 +80,9 @@ type Trial struct {
 	// Outcome is unknown. Or it says what may have been left behind by one that the
 	// code under test ended, whose outcome that does not touch.
 	Err string `json:"error,omitempty"`
-	// Why says what was missing if Outcome is not supported, or what earlier runs left
-	// in doubt.
+	// Lack is what was missing if Outcome is not supported. Why says that in a sentence,
+	// or what earlier runs left in doubt.
+	Lack    *Lack         `json:"lack,omitempty"`
 	Why     string        `json:"why,omitempty"`
 	Elapsed time.Duration `json:"elapsed"`
 	// Virtual is how long the trial was on its own clock, if that is not the

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
@@ -21,9 +22,9 @@ type plannedCell struct {
 	fault     nemesis.Fault
 	topology  testbed.Topology
 	workloads []string
-	variants  int    // of the fault's plans, in the workload with the most
-	named     int    // schedules, in all workloads
-	why       string // not supported, if not empty
+	variants  int   // of the fault's plans, in the workload with the most
+	named     int   // schedules, in all workloads
+	lack      *Lack // not supported, if not nil
 }
 
 // job is one trial to be run.
@@ -48,10 +49,14 @@ type sight struct {
 	Deadlines bool            `json:"deadlines,omitempty"`
 	Scripts   bool            `json:"scripts,omitempty"`
 	Times     bool            `json:"times,omitempty"`
+	KeyLife   time.Duration   `json:"keyLife,omitempty"`
 }
 
 func sightOf(e history.Evidence) sight {
-	return sight{nemesis.Points(e.Commands), nemesis.Deadlines(e.Ops), nemesis.Scripts(e.Commands), nemesis.AsksTime(e.Commands)}
+	return sight{
+		Points: nemesis.Points(e.Commands), Deadlines: nemesis.Deadlines(e.Ops), Scripts: nemesis.Scripts(e.Commands),
+		Times: nemesis.AsksTime(e.Commands), KeyLife: nemesis.KeyLife(e),
+	}
 }
 
 // planner turns a configuration into cells, and cells into trials.
@@ -103,7 +108,7 @@ func (p *planner) cells() ([]plannedCell, error) {
 	var cells []plannedCell
 	for _, r := range recipes {
 		for _, f := range faults {
-			if c := p.cell(r, f, bodies); !p.config.Clean || c.why == "" && c.clean() {
+			if c := p.cell(r, f, bodies); !p.config.Clean || c.lack == nil && c.clean() {
 				cells = append(cells, c)
 			}
 		}
@@ -125,7 +130,7 @@ func (c plannedCell) clean() bool {
 // checkTopology refuses a choice that the testbed does not have.
 func (p *planner) checkTopology() error {
 	if t := p.config.Topology; t != "" && !slices.Contains(p.topologies, t) {
-		return Inputf("--topology %q: expected one of %s", t, join(p.topologies))
+		return Inputf("--topology %q: expected one of %s, which testbed %s has", t, join(p.topologies), p.config.Testbed)
 	}
 	return nil
 }
@@ -135,7 +140,7 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 	c := plannedCell{recipe: r, fault: f}
 	topology, err := nemesis.Supported(f, r.Topology, p.topologies, p.capabilities)
 	if err != nil {
-		c.why = p.unsupported(r, f, err)
+		c.lack = p.unsupported(r, f, err)
 		return c
 	}
 	c.topology = topology
@@ -144,12 +149,12 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 			topology = other
 		}
 		if !covers(t, topology) {
-			c.why = fmt.Sprintf("it needs the topology %s, not %s", topology, t)
+			c.lack = &Lack{What: LackOfTopology, Needs: topology, Chosen: t}
 			return c
 		}
 		c.topology = t
 	}
-	if c.why = p.unshared(f, c.topology); c.why != "" {
+	if c.lack = p.unshared(f, c.topology); c.lack != nil {
 		return c
 	}
 	claims := p.spec(c, "", 0).claims(r)
@@ -159,7 +164,7 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 		}
 	}
 	if len(c.workloads) == 0 {
-		c.why = "none of the chosen workloads suits the recipe"
+		c.lack = &Lack{What: LackOfWorkload}
 	}
 	return c
 }
@@ -235,6 +240,7 @@ func (p *planner) world(s Spec, claims history.Claims) nemesis.World {
 	for i := 1; i < s.Nodes; i++ {
 		nodes = append(nodes, fmt.Sprintf("n%d", i))
 	}
+	seen := p.seen[pair{s.Lock, s.Workload}]
 	claims.Quorum = claims.NodeQuorum() // plans strike nodes, and count nodes
 	return nemesis.World{
 		Clients:        s.Options.Clients,
@@ -246,10 +252,11 @@ func (p *planner) world(s Spec, claims history.Claims) nemesis.World {
 		Retry:          s.Options.Retry,
 		Duration:       s.Options.Duration,
 		CommandTimeout: s.CommandTimeout,
-		Points:         p.seen[pair{s.Lock, s.Workload}].Points,
-		Deadlines:      p.seen[pair{s.Lock, s.Workload}].Deadlines,
-		Scripts:        p.seen[pair{s.Lock, s.Workload}].Scripts,
-		Times:          p.seen[pair{s.Lock, s.Workload}].Times,
+		Points:         seen.Points,
+		Deadlines:      seen.Deadlines,
+		Scripts:        seen.Scripts,
+		Times:          seen.Times,
+		KeyLife:        seen.KeyLife,
 		Claims:         claims,
 	}
 }
@@ -283,8 +290,8 @@ func (p *planner) probes(cells []plannedCell) ([]job, error) {
 func (p *planner) probe(r locks.Recipe, workload string) (job, error) {
 	body, _ := workloads.ByName(workload)
 	c := p.cell(r, nemesis.Undisturbed(), []workloads.Workload{body})
-	if c.why != "" {
-		return job{}, fmt.Errorf("plan a probe of %s: %s", r.ID, c.why)
+	if c.lack != nil {
+		return job{}, fmt.Errorf("plan a probe of %s: %s", r.ID, c.lack.Sentence())
 	}
 	return job{spec: p.spec(c, workload, 0), probe: true}, nil
 }
@@ -363,7 +370,7 @@ func (p *planner) trial(c plannedCell, workload string, k int) (Spec, nemesis.Wo
 func (c *plannedCell) drop(workload string, why error) {
 	c.workloads = slices.DeleteFunc(c.workloads, func(w string) bool { return w == workload })
 	if len(c.workloads) == 0 {
-		c.why = why.Error()
+		c.lack = lackOf(why)
 	}
 }
 
@@ -380,7 +387,7 @@ func join[T ~string](values []T) string {
 func planned(cells []plannedCell) []PlannedCell {
 	var all []PlannedCell
 	for _, c := range cells {
-		all = append(all, PlannedCell{Lock: c.recipe.ID, Fault: c.fault.Name, Workloads: c.workloads, Variants: c.variants, Named: c.named, NotSupported: c.why})
+		all = append(all, PlannedCell{Lock: c.recipe.ID, Fault: c.fault.Name, Workloads: c.workloads, Variants: c.variants, Named: c.named, NotSupported: c.lack})
 	}
 	return all
 }

@@ -74,8 +74,8 @@ func (p *planner) only(lock, fault, workload string) (plannedCell, error) {
 		return plannedCell{}, err
 	}
 	cell := p.cell(recipe[0], f[0], body)
-	if cell.why != "" {
-		return cell, Inputf("%s under %s (%s): %s", lock, fault, workload, cell.why)
+	if cell.lack != nil {
+		return cell, Inputf("%s under %s (%s): %s", lock, fault, workload, cell.lack.Sentence())
 	}
 	return cell, nil
 }

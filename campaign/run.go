@@ -327,6 +327,7 @@ type verdictFile struct {
 	Commands int    `json:"commands"`
 	Keys     int    `json:"keys"` // changes of keys
 	Hash     string `json:"hash,omitempty"`
+	Promised string `json:"promised,omitempty"`
 	Err      string `json:"error,omitempty"`
 	// Shrinking says how the trial came about, if it is a minimal one, or why there
 	// is none of it.
@@ -335,5 +336,5 @@ type verdictFile struct {
 
 func verdictOf(t Trial) verdictFile {
 	return verdictFile{Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits, Progress: t.Progress,
-		Ops: t.Ops, Commands: t.Commands, Keys: t.Keys, Hash: t.Hash, Err: t.Err, Shrinking: t.Shrinking}
+		Ops: t.Ops, Commands: t.Commands, Keys: t.Keys, Hash: t.Hash, Promised: t.Promised, Err: t.Err, Shrinking: t.Shrinking}
 }

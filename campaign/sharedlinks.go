@@ -1,16 +1,13 @@
 package campaign
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 )
-
-// stuck is why clients that share their links cannot be put on two sides.
-const stuck = "the clients share their links (--share-links), and cannot be moved one by one"
 
 // shares says whether the clients of that topology share their links. Where nodes
 // elect a primary, clients find it by themselves, over links of their own; in the
@@ -28,24 +25,25 @@ func (p *planner) able(t testbed.Topology) []testbed.Capability {
 }
 
 // unshared says why the fault has nothing to strike where clients share their links,
-// "" if it has.
-func (p *planner) unshared(f nemesis.Fault, t testbed.Topology) string {
+// nil if it has.
+func (p *planner) unshared(f nemesis.Fault, t testbed.Topology) *Lack {
 	if p.shares(t) && slices.Contains(f.Needs, testbed.CanSplitBrain) {
-		return stuck
+		return &Lack{What: LackOfLinks}
 	}
-	return ""
+	return nil
 }
 
 // unsupported says why the testbed does not support the fault, and how it could if
 // it knows.
-func (p *planner) unsupported(r locks.Recipe, f nemesis.Fault, err error) string {
-	if why := p.without[testbed.Topology(r.Topology)]; why != "" {
-		return fmt.Sprintf("%v: %s", err, why)
+func (p *planner) unsupported(r locks.Recipe, f nemesis.Fault, err error) *Lack {
+	lack := lackOf(err)
+	if lack.Fault == nil {
+		return lack
 	}
+	hint := p.without[testbed.Topology(r.Topology)]
 	for _, need := range f.Needs {
-		if why := p.lacks[need]; why != "" {
-			return fmt.Sprintf("%v: %s", err, why)
-		}
+		hint = cmp.Or(hint, p.lacks[need])
 	}
-	return err.Error()
+	lack.Fault.Hint = hint
+	return lack
 }

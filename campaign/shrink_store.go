@@ -97,7 +97,7 @@ func LoadTrial(folder string) (Trial, history.Evidence, error) {
 	}
 	v, err := loadVerdict(folder)
 	t := Trial{Outcome: v.Outcome, Kind: v.Kind, Flaws: v.Flaws, Verdicts: v.Verdicts, Hits: v.Hits,
-		Ops: v.Ops, Commands: v.Commands, Keys: v.Keys, Hash: v.Hash, Err: v.Err, Progress: v.Progress, Shrinking: v.Shrinking}
+		Ops: v.Ops, Commands: v.Commands, Keys: v.Keys, Hash: v.Hash, Promised: v.Promised, Err: v.Err, Progress: v.Progress, Shrinking: v.Shrinking}
 	if r.Spec != nil {
 		t.Spec = *r.Spec
 	}

@@ -14,8 +14,7 @@ func units(ttl time.Duration) []time.Duration {
 	return slices.DeleteFunc(all, func(u time.Duration) bool { return u <= 0 || u > ttl/10 })
 }
 
-// roundness is how round a time is: the place of the roundest unit of which it is
-// a multiple.
+// roundness is how round a time is: the place of the roundest unit that divides it.
 func roundness(d, ttl time.Duration) int {
 	all := units(ttl)
 	if i := slices.IndexFunc(all, func(u time.Duration) bool { return d%u == 0 }); i >= 0 {

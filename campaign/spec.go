@@ -147,5 +147,5 @@ func (s Spec) timeLimit(c history.Claims) time.Duration {
 	}
 	o := s.Options
 	perClient := o.Hold + o.Retry + max(s.CommandTimeout, 3*time.Second)
-	return 30*time.Second + 2*o.Duration + 2*(max(c.Recovery, c.KeyTTL, o.TTL)+o.Margin) + time.Duration(2*o.Clients*o.Keys)*perClient
+	return 30*time.Second + 2*o.Duration + 2*(max(c.Recovery, o.TTL)+o.Margin) + time.Duration(2*o.Clients*o.Keys)*perClient
 }

@@ -65,7 +65,7 @@ func init() {
 		locks.Register(locks.Recipe{
 			ID: id, Document: "tests", Summary: "ends its process", Topology: locks.Single,
 			Claims: func(ttl time.Duration, _ int) history.Claims {
-				return history.Claims{Quorum: 1, TTL: ttl, KeyTTL: ttl, Recovery: ttl}
+				return history.Claims{Quorum: 1, TTL: ttl, Recovery: ttl}
 			},
 			New: func(c *locks.Client) (locks.Maker, error) {
 				return func(key string, _ time.Duration) (locks.Lock, error) {

@@ -55,7 +55,13 @@ type Fact struct {
 	Ended  Ending        `json:"ended,omitempty"`
 	Lost   *history.Lost `json:"lost,omitempty"`
 	Fault  string        `json:"fault,omitempty"`
-	Link   *history.Link `json:"link,omitempty"`
+	Locks  []string      `json:"locks,omitempty"`
+	// Results are what two ways of judging come to.
+	Results []Result `json:"results,omitempty"`
+	// Example is the cause of that finding in Verdict.Doubtful which stands for those
+	// that do not count.
+	Example Cause         `json:"example,omitempty"`
+	Link    *history.Link `json:"link,omitempty"`
 	// Model is what operations were held against, Text what the code under test said.
 	Model string `json:"model,omitempty"`
 	Text  string `json:"text,omitempty"`

@@ -33,7 +33,7 @@ func turns(n int) history.Evidence {
 		log(holder, history.FRelease, history.Invoke, "")
 		log(holder, history.FRelease, history.OK, "")
 	}
-	return history.Evidence{Ops: ops, Claims: history.Claims{TTL: time.Second, KeyTTL: time.Second}}
+	return history.Evidence{Ops: ops, Claims: history.Claims{TTL: time.Second}}
 }
 
 // The two deciders of exclusion, on the same histories.
@@ -65,6 +65,29 @@ func BenchmarkExclusion(b *testing.B) {
 func BenchmarkJudge(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		e := turns(n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Judge(b.Context(), e); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// All oracles on a trial with its commands and keys: a crashed holder's successors, of
+// whom many ask in vain.
+func BenchmarkJudgeTrial(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		var t testing.T
+		s := tell(&t, "set-nx-px")
+		for i := range n {
+			at, token := 10+10*float64(i), fmt.Sprint("t", i)
+			s.take(at, i%3, "OK", setPX(token)...)
+			s.busy(at+3, (i+1)%3, "nil", setPX("x"+token)...)
+			s.give(at+6, i%3, "1", s.cad(token)...)
+		}
+		e := s.evidence()
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
 				if _, err := Judge(b.Context(), e); err != nil {

@@ -63,11 +63,14 @@ func because(cause Cause, cmds []int, why Fact) reason {
 	return reason{cause: cause, why: why, cmds: cmds}
 }
 
-// untold is the reason of what cannot be told apart.
-var untold = reason{cause: Unclassified}
+// unclear is the reason of what cannot be told apart.
+var unclear = reason{cause: Unclassified}
 
 // explain gives the causes of a finding, each once.
 func (w *wire) explain(f Finding) []reason {
+	if r, untold := w.untoldCause(f); untold {
+		return r
+	}
 	switch len(f.Clients) {
 	case 1:
 		if a := w.party(f, f.Clients[0]); len(a) > 0 {
@@ -81,6 +84,7 @@ func (w *wire) explain(f Finding) []reason {
 		return w.explainCrowd(f)
 	}
 	a, b := w.party(f, f.Clients[0]), w.party(f, f.Clients[1])
+	a, b = w.carrying(a), w.carrying(b)
 	if len(a) == 0 || len(b) == 0 {
 		return w.explainKeyless(f, map[int][]*keyspace.Grant{f.Clients[0]: a, f.Clients[1]: b})
 	}
@@ -90,6 +94,9 @@ func (w *wire) explain(f Finding) []reason {
 	var reasons []reason
 	for _, pair := range meeting(a, b) {
 		x, y := pair[0], pair[1]
+		if x.Key != y.Key && w.Claims.NodeQuorum() <= 1 && apart(a, b) {
+			continue // it had nothing of the lock there
+		}
 		if x.Seq > y.Seq {
 			x, y = y, x
 		}
@@ -101,40 +108,6 @@ func (w *wire) explain(f Finding) []reason {
 	// Nodes on which the first party had nothing were free anyway.
 	needed := max(1, w.Claims.NodeQuorum()-(nodesOf(b)-len(reasons)))
 	return known(sufficient(reasons, needed))
-}
-
-// meeting pairs what two parties had on each node on which both had something: in the
-// same place if there is one, else what each had there last.
-func meeting(a, b []*keyspace.Grant) (pairs [][2]*keyspace.Grant) {
-	at := map[string]int{}
-	for _, y := range b {
-		for _, x := range a {
-			if x.Node != y.Node {
-				continue
-			}
-			i, ok := at[x.Node]
-			if !ok {
-				i = len(pairs)
-				at[x.Node] = i
-				pairs = append(pairs, [2]*keyspace.Grant{x, y})
-			}
-			if rank(x, y) >= rank(pairs[i][0], pairs[i][1]) {
-				pairs[i] = [2]*keyspace.Grant{x, y}
-			}
-		}
-	}
-	return pairs
-}
-
-// rank is how close two grants on a node are to each other.
-func rank(x, y *keyspace.Grant) int {
-	switch {
-	case x.Key == y.Key && x.Place == y.Place:
-		return 2
-	case x.Key == y.Key:
-		return 1
-	}
-	return 0
 }
 
 // nodesOf counts the nodes on which the grants are.
@@ -250,7 +223,7 @@ func (w *wire) onDifferentNodes(a, b []*keyspace.Grant) reason {
 func (w *wire) byTwoPrimaries(first, second *keyspace.Grant) reason {
 	p := w.Parted(first.Node, second.Node, second.Seq)
 	if p == nil {
-		return untold
+		return unclear
 	}
 	return because(ServerLostKey, []int{first.Cmd, second.Cmd}, Fact{
 		What: byTwoPrimaries, Nodes: []string{p.Old, p.Heir, second.Node, first.Node}, Since: p.Since,
@@ -284,7 +257,7 @@ func (w *wire) letIn(first, second *keyspace.Grant) reason {
 	switch end.How {
 	case keyspace.Deleted:
 		if end.Cmd < 0 {
-			return untold // by nobody whose commands are on record
+			return unclear // by nobody whose commands are on record
 		}
 		return w.deletedBy(first, end)
 	case keyspace.Expired:
@@ -292,7 +265,10 @@ func (w *wire) letIn(first, second *keyspace.Grant) reason {
 	case keyspace.Lost:
 		return w.lostBy(first, end)
 	}
-	return untold
+	if last := first.Last(); last.Mortal && last.Expiry.Lo <= end.At.Hi {
+		return w.expiredUnder(first, second) // whatever took it away, its life was over just then
+	}
+	return unclear
 }
 
 // overwritten: another's grant took the place of the first's.
@@ -324,7 +300,7 @@ func (w *wire) overwritten(first, over *keyspace.Grant) reason {
 func (w *wire) beside(first, second *keyspace.Grant) reason {
 	switch {
 	case second == nil:
-		return untold
+		return unclear
 	case w.Claims.ClientClock:
 		return w.takenOver(first, second.Cmd)
 	}
@@ -352,6 +328,9 @@ func (w *wire) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	_, isAcquire := w.acquired(c.Op)
 	hasOp := w.has(c.Op)
 	granted := &w.operation(first.Op).Invoke
+	if r, stale := w.tookOver(first, end.Cmd); stale && c.Op < 0 {
+		return r // a reaper's
+	}
 	switch {
 	case c.Client == first.Client && (hasOp && c.Op < granted.Index || !hasOp && c.Sent < granted.Time):
 		return because(LateCommand, cmds, did(lateOwnRemoval))

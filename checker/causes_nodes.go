@@ -23,7 +23,7 @@ func (w *wire) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
 	if !slices.ContainsFunc(w.Ops, func(op history.Op) bool {
 		return op.F == history.FNodeDown || op.F == history.FNodeUp || op.F == history.FPromote
 	}) {
-		return untold // no server lost anything in this trial: the reason is one that we do not see
+		return unclear // no server lost anything in this trial: the reason is one that we do not see
 	}
 	return because(ServerLostKey, cmds, Fact{
 		What: vanished, Nodes: []string{first.Node}, Key: first.Key, Clients: []int{first.Client}, Since: first.At.Lo,

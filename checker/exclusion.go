@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -45,7 +44,7 @@ func exclusionBy(ctx context.Context, f *caseFile,
 	second func(context.Context, *caseFile) (map[string]porcupine.CheckResult, error),
 ) (Verdict, error) {
 	if !slices.ContainsFunc(f.Ops, func(op history.Op) bool { return op.F == history.FAcquire && op.Type == history.OK }) {
-		return Verdict{Result: NotApplicable, Why: "nothing was acquired"}, nil
+		return notApplicable(Fact{What: NothingAcquired}), nil
 	}
 	found, err := first(f)
 	if err != nil {
@@ -57,7 +56,7 @@ func exclusionBy(ctx context.Context, f *caseFile,
 	}
 	undecided, err := compare(found.locks, results)
 	if err != nil {
-		return Verdict{Result: Unknown, Why: err.Error()}, err
+		return unknown(Fact{What: CheckersDisagree, Text: err.Error()}), err
 	}
 	var findings []Finding
 	for _, c := range found.list {
@@ -67,17 +66,17 @@ func exclusionBy(ctx context.Context, f *caseFile,
 	}
 	v := conclude(f, findings, true)
 	if found.total > len(found.list) && v.Result == Violated {
-		v.Why = sentences(fmt.Sprintf("there are %d overlaps", found.total), v.Why)
+		v.Reasons = append([]Fact{{What: OverlapsCounted, Count: found.total}}, v.Reasons...)
 	}
 	if len(undecided) > 0 && v.Result != Violated {
-		return Verdict{Result: Unknown, Why: "porcupine came to no answer in time for " + strings.Join(undecided, ", "), Doubtful: v.Doubtful}, nil
+		return Verdict{Result: Unknown, Reasons: []Fact{{What: NotDecided, Locks: undecided}}, Doubtful: v.Doubtful}, nil
 	}
 	return v, nil
 }
 
 // impossible is the verdict on a history that cannot have happened.
 func impossible(err error) Verdict {
-	return Verdict{Result: Unknown, Why: "the history is impossible: " + err.Error()}
+	return unknown(Fact{What: HistoryImpossible, Text: err.Error()})
 }
 
 // compare holds the locks with overlaps against porcupine's answers and
@@ -112,22 +111,25 @@ func conclude(f *caseFile, findings []Finding, overlaps bool) Verdict {
 	if len(findings) == 0 {
 		return Verdict{Result: Held}
 	}
-	kept, why := findings, ""
+	kept := findings
 	var doubtful []Finding
+	var reasons []Fact
 	if overlaps {
 		var short []Finding
+		var why Fact
 		kept, short, why = beyondSlack(f.Evidence, findings)
-		doubtful = oneOfEach(classifyFindings(f, short[:min(len(short), maxFindings)]))
+		doubtful, reasons = oneOfEach(classifyFindings(f, short[:min(len(short), maxFindings)])), saying(why)
 		if len(kept) == 0 {
-			return Verdict{Result: Unknown, Why: why, Doubtful: doubtful}
+			reasons[0].Example = doubtful[0].Cause
+			return Verdict{Result: Unknown, Reasons: reasons, Doubtful: doubtful}
 		}
 	}
 	if len(kept) > maxFindings {
-		why = sentences(why, fmt.Sprintf("the first %d of %d findings are listed", maxFindings, len(kept)))
+		reasons = append(reasons, Fact{What: FirstListed, Count: maxFindings, Of: len(kept)})
 		kept = kept[:maxFindings]
 	}
 	kept = classifyFindings(f, kept)
-	return Verdict{Result: Violated, Findings: kept, Why: why, Doubtful: doubtful}
+	return Verdict{Result: Violated, Findings: kept, Reasons: reasons, Doubtful: doubtful}
 }
 
 // conflictFinding tells one overlap.
@@ -159,11 +161,6 @@ func conflictFinding(e history.Evidence, c conflict) Finding {
 	}
 	f.Account.What, f.Account.Clients, f.Account.Count = Crowd, f.Clients, len(c.beside)
 	return f
-}
-
-// sentences joins what there is to say.
-func sentences(all ...string) string {
-	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 }
 
 // within clips an instant to the history's last entry.

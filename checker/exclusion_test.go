@@ -130,7 +130,7 @@ func checkVerdict(t *testing.T, v Verdict, want []string) {
 		result = Violated
 	}
 	if v.Result != result {
-		t.Errorf("got %s (%s) %+v, want %s", v.Result, v.Why, v.Findings, result)
+		t.Errorf("got %s (%s) %+v, want %s", v.Result, v.words(), v.Findings, result)
 	}
 	for i, f := range v.Findings {
 		if i >= len(want) || plain.Summary(f) != want[i] {
@@ -176,8 +176,8 @@ func TestManyOverlapsAreCountedAndTheFirstListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v.Result != Violated || len(v.Findings) != maxFindings || !strings.Contains(v.Why, "1770") {
-		t.Errorf("got %s with %d findings (%s), want %d of 1770", v.Result, len(v.Findings), v.Why, maxFindings)
+	if v.Result != Violated || len(v.Findings) != maxFindings || !strings.Contains(v.words(), "1770") {
+		t.Errorf("got %s with %d findings (%s), want %d of 1770", v.Result, len(v.Findings), v.words(), maxFindings)
 	}
 }
 

@@ -21,16 +21,16 @@ func extension(ctx context.Context, f *caseFile) Verdict {
 		return impossible(err)
 	}
 	if f.Claims.Permits > 1 {
-		return Verdict{Result: NotApplicable, Why: "several owners may hold the lock at a time"}
+		return notApplicable(Fact{What: SeveralHolders})
 	}
 	x := extensionsOf(pairs, f.Claims.ReadWrite)
 	if x.ok == 0 {
-		return Verdict{Result: NotApplicable, Why: "no lease was extended"}
+		return notApplicable(Fact{What: NothingExtended})
 	}
 	var findings []Finding
 	for _, e := range x.all {
 		if ctx.Err() != nil {
-			return Verdict{Result: Unknown, Why: ctx.Err().Error()}
+			return outOfTime(ctx.Err())
 		}
 		if g := x.between(e); g != nil {
 			findings = append(findings, extensionFinding(e, *g))

@@ -94,7 +94,7 @@ func TestAnExtensionIsOkOnlyIfNobodyElseWasGrantedTheLockSince(t *testing.T) {
 				want = NotApplicable
 			}
 			if v.Result != want {
-				t.Fatalf("got %s (%s) %v, want %s", v.Result, v.Why, v.Findings, want)
+				t.Fatalf("got %s (%s) %v, want %s", v.Result, v.words(), v.Findings, want)
 			}
 			if want == Violated && !strings.HasPrefix(plain.Summary(v.Findings[0]), c.want) {
 				t.Errorf("got %q, want %q", plain.Summary(v.Findings[0]), c.want)

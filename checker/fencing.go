@@ -3,9 +3,9 @@ package checker
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -54,14 +54,14 @@ func fencingBy(ctx context.Context, f *caseFile,
 	second func(context.Context, history.Claims, fences) map[string]porcupine.CheckResult,
 ) (Verdict, error) {
 	if !f.Claims.Fenced {
-		return Verdict{Result: NotApplicable, Why: "the recipe claims no fencing tokens"}, nil
+		return notApplicable(Fact{What: NotFenced}), nil
 	}
 	given, err := readFences(f)
 	if err != nil {
 		return impossible(err), nil
 	}
 	if len(given.grants) == 0 {
-		return Verdict{Result: NotApplicable, Why: "nothing was acquired"}, nil
+		return notApplicable(Fact{What: NothingAcquired}), nil
 	}
 	found := first(f.Claims, given)
 	locks := map[string]bool{}
@@ -70,11 +70,14 @@ func fencingBy(ctx context.Context, f *caseFile,
 	}
 	undecided, err := compare(locks, second(ctx, f.Claims, given))
 	if err != nil {
-		return Verdict{Result: Unknown, Why: err.Error()}, err
+		return unknown(Fact{What: CheckersDisagree, Text: err.Error()}), err
 	}
 	found = slices.DeleteFunc(found, func(r regress) bool { return slices.Contains(undecided, r.lock) })
 	if len(found) == 0 && len(undecided) > 0 {
-		return Verdict{Result: Unknown, Why: "porcupine came to no answer in time for " + strings.Join(undecided, ", ")}, nil
+		return unknown(Fact{What: NotDecided, Locks: undecided}), nil
+	}
+	if why := given.unordered(f); len(found) == 0 && why != "" {
+		return Verdict{Result: Unknown, Why: why}, nil
 	}
 	var findings []Finding
 	for _, r := range found {
@@ -157,8 +160,8 @@ func rankGrants(f *caseFile, byLock map[string][]grant) {
 func (w *wire) happened(g grant) [2]instant {
 	p := g.entry
 	var last *keyspace.Grant
-	for _, x := range w.ownOf(p.Invoke.Index) {
-		if !x.Copied && (last == nil || x.Seq > last.Seq) {
+	for _, x := range w.Of(p.Invoke.Index) {
+		if !w.keepsNobodyOut(x) && !x.Copied && (last == nil || x.Seq > last.Seq) {
 			last = x
 		}
 	}
@@ -167,6 +170,32 @@ func (w *wire) happened(g grant) [2]instant {
 	}
 	at := instant{last.At.Lo, last.Seq}
 	return [2]instant{at, at}
+}
+
+// unordered names a grant that nobody saw being made on the node, while another was seen:
+// either of the two may have come first. Where no commands are on record, or
+// several nodes make a grant, only what was answered before the other was asked for counts.
+func (given fences) unordered(f *caseFile) string {
+	w, err := f.wire()
+	if err != nil || w.Claims.NodeQuorum() > 1 || !w.Touched() {
+		return ""
+	}
+	for _, lock := range slices.Sorted(maps.Keys(given.grants)) {
+		grants := given.grants[lock]
+		for i := range grants {
+			g := &grants[i]
+			op := g.entry.Invoke.Index
+			if g.made != 0 || !w.sentSomething(op) || w.restsOnNothing(op) {
+				continue
+			}
+			for j := range grants {
+				if o := &grants[j]; o.owner != g.owner && o.invoke < g.reply && g.invoke < o.reply {
+					return fmt.Sprintf("when c%d was granted %s with fence %d was not seen, nor so whether c%d had been granted it before", g.owner, lock, g.fence, o.owner)
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // regress is a grant, or an operation of the resource, under a fence that is not

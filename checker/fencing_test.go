@@ -96,7 +96,7 @@ func TestFencingIsForThoseWhoClaimIt(t *testing.T) {
 		"c0 acquire 1-2 fail": {Fenced: true},
 	} {
 		v, err := fencing(context.Background(), newCaseFile(history.Evidence{Ops: timeline(t, text), Claims: claims}))
-		if err != nil || v.Result != NotApplicable || v.Why == "" {
+		if err != nil || v.Result != NotApplicable || v.words() == "" {
 			t.Errorf("%s: got %+v, %v", text, v, err)
 		}
 	}
@@ -137,7 +137,7 @@ func TestHundredsWhoWaitTogetherForTheirFencesAreDecided(t *testing.T) {
 		}
 		e := history.Evidence{Claims: history.Claims{Fenced: true}, Ops: timeline(t, b.String()+c.more)}
 		if v, err := fencing(context.Background(), newCaseFile(e)); err != nil || v.Result != c.want {
-			t.Errorf("%s: got %s (%s), %v; want %s", c.name, v.Result, v.Why, err, c.want)
+			t.Errorf("%s: got %s (%s), %v; want %s", c.name, v.Result, v.words(), err, c.want)
 		}
 	}
 }

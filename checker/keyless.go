@@ -54,19 +54,23 @@ func (w *wire) stillborn(op int) (reason, bool) {
 
 // wouldBe is what the command would have put on its node.
 func wouldBe(c history.Command, op, pos int, at keyspace.When) *keyspace.Grant {
-	life := keyspace.Term{Cmd: pos, Client: c.Client, At: at, Mortal: true, Expiry: at, Fair: at, Event: -1}
-	return &keyspace.Grant{Node: c.Node, Client: c.Client, Op: op, Cmd: pos, At: at, Terms: []keyspace.Term{life}}
+	return keyspace.WouldBe(c.Node, c.Client, op, pos, at)
 }
 
 // lastOf is the place of the last command of that operation that ran; -1 for none.
 func (w *wire) lastOf(op int) int {
-	last := -1
-	for pos, c := range w.Commands {
-		if c.Op == op && c.Exec > 0 && (last < 0 || w.Ran(last).Lo <= w.Ran(pos).Lo) {
-			last = pos
+	if w.lastRan == nil {
+		w.lastRan = map[int]int{}
+		for pos, c := range w.Commands {
+			if last, known := w.lastRan[c.Op]; c.Exec > 0 && (!known || w.Ran(last).Lo <= w.Ran(pos).Lo) {
+				w.lastRan[c.Op] = pos
+			}
 		}
 	}
-	return last
+	if last, ran := w.lastRan[op]; ran {
+		return last
+	}
+	return -1
 }
 
 // acquireIn is the client's latest acquire that the finding is about; -1 if there is none.

@@ -94,20 +94,21 @@ const termSlack = 2 * time.Millisecond
 // truth, and by its node's wall clock.
 func (w *wire) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Duration) {
 	since := g.At.Lo
-	for _, t := range g.Terms {
+	for _, t := range g.Lives() {
 		if t.Client == g.Client && t.At.Lo <= at {
 			since = max(since, t.At.Lo)
 		}
 	}
+	since = max(since, w.seenTo(g, at))
 	really = at - since
 	return really, really + w.nodeAhead(g.Node, at) - w.nodeAhead(g.Node, since)
 }
 
 // nodeAhead is by how much the node's wall clock was ahead at that time.
 func (w *wire) nodeAhead(node string, at time.Duration) (ahead time.Duration) {
-	for _, op := range w.Ops {
-		if op.F == history.FNodeClock && op.Process == history.Nemesis && op.Window == nil && op.Node == node && op.Time <= at {
-			ahead = op.Offset
+	for _, o := range w.nodeClocks[node] {
+		if o.since <= at {
+			ahead = o.ahead
 		}
 	}
 	return ahead
@@ -127,19 +128,23 @@ func (w *wire) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
 	really, byNode := w.aged(first, at.Lo)
 	c, cmds := w.Commands[pos], []int{first.Cmd, pos}
 	switch {
-	case byNode < w.Claims.TTL-termSlack:
+	case byNode < w.Claims.TTL-termSlack, w.Claims.Recovery == 0: // which lets nothing lapse
 		return reason{}, false
 	case really < w.Claims.TTL-termSlack:
 		why := w.deed(nodeClockTook, c.Client, pos, at.Lo, first)
 		why.Age = really.Round(time.Millisecond)
 		return because(ServerClock, cmds, why), true
 	}
-	return because(LeaseOutlived, cmds, w.deed(oldTakenOver, c.Client, pos, at.Lo, first)), true
+	cause := LeaseOutlived
+	if w.Claims.Renews && !w.frozen(first.Client, max(first.At.Lo, w.seenTo(first, at.Lo)), at.Lo) {
+		cause = RenewalFailed // its owner ran, and what he sent did not come
+	}
+	return because(cause, cmds, w.deed(oldTakenOver, c.Client, pos, at.Lo, first)), true
 }
 
 // expiredUnder: the key's life ended while its owner believed.
 func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
-	last := first.Terms[len(first.Terms)-1]
+	last := *first.Last()
 	cmds := []int{first.Cmd, last.Cmd}
 	granted := first.End.At.Hi
 	if second != nil {
@@ -162,7 +167,7 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 	if r, forgot := w.renewalLost(first, last, granted); forgot {
 		return r
 	}
-	if last.Client != first.Client && slices.ContainsFunc(first.Terms, func(t keyspace.Term) bool {
+	if last.Client != first.Client && first.AnyLife(func(t *keyspace.Term) bool {
 		return t.Client == first.Client && (!t.Mortal || t.Fair.Lo > granted)
 	}) {
 		return because(ForeignRenewal, cmds, w.deed(lifeCutShort, last.Client, last.Cmd, last.At.Lo, first))
@@ -186,7 +191,10 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 
 // renewalLost tells of a node that had forgotten what had prolonged the key.
 func (w *wire) renewalLost(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (reason, bool) {
-	for _, t := range first.Terms[:len(first.Terms)-1] {
+	for i, t := range first.Lives() {
+		if i == first.LifeCount()-1 {
+			break
+		}
 		if last.Event < 0 || t.Cmd < 0 || t.At.Lo > last.At.Lo || t.Mortal && t.Fair.Lo <= granted {
 			continue
 		}
@@ -218,7 +226,7 @@ func (w *wire) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, 
 		if p == nil || l.Key != first.Key || l.Place != first.Place || l.End != nil && l.End.How != keyspace.Lost && l.End.At.Lo <= granted {
 			continue
 		}
-		last := l.Terms[len(l.Terms)-1]
+		last := l.Last()
 		return because(ServerLostKey, []int{first.Cmd, last.Cmd}, Fact{
 			What: expiredApart, Nodes: []string{p.Old, p.Heir, l.Node, first.Node}, Since: p.Since,
 			Key: first.Key, Clients: []int{last.Client}, At: first.End.At.Mid(),
@@ -235,7 +243,7 @@ func (w *wire) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bool)
 	}
 	for _, pos := range w.renewals() {
 		c, at := w.Commands[pos], w.Ran(pos)
-		if c.Client == first.Client && first.WasOn(c.Node) && c.Ran() && at.Lo >= first.End.At.Lo && at.Hi < last.Fair.Lo && w.renews(c, first) {
+		if c.Client == first.Client && first.WasOn(c.Node) && c.Ran() && at.Lo >= first.End.At.Lo && at.Hi < last.Fair.Lo && w.renews(pos, first) {
 			return pos, true
 		}
 	}
@@ -264,7 +272,7 @@ func (w *wire) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, boo
 	for _, pos := range w.renewals() {
 		c := w.Commands[pos]
 		if c.Client != first.Client || !first.WasOn(c.Node) || c.Op == first.Op ||
-			c.Sent < w.sent(last) || c.Sent > due.Hi || !w.renews(c, first) {
+			c.Sent < w.sent(last) || c.Sent > due.Hi || !w.renews(pos, first) {
 			continue
 		}
 		switch {
@@ -359,10 +367,10 @@ func (w *wire) scriptDeeds() map[string]deeds {
 	return all
 }
 
-// renews says whether a renewal is one of this grant: of its key, and if it names its
-// sender's place or value anywhere, of that.
-func (w *wire) renews(c history.Command, g *keyspace.Grant) bool {
-	return slices.Contains(c.Args, history.Bytes(g.Key)) && c.Client == g.Client
+// renews says whether the renewal at that place is one of this grant: its owner's, of its
+// key.
+func (w *wire) renews(pos int, g *keyspace.Grant) bool {
+	return w.Reaches(pos, g.Key) && w.Commands[pos].Client == g.Client
 }
 
 // frozen says whether the client stood still under a fault of its own from

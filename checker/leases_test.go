@@ -248,7 +248,7 @@ func TestWhatCannotBeToldApartIsUnclassified(t *testing.T) {
 		{"no commands", "set-nx-px", func(s *story) {
 			twoHoldersByExpiry(s)
 			s.e.Commands = nil
-		}, []string{"exclusion: unclassified"}},
+		}, []string{"exclusion: unclassified", "liveness: unknown"}},
 		{"a script that nobody declared", "set-nx-px", func(s *story) {
 			acquire := []string{"EVAL", `return redis.call("SET", KEYS[1], ARGV[1])`, "1", "lock"}
 			s.take(10, 0, "OK", append(acquire, "token-zero")...)
@@ -271,7 +271,7 @@ func TestWhatCannotBeToldApartIsUnclassified(t *testing.T) {
 				c := &s.e.Commands[i]
 				c.Exec, c.Arrived, c.Served = 0, 0, 0
 			}
-		}, []string{"exclusion: unclassified", "ownership: unknown"}},
+		}, []string{"exclusion: unclassified", "liveness: unknown", "ownership: unknown"}},
 	})
 }
 

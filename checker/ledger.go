@@ -14,8 +14,9 @@ type ledger struct {
 	pairing pairing
 	crashes map[int]time.Duration
 	clocks  map[int]clock
-	holds   []Hold
-	holdOf  map[int]int // place in holds, by the index of an acquire's ok
+	holds   []Hold          // in order of From
+	latest  []time.Duration // by place in holds: the last To of those up to it
+	holdOf  map[int]int     // place in holds, by the index of an acquire's ok
 	spells  map[errand][]spell
 	windows []history.Pair // of the nemesis
 	end     time.Duration  // of all that was recorded
@@ -56,7 +57,10 @@ func newLedger(f *caseFile) (*ledger, error) {
 	for _, c := range e.Commands {
 		l.end = max(l.end, sane(c.Sent), sane(c.Arrived), sane(c.Served), sane(c.Replied))
 	}
+	last := time.Duration(0)
 	for i, h := range holds {
+		last = max(last, h.To)
+		l.latest = append(l.latest, last)
 		for _, ok := range append([]int{h.Acquire}, h.Again...) {
 			if _, known := l.holdOf[ok]; !known { // later, it is the same grant extended
 				l.holdOf[ok] = i
@@ -187,9 +191,19 @@ func (l *ledger) attends(client int, lock string, t time.Duration) bool {
 // believes says whether some client other than except believed at t that it
 // held the lock in a mode that keeps mode out.
 func (l *ledger) believes(lock string, mode history.Mode, t time.Duration, except int) bool {
-	return slices.ContainsFunc(l.holds, func(h Hold) bool {
-		return h.Lock == lock && h.Client != except && h.From <= t && t < h.To && !compatible(h.Mode, mode)
+	after, _ := slices.BinarySearchFunc(l.holds, t, func(h Hold, t time.Duration) int {
+		if h.From <= t {
+			return -1
+		}
+		return 1
 	})
+	for i := after - 1; i >= 0 && t < l.latest[i]; i-- {
+		h := &l.holds[i]
+		if h.Lock == lock && h.Client != except && t < h.To && !compatible(h.Mode, mode) {
+			return true
+		}
+	}
+	return false
 }
 
 // compatible: readers do not mind readers.

@@ -78,7 +78,7 @@ func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting [
 		return leftover{at: op.Time}
 	}
 	for _, k := range op.Keys {
-		if k.Key != lock && !slices.Contains(w.Holding(lock), k.Key) || w.sharesOnly(op.Node, k.Key) {
+		if k.Key != lock && !slices.Contains(w.Holding(lock), k.Key) || w.harmless(op.Node, k.Key) {
 			continue
 		}
 		l := w.standing(op.Node, k.Key, op.Time)
@@ -122,7 +122,7 @@ func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting [
 // any more, else the latest; nil if there is none that could keep anybody out.
 func (w *wire) standing(node, key string, now time.Duration) (on *keyspace.Grant) {
 	for _, g := range w.Grants {
-		if g.Node != node || g.Key != key || g.End != nil || g.Over != nil || w.isShared(g) {
+		if g.Node != node || g.Key != key || g.End != nil || g.Over != nil || w.keepsNobodyOut(g) {
 			continue
 		}
 		if on = g; !w.cared(g, keyspace.At(now)) {
@@ -132,14 +132,17 @@ func (w *wire) standing(node, key string, now time.Duration) (on *keyspace.Grant
 	return on
 }
 
-// sharesOnly says whether all that the key carries are shares in counts that keep nobody
-// out.
-func (w *wire) sharesOnly(node, key string) bool {
+// keepsNobodyOut says whether the grant is a share in a count that everybody may raise, or
+// stands in a record beside the lock.
+func (w *wire) keepsNobodyOut(g *keyspace.Grant) bool { return w.isShared(g) || w.isRecord(g) }
+
+// harmless says whether nothing that the key carries keeps anybody out.
+func (w *wire) harmless(node, key string) bool {
 	any := false
 	for _, g := range w.Grants {
 		if g.Node == node && g.Key == key && g.End == nil && g.Over == nil {
 			any = true
-			if !w.isShared(g) {
+			if !w.keepsNobodyOut(g) {
 				return false
 			}
 		}
@@ -147,8 +150,8 @@ func (w *wire) sharesOnly(node, key string) bool {
 	return any
 }
 
-// leftAtAnyPace says whether the claim was left where it is by no want of time: its owner
-// crashed over it, or was granted it and always got an answer.
+// leftAtAnyPace says whether the grant was left behind for another reason than a timeout: its
+// owner crashed, or was granted it and got every answer.
 func (w *wire) leftAtAnyPace(l *keyspace.Grant) bool {
 	if l == nil {
 		return false
@@ -184,12 +187,12 @@ func (w *wire) lastUnowned(l *keyspace.Grant, start, now time.Duration) *keyspac
 	}
 	n := 0
 	var last *keyspace.Term
-	for i, t := range l.Terms {
-		if i == 0 || t.At.Lo < start || t.Cmd < 0 || w.Commands[t.Cmd].Op == l.Op || !w.unowned(&t, l) {
+	for i, t := range l.Lives() {
+		if i == 0 || t.At.Lo < start || t.Cmd < 0 || w.Commands[t.Cmd].Op == l.Op || !w.unowned(t, l) {
 			continue
 		}
 		n++
-		last = &l.Terms[i]
+		last = t
 	}
 	if n < 2 || last.Mortal && last.Expiry.Hi < now {
 		return nil

@@ -57,7 +57,7 @@ func (s search) conflict(all []recording) clash {
 	return c
 }
 
-// smallest finds the conflict in operations of which the last reply shows it.
+// smallest finds the conflict in operations whose last reply shows it.
 func (s search) smallest(ops []recording, last recording) clash {
 	c := clash{last: last}
 	if w, from := s.window(ops); w != nil {

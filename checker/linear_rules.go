@@ -19,7 +19,7 @@ import (
 type rules struct {
 	init any
 	step func(lock any, a action) (next any, legal bool)
-	// blockers are the releases of which one has to come before the acquire a.
+	// blockers are releases: one of them has to come before the acquire a.
 	blockers func(lock any, a action) []action
 	words    func(lock any) []uint64
 	// greatest is the greatest fence that was given; nil of a lock without fences.
@@ -46,8 +46,7 @@ func rulesOf[S state](init S, blockers func(S, action) []action) *rules {
 	}
 }
 
-// anyFence is the fence of an acquire that may have been granted, of which nobody
-// learnt the fence.
+// anyFence is the fence of an acquire that may have been granted, if nobody learnt it.
 const anyFence = -1
 
 // fencedBy adds fences to rules: an unknown one is the least that is legal.
@@ -208,8 +207,7 @@ func crews(owners []int, most int) []crew {
 	return all
 }
 
-// permits is a semaphore of which every acquire takes a permit, its owner's second
-// too.
+// permits is a semaphore: every acquire takes a permit, an owner's second one too.
 type permits struct{ semaphore }
 
 func (p permits) step(a action) (any, bool) {

@@ -67,7 +67,7 @@ func TestPorcupineNeverRunsAway(t *testing.T) {
 			began := time.Now()
 			v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: timeline(t, c.text), Claims: c.claims}))
 			if err != nil || v.Result != c.want {
-				t.Errorf("got %s (%s), %v; want %s", v.Result, v.Why, err, c.want)
+				t.Errorf("got %s (%s), %v; want %s", v.Result, v.words(), err, c.want)
 			}
 			t.Log(time.Since(began))
 		})
@@ -79,7 +79,7 @@ func TestNoTimeMeansUnknown(t *testing.T) {
 	ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
 	defer cancel()
 	v, err := exclusion(ctx, newCaseFile(e))
-	if err != nil || v.Result != Unknown || !strings.Contains(v.Why, "in time") {
+	if err != nil || v.Result != Unknown || !strings.Contains(v.words(), "in time") {
 		t.Errorf("got %+v, %v; want unknown", v, err)
 	}
 }

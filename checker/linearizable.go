@@ -2,7 +2,6 @@ package checker
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -17,8 +16,8 @@ import (
 const LinearizableName = "linearizable"
 
 const (
-	// linearLimit bounds the time for the verdict on one history, of which the last
-	// third is kept for finding the few operations that show each violation.
+	// linearLimit bounds the time for the verdict on one history. Its last third is kept
+	// for finding the few operations that show each violation.
 	linearLimit = 15 * time.Second
 	// mostLinear bounds how many operations on one lock are judged: porcupine's
 	// memory grows with their square.
@@ -58,21 +57,22 @@ func endOf(ctx context.Context, limit time.Duration) time.Time {
 func linearizable(ctx context.Context, model string, f *caseFile, end time.Time) Verdict {
 	r, ok := rulesByName(model)
 	if !ok {
-		return Verdict{Result: NotApplicable, Why: fmt.Sprintf("there is no model %q", model)}
+		return notApplicable(Fact{What: NoModel, Model: model})
 	}
 	byLock, err := recordings(f, r)
 	if err != nil {
 		return impossible(err)
 	}
 	if !slices.ContainsFunc(slices.Collect(maps.Values(byLock)), happened) {
-		return Verdict{Result: NotApplicable, Why: "nothing was acquired or released for certain"}
+		return notApplicable(Fact{What: NothingCertain})
 	}
 	decide := search{ctx: ctx, rules: r, end: end.Add(-time.Until(end) / 3)}
 	var findings []Finding
-	var violated, undecided, why []string
+	var violated, undecided []string
+	var why, unheld []Fact
 	for _, lock := range slices.Sorted(maps.Keys(byLock)) {
 		if all := byLock[lock]; len(all) > mostLinear {
-			undecided = append(undecided, fmt.Sprintf("%s (%d operations, more than %d)", lock, len(all), mostLinear))
+			unheld = append(unheld, Fact{What: TooManyOperations, Locks: []string{lock}, Count: len(all), Of: mostLinear})
 			continue
 		}
 		switch decide.decide(byLock[lock]) {
@@ -86,18 +86,18 @@ func linearizable(ctx context.Context, model string, f *caseFile, end time.Time)
 		share := time.Until(end) / time.Duration(len(violated)-i)
 		c := search{ctx: ctx, rules: r, end: time.Now().Add(share)}.conflict(byLock[lock])
 		if !c.minimal {
-			why = append(why, "the conflict on "+lock+" could not be made minimal in time")
+			why = append(why, Fact{What: NotMinimal, Locks: []string{lock}})
 		}
 		findings = append(findings, c.finding(f, r, model, lock))
 	}
 	if len(undecided) > 0 {
-		why = append(why, "porcupine came to no answer in time for "+strings.Join(undecided, ", "))
+		why = append(why, Fact{What: NotDecided, Locks: undecided})
 	}
-	v := Verdict{Result: Held, Findings: findings, Why: sentences(why...)}
+	v := Verdict{Result: Held, Findings: findings, Reasons: append(why, unheld...)}
 	switch {
 	case len(findings) > 0:
 		v.Result = Violated
-	case len(undecided) > 0:
+	case len(undecided)+len(unheld) > 0:
 		v.Result = Unknown
 	}
 	return v
@@ -171,8 +171,8 @@ func recordings(f *caseFile, r *rules) (map[string][]recording, error) {
 	return byLock, nil
 }
 
-// asModelled forgets the fence of an acquire of which it is not known whether it
-// happened, unless it is known.
+// asModelled replaces a fence that nobody learnt, of an acquire that may have happened, by
+// anyFence.
 func (op recording) asModelled(r *rules) recording {
 	if op.perhaps && !op.release && r.greatest != nil && op.fence == 0 {
 		op.fence = anyFence

@@ -65,7 +65,7 @@ func TestNothingIsSaidToBeLinearizableThatWasNotDecided(t *testing.T) {
 	ok := history.Evidence{Ops: timeline(t, "c0 acquire 1-2 ok")}
 	late, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
 	defer cancel()
-	if v := linearizable(context.Background(), "mutex", newCaseFile(ok), time.Now().Add(-time.Second)); v.Result != Unknown || !strings.Contains(v.Why, "in time for L") {
+	if v := linearizable(context.Background(), "mutex", newCaseFile(ok), time.Now().Add(-time.Second)); v.Result != Unknown || !strings.Contains(v.words(), "in time for L") {
 		t.Errorf("without time: got %+v", v)
 	}
 	if v := Linearizable(late, "mutex", ok); v.Result != Unknown {

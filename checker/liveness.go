@@ -3,7 +3,6 @@ package checker
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +34,7 @@ import (
 // counts only where keys, and not the network, stood in the way.
 func liveness(ctx context.Context, f *caseFile) Verdict {
 	if f.Claims.TTL <= 0 {
-		return Verdict{Result: NotApplicable, Why: "no lease time is claimed to count from"}
+		return notApplicable(Fact{What: NoLease})
 	}
 	w, err := f.wire()
 	if err != nil {
@@ -48,7 +47,7 @@ func liveness(ctx context.Context, f *caseFile) Verdict {
 func (w *wire) blocked(ctx context.Context) Verdict {
 	findings := w.orphans()
 	if ctx.Err() != nil {
-		return Verdict{Result: Unknown, Why: ctx.Err().Error()}
+		return outOfTime(ctx.Err())
 	}
 	stuck, doubt := w.afterHealing(findings)
 	all := len(findings) + len(stuck)
@@ -61,16 +60,22 @@ func (w *wire) blocked(ctx context.Context) Verdict {
 		kept := slices.Clone(findings[:maxFindings-len(stuck)])
 		kept = slices.DeleteFunc(kept, func(f Finding) bool { return f.Forever })
 		return Verdict{Result: Violated, Findings: append(kept, stuck...),
-			Why: fmt.Sprintf("%d of %d findings are listed", len(kept)+len(stuck), all)}
+			Reasons: []Fact{{What: SomeListed, Count: len(kept) + len(stuck), Of: all}}}
 	case len(findings) < all:
-		return Verdict{Result: Violated, Findings: findings, Why: fmt.Sprintf("%d of %d findings are listed", len(findings), all)}
+		return Verdict{Result: Violated, Findings: findings, Reasons: []Fact{{What: SomeListed, Count: len(findings), Of: all}}}
 	case len(findings) > 0:
-		return Verdict{Result: Violated, Findings: findings, Why: doubt}
-	case doubt != "":
-		return Verdict{Result: Unknown, Why: doubt}
+		return Verdict{Result: Violated, Findings: findings, Reasons: saying(doubt)}
+	case doubt.What != "":
+		return unknown(doubt)
 	}
-	if why := w.Blind(); why != "" {
-		return Verdict{Result: Unknown, Why: why}
+	// A key that nobody saw may have kept others out. Where commands were seen,
+	// and none that names anything, there is no such key: the lock is elsewhere.
+	why := w.blind()
+	if elsewhere := len(w.Commands) > 0 && !w.Touched(); !elsewhere {
+		why = either(why, w.groundless(true))
+	}
+	if why.What != "" {
+		return unknown(why)
 	}
 	return Verdict{Result: Held}
 }
@@ -87,13 +92,13 @@ type wait struct {
 
 // afterHealing judges the liveness phase. What keys have already been blamed
 // for counts as explained.
-func (w *wire) afterHealing(orphans []Finding) (findings []Finding, doubt string) {
+func (w *wire) afterHealing(orphans []Finding) (findings []Finding, doubt Fact) {
 	if op, broke := brokeDown(w.Ops); broke {
-		return nil, fmt.Sprintf("the code under test ended the trial at %s (%s): whoever waited then was not given the time to get in", seconds(op.Time), op.F)
+		return nil, Fact{What: EndedByCode, At: op.Time, Text: op.F}
 	}
 	healed, ok := w.healedAt()
 	if !ok {
-		return nil, "the run ended before its faults were healed"
+		return nil, Fact{What: NeverHealed}
 	}
 	start := max(healed, w.lastOfTheDead())
 	bound := start + w.Claims.Recovery + w.margin(healed)
@@ -108,7 +113,7 @@ func (w *wire) afterHealing(orphans []Finding) (findings []Finding, doubt string
 			continue
 		}
 		if x.in {
-			doubt = fmt.Sprintf("c%d was let into %s at %s only, after %s, and no key explains it", x.client, x.lock, seconds(x.until), seconds(bound))
+			doubt = Fact{What: LetInLate, Clients: []int{x.client}, Locks: []string{x.lock}, At: x.until, Until: bound}
 			continue
 		}
 		if byLock[x.lock] == nil {
@@ -120,9 +125,7 @@ func (w *wire) afterHealing(orphans []Finding) (findings []Finding, doubt string
 	for _, lock := range locks {
 		found, why := w.stuck(lock, byLock[lock], start, bound)
 		findings = append(findings, found...)
-		if why != "" {
-			doubt = why
-		}
+		doubt = either(why, doubt)
 	}
 	return findings, doubt
 }
@@ -274,7 +277,7 @@ func (w *wire) wentRound(waits []wait, bound time.Duration) (r round, ok bool) {
 }
 
 // stuck explains why clients never got into a lock, from the post-mortem.
-func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (findings []Finding, doubt string) {
+func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (findings []Finding, doubt Fact) {
 	var waiting []int
 	for _, x := range waits {
 		waiting = append(waiting, x.client)
@@ -287,7 +290,7 @@ func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (fin
 		f.Ops = append(f.Ops, w.entries(x.ops[len(x.ops)-1])...)
 		for _, h := range w.holds {
 			if h.Lock == lock && h.Client != x.client && h.To > x.until && !compatible(h.Mode, x.mode) && left.at < h.To {
-				return nil, fmt.Sprintf("c%d was never let into %s, which c%d still believed it held", x.client, lock, h.Client)
+				return nil, Fact{What: StillBelieved, Clients: []int{x.client, h.Client}, Locks: []string{lock}}
 			}
 		}
 	}
@@ -295,31 +298,34 @@ func (w *wire) stuck(lock string, waits []wait, start, bound time.Duration) (fin
 	f.Clients = slices.Compact(f.Clients)
 	f.Ops = indices(f.Ops...)
 	told := Fact{What: Blocked, Clients: f.Clients, At: f.From}
-	who := names(f.Clients)
+	doubt = Fact{Clients: f.Clients, Locks: []string{lock}, At: left.at}
 	if cmds, ok := w.crossSlot(waits); ok {
 		c := w.Commands[cmds[0]]
 		f.Cause, f.Forever, f.Commands = CrossSlot, true, w.indexOf(cmds...)
 		told.What, told.Nodes, told.Command = RefusedForSlots, []string{c.Node}, w.call(cmds[0])
 		f.Account.Fact = told
-		return []Finding{f}, ""
+		return []Finding{f}, Fact{}
 	}
 	if !left.blocks {
 		if round, ok := w.wentRound(waits, bound); ok {
 			f.Cause = Starved
 			told.What, told.Count, told.Age, told.Span = PassedOver, round.grants, round.free, round.lasted
 			f.Account.Fact = told
-			return []Finding{f}, ""
+			return []Finding{f}, Fact{}
 		}
-		return nil, fmt.Sprintf("%s never got into %s after %s, though no key that was left behind explains it", who, lock, seconds(start))
+		doubt.What, doubt.Since = Unexplained, start
+		return nil, doubt
 	}
 	if left.young {
-		return nil, fmt.Sprintf("%s did not get into %s before the run ended at %s, though the key that is there is no older than the recipe claims", who, lock, seconds(left.at))
+		doubt.What = KeyYoung
+		return nil, doubt
 	}
 	f.Cause, f.Forever, f.atAnyPace, f.Commands = left.cause, left.forever, left.atAnyPace, w.indexOf(left.cmds...)
 	if !left.forever && left.at < bound {
-		return nil, fmt.Sprintf("%s did not get into %s before the run ended at %s; it had until %s", who, lock, seconds(left.at), seconds(bound))
+		doubt.What, doubt.Until = NotLongEnough, bound
+		return nil, doubt
 	}
 	f.Account = Account{Fact: told, Reasons: left.why, Grants: w.grants(left.first)}
 	f.Account.Broken = w.broken(suspicion{f, left.first, left.cmds})
-	return []Finding{f}, ""
+	return []Finding{f}, Fact{}
 }

@@ -119,6 +119,18 @@ func TestLivenessBlockedUpToTTL(t *testing.T) {
 			s.take(1100, 1, "OK", setPX("t1")...)
 			s.give(1150, 1, "1", s.cad("t1")...)
 		}, []string{"liveness: orphaned-key"}},
+		{"a release that was lost, until the SET of one who had looked before comes late", "exists-set", func(s *story) {
+			s.invoke(4, 2, history.FAcquire)
+			s.cmd(5, 2, "0", "EXISTS", "lock")
+			s.take(10, 0, "OK", "SET", "lock", "1")
+			s.invoke(50, 0, history.FRelease)
+			s.lost(51, 0, "DEL", "lock")
+			s.done(350, 0, history.Info)
+			s.queue(400, 800, 1, "1", "EXISTS", "lock")
+			s.late(6, 900, 2, "OK", "SET", "lock", "1")
+			s.done(901, 2, history.OK)
+			s.give(950, 2, "1", "DEL", "lock")
+		}, []string{"liveness: no-expiry"}},
 		{"an EXPIRE whose reply was lost", "setnx-expire", func(s *story) {
 			s.invoke(9, 0, history.FAcquire)
 			s.cmd(10, 0, "1", "SETNX", "lock", "1")

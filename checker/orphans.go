@@ -94,14 +94,16 @@ func (w *wire) keptOutBy(op int, met []keyspace.Contact) []blocker {
 		return nil // it may have failed for want of an answer
 	}
 	var blockers []blocker
-	units, own := map[unit]bool{}, map[unit]int{}
+	units, own, in := map[unit]bool{}, map[unit]int{}, map[unit]int{}
 	for _, g := range w.Of(op) {
 		own[w.unitOf(g.Node, g.Key)] = g.Seq
+		in[unit{g.Node, g.Key}] = g.Seq // elsewhere on its node it may have been kept out all the same
 	}
 	for _, m := range met {
-		// Of what it met in one place, the first tells; it may have been let in later.
-		at := w.unitOf(w.Commands[m.Cmd].Node, m.On[0].Key)
-		if in, ok := own[at]; units[at] || ok && in < m.Seq || w.believes(p.Invoke.Lock, p.Invoke.Mode, m.At.Lo, p.Invoke.Client) {
+		// Of what it met in one key, the first tells; it may have been let in later.
+		node, key := w.Commands[m.Cmd].Node, m.On[0].Key
+		at := w.unitOf(node, key)
+		if seq, ok := in[unit{node, key}]; units[at] || ok && seq < m.Seq || w.believes(p.Invoke.Lock, p.Invoke.Mode, m.At.Lo, p.Invoke.Client) {
 			continue
 		}
 		if here := w.orphansIn(m, p); len(here) > 0 {
@@ -110,7 +112,7 @@ func (w *wire) keptOutBy(op int, met []keyspace.Contact) []blocker {
 			delete(own, at)
 		}
 	}
-	if quorum := w.quorum(); len(units)+len(own) < quorum || len(units) < w.unitCount()-quorum+1 && quorum > 1 {
+	if quorum := w.quorum(); len(units)+len(own) < quorum || len(units) < w.units-quorum+1 && quorum > 1 {
 		return nil
 	}
 	return blockers
@@ -120,7 +122,7 @@ func (w *wire) keptOutBy(op int, met []keyspace.Contact) []blocker {
 // have kept it out.
 func (w *wire) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker) {
 	for _, g := range m.On {
-		if compatible(g.Mode, p.Invoke.Mode) || g.Op == p.Invoke.Index || w.isShared(g) || w.lapsedBeside(g, m, p) {
+		if compatible(g.Mode, p.Invoke.Mode) || g.Op == p.Invoke.Index || w.keepsNobodyOut(g) || idleBeside(g, m) || w.lapsedBeside(g, m, p) {
 			continue
 		}
 		if !w.orphanAt(g, m) || !w.outlasted(g, p.Invoke.Index) || p.Done() == history.OK && !goneBy(g, p.Complete.Time) {
@@ -158,9 +160,9 @@ func (w *wire) unitOf(node, key string) unit {
 // quorum is how many units must grant.
 func (w *wire) quorum() int { return max(w.Claims.NodeQuorum(), w.Claims.KeyQuorum()) }
 
-// unitCount is how many units clients asked: nodes that they sent commands to, or keys
+// countUnits is how many units clients asked: nodes that they sent commands to, or keys
 // that ever carried a grant.
-func (w *wire) unitCount() int {
+func (w *wire) countUnits() int {
 	units := map[unit]bool{}
 	if w.Claims.KeyQuorum() > 1 {
 		for _, g := range w.Grants {
@@ -175,18 +177,22 @@ func (w *wire) unitCount() int {
 }
 
 // orphanAt says whether nobody attended to the claim when it was met, or its
-// owner went on waiting for the outcome of its attempt until the key expired.
+// owner went on waiting for the outcome of its attempt until the key expired. What a
+// release left there on purpose is nobody's orphan.
 func (w *wire) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
+	if _, isAcquire := w.acquired(l.Op); !isAcquire && l.Over != nil && l.Over.Rested {
+		return false // a release left it, and the next was let in by it
+	}
 	if l.Lock == "" || l.End != nil && l.End.At.Hi <= m.At.Lo {
 		return false
 	}
-	if l.End != nil && l.End.How == keyspace.Expired && w.openAt(l.Op, l.End.At.Hi) && l.Terms[len(l.Terms)-1].Moved >= 0 {
+	if l.End != nil && l.End.How == keyspace.Expired && w.openAt(l.Op, l.End.At.Hi) && l.Last().Moved >= 0 {
 		return true // the life was used up by waiting, not cut short by the node's clock
 	}
 	if t := l.TermAt(m.At.Lo); t.Mortal && m.At.Lo >= t.Expiry.Lo+t.Most-t.Moved {
 		return false // Redis takes its time to let it go
 	}
-	return !w.cared(l, m.At)
+	return !w.cared(l, m.At) && !w.rests(l, m.At.Lo)
 }
 
 // cared says whether the owner of a claim had to do with it at that time: it
@@ -217,6 +223,9 @@ func (w *wire) outlasted(g *keyspace.Grant, op int) bool {
 	case g.End.How == keyspace.Deleted && g.End.Cmd >= 0:
 		c := w.Commands[g.End.Cmd]
 		_, takeover := w.acquired(c.Op)
+		if w.reaped(g, g.End.Cmd, g.End.At.Lo) {
+			return true // as if it had expired
+		}
 		return takeover && !granted && c.Client != g.Client && c.Op != op
 	}
 	return false
@@ -243,8 +252,8 @@ func (o *orphan) add(w *wire, op int, b blocker) {
 // gone by then; else nil.
 func (w *wire) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Term {
 	var last *keyspace.Term
-	for i := len(l.Terms) - 1; i > 0; i-- {
-		t, before := &l.Terms[i], &l.Terms[i-1]
+	for i := l.LifeCount() - 1; i > 0; i-- {
+		t, before := l.Life(i), l.Life(i-1)
 		gone := before.Mortal && before.Expiry.Hi < m.At.Lo
 		if t.At.Lo > m.At.Lo || last != nil && !gone || !w.unowned(t, l) {
 			continue
@@ -278,9 +287,17 @@ func (w *wire) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 	return t.Client != l.Client || !w.cared(l, keyspace.At(sent))
 }
 
-// enters says whether the command at that place put a grant on the key.
+// enters says whether the command at that place put a grant on the key. A share that was
+// refused entitles nobody to see to it.
 func (w *wire) enters(pos int, key string) bool {
-	return slices.ContainsFunc(w.Of(w.Commands[pos].Op), func(g *keyspace.Grant) bool { return g.Cmd == pos && g.Key == key })
+	return slices.ContainsFunc(w.Of(w.Commands[pos].Op), func(g *keyspace.Grant) bool { return g.Cmd == pos && g.Key == key && !g.Refused })
+}
+
+// entersAnew is enters, by what was not there before.
+func (w *wire) entersAnew(pos int, key string) bool {
+	return slices.ContainsFunc(w.Of(w.Commands[pos].Op), func(g *keyspace.Grant) bool {
+		return g.Cmd == pos && g.Key == key && !g.Refused && !g.Rested
+	})
 }
 
 // orphaned tells of one orphan.
@@ -337,6 +354,10 @@ func (w *wire) abandoned(l *keyspace.Grant) Fact {
 	crash, crashed := w.crashes[l.Client]
 	switch {
 	case !isAcquire:
+		return told
+	case w.rests(l, w.end):
+		left, _ := w.lastByRelease(l, w.end)
+		told.What, told.Until = setAndLeft, w.Ran(left).Lo
 		return told
 	case crashed && (p.Complete == nil || p.Complete.Type == history.OK):
 		told.What, told.Until = setThenCrashed, crash

@@ -3,7 +3,6 @@ package checker
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -18,57 +17,75 @@ import (
 // A grant counts from the command that made it, in an acquire that ended with ok, until
 // the owner stops believing: its release, its claimed deadline, the loss that it was
 // told of, or its crash. So neither the leftover of a failed RedLock attempt is
-// anybody's, nor the key of a dead owner. Where it was not seen what the keys were, or
-// a grant rests on no key, the answer is unknown.
+// anybody's, nor the key of a dead owner. Where it was not seen what the keys were,
+// a grant rests on no key, or grants cannot be told apart, the answer is unknown.
 func ownership(ctx context.Context, f *caseFile) Verdict {
 	w, err := f.wire()
 	switch {
 	case err != nil:
 		return impossible(err)
 	case !w.Touched():
-		return Verdict{Result: NotApplicable, Why: "no commands on keys were recorded"}
+		return notApplicable(Fact{What: NoCommands})
 	}
 	var findings []Finding
-	doubt := cmp.Or(w.Blind(), w.unseenGrant())
+	doubt := either(w.blind(), w.untold().why, w.unseenGrant())
 	for _, s := range w.Strikes {
 		if ctx.Err() != nil {
-			return Verdict{Result: Unknown, Why: ctx.Err().Error()}
+			return outOfTime(ctx.Err())
 		}
 		found, why := w.trespass(s)
 		findings = append(findings, found...)
-		doubt = cmp.Or(doubt, why)
+		doubt = either(doubt, why)
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
 	switch {
 	case len(findings) > maxFindings:
 		return Verdict{Result: Violated, Findings: findings[:maxFindings],
-			Why: fmt.Sprintf("the first %d of %d findings are listed", maxFindings, len(findings))}
+			Reasons: []Fact{{What: FirstListed, Count: maxFindings, Of: len(findings)}}}
 	case len(findings) > 0:
 		return Verdict{Result: Violated, Findings: findings}
-	case doubt != "":
-		return Verdict{Result: Unknown, Why: doubt}
+	case doubt.What != "":
+		return unknown(doubt)
 	}
 	return Verdict{Result: Held}
 }
 
-// unseenGrant tells of a hold that rests on nothing that any key carries, or on a key
-// of which nobody saw how its grant ended; "" if there is none.
-func (w *wire) unseenGrant() string {
+// groundless tells of a hold that rests on nothing that any key carries; nothing if there is
+// none. Traceless ones only are those whose acquires were not seen to change any key.
+func (w *wire) groundless(traceless bool) Fact {
+	for _, h := range w.holds {
+		op, ok := w.invocation(h.Acquire)
+		if !ok || len(w.Of(op)) > 0 || !w.sentSomething(op) && w.entersAgain(h) || w.restsOnNothing(op) || traceless && w.changedSomething(op) {
+			continue
+		}
+		return Fact{What: RestsOnNoKey, Clients: []int{h.Client}, At: h.From}
+	}
+	return Fact{}
+}
+
+// changedSomething says whether a command of that operation changed any key.
+func (w *wire) changedSomething(op int) bool {
+	return slices.ContainsFunc(w.sentBy(op), func(pos int) bool { return len(w.Effects[pos]) > 0 })
+}
+
+// unseenGrant tells of a hold that is groundless, or rests on a grant whose end nobody
+// saw; nothing if there is none.
+func (w *wire) unseenGrant() Fact {
+	if why := w.groundless(false); why.What != "" {
+		return why
+	}
 	for _, h := range w.holds {
 		op, ok := w.invocation(h.Acquire)
 		if !ok {
 			continue
 		}
-		if len(w.Of(op)) == 0 && (w.sentSomething(op) || !w.entersAgain(h)) && !w.restsOnNothing(op) {
-			return fmt.Sprintf("what c%d was granted at %s rests on no key that it set or found", h.Client, seconds(h.From))
-		}
 		for _, g := range w.Of(op) {
 			if g.End != nil && g.End.How == keyspace.Unclear && g.End.At.Lo < h.To {
-				return fmt.Sprintf("nobody saw what became of %s on %s, which c%d had set at %s", g.Key, g.Node, g.Client, seconds(g.At.Lo))
+				return Fact{What: EndUnseen, Key: g.Key, Nodes: []string{g.Node}, Clients: []int{g.Client}, At: g.At.Lo}
 			}
 		}
 	}
-	return ""
+	return Fact{}
 }
 
 // entersAgain says whether the hold began while something of an earlier acquire of the
@@ -81,20 +98,26 @@ func (w *wire) entersAgain(h Hold) bool {
 
 // trespass judges one strike: a finding for each owner that it robbed, or what could
 // not be told.
-func (w *wire) trespass(s keyspace.Strike) (findings []Finding, doubt string) {
+func (w *wire) trespass(s keyspace.Strike) (findings []Finding, doubt Fact) {
 	who := w.Commands[s.Cmd].Client
-	mine := func(g *keyspace.Grant) bool { return g.Client == who }
-	if s.Kind == keyspace.Prolonging && (slices.ContainsFunc(s.On, mine) || w.enters(s.Cmd, s.Key)) {
-		return nil, "" // its own grant is on the key too
+	mine := func(g *keyspace.Grant) bool { return g.Client == who && !g.Refused }
+	if s.Kind == keyspace.Prolonging && (slices.ContainsFunc(s.On, mine) || w.entersAnew(s.Cmd, s.Key)) {
+		return nil, Fact{} // its own grant is on the key too
 	}
 	for _, g := range s.On {
 		until := w.grantedUntil(g)
-		if g.Client == who || s.At.Lo >= until || w.tookStale(s, g) || w.sharesReading(s, g) {
+		if g.Client == who || s.At.Lo >= until || w.tookStale(s, g) || w.sharesReading(s, g) || w.isRecord(g) {
+			continue
+		}
+		if _, untold := w.untold().of(g); untold {
+			continue // of which ownership says why
+		}
+		if _, isAcquire := w.acquired(w.Commands[s.Cmd].Op); isAcquire && s.Kind != keyspace.Prolonging && w.Claims.TTL <= 0 {
+			doubt = Fact{What: LapseUnsure, Clients: []int{g.Client, who}, Since: g.At.Lo, Command: w.call(s.Cmd), At: s.At.Lo}
 			continue
 		}
 		if s.At.Hi > until {
-			doubt = fmt.Sprintf("whether c%d still held %s of %s when c%d's %s ran at %s cannot be told",
-				g.Client, g.Key, seconds(g.At.Lo), who, w.name(s.Cmd), seconds(s.At.Lo))
+			doubt = Fact{What: OrderUnseen, Clients: []int{g.Client, who}, Key: g.Key, Since: g.At.Lo, Command: w.call(s.Cmd), At: s.At.Lo}
 			continue
 		}
 		findings = append(findings, w.robbery(s, g, until))
@@ -103,10 +126,20 @@ func (w *wire) trespass(s keyspace.Strike) (findings []Finding, doubt string) {
 }
 
 // tookStale says whether the strike is an acquire that took over what had lasted as
-// long as the lease by its node's clock.
+// long as the lease by its node's clock, or a reaper's, which removed it. A lock that
+// claims that nobody ever gets in after a crash lets nothing lapse.
 func (w *wire) tookStale(s keyspace.Strike, g *keyspace.Grant) bool {
+	if s.Kind == keyspace.Prolonging {
+		return false
+	}
 	_, isAcquire := w.acquired(w.Commands[s.Cmd].Op)
-	return isAcquire && s.Kind != keyspace.Prolonging && w.lapsedByNode(g, s.At.Lo)
+	return isAcquire && w.Claims.Recovery > 0 && w.lapsedByNode(g, s.At.Lo) || w.reaped(g, s.Cmd, s.At.Lo)
+}
+
+// reaped says whether the command belongs to no operation, as that of somebody who looks
+// for leases that are over, and found that of the grant lapsed by its node's clock.
+func (w *wire) reaped(g *keyspace.Grant, cmd int, at time.Duration) bool {
+	return w.Commands[cmd].Op < 0 && w.Claims.Recovery > 0 && w.lapsedByNode(g, at)
 }
 
 // sharesReading says whether a reader's grant took the place of another reader's, or its

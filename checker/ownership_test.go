@@ -10,6 +10,11 @@ import (
 
 func TestOwnershipIsViolatedByWhatHitsAnothersGrant(t *testing.T) {
 	tales(t, []tale{
+		{"a script that puts the same there again, whoever has it", "set-nx-px", func(s *story) {
+			enter := []string{"EVAL", `redis.call("SET", KEYS[1], "1") redis.call("PEXPIRE", KEYS[1], ARGV[1]) return 1`, "1", "lock", "1000"}
+			s.take(10, 0, "1", enter...)
+			s.take(20, 1, "1", enter...)
+		}, []string{"exclusion: race", "ownership: foreign-renewal"}},
 		{"a plain renewal prolongs another's lock", "set-nx-px-watchdog", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.fault(50, history.Invoke, 0)
@@ -151,11 +156,6 @@ func TestOwnershipAccusesNobodyOfWhatIsRight(t *testing.T) {
 			}
 			s.cmd(30, 0, "1", "EXPIRE", "lock", "1")
 		}, nil},
-		{"a script that gives its key a life before it sets it", "set-nx-px", func(s *story) {
-			enter := []string{"EVAL", `redis.call("SET", KEYS[1], "1") redis.call("PEXPIRE", KEYS[1], ARGV[1]) return 1`, "1", "lock", "1000"}
-			s.take(10, 0, "1", enter...)
-			s.take(20, 1, "1", enter...)
-		}, []string{"exclusion: race"}},
 		{"a script by its source, after NOSCRIPT", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.invoke(20, 0, history.FRelease)
@@ -310,7 +310,28 @@ func TestOwnershipDoesNotApplyWithoutCommands(t *testing.T) {
 	s := tell(t, "set-nx-px")
 	s.take(10, 0, "OK", setPX("t0")...)
 	s.e.Commands = nil
-	if v := ownership(t.Context(), newCaseFile(s.evidence())); v.Result != NotApplicable || v.Why == "" {
+	if v := ownership(t.Context(), newCaseFile(s.evidence())); v.Result != NotApplicable || v.words() == "" {
 		t.Errorf("got %+v, want not applicable, and why", v)
 	}
+}
+
+// Who is refused has no share in the lock that would entitle him to prolong its life.
+func TestARefusedShareIsNoReasonToProlong(t *testing.T) {
+	const raise = `local n = redis.call("INCR", KEYS[1]) redis.call("PEXPIRE", KEYS[1], 1000) return n`
+	tales(t, []tale{
+		{"the holder's", "set-nx-px", func(s *story) {
+			s.take(10, 0, "1", "EVAL", raise, "1", "lock")
+			s.busy(300, 1, "2", "EVAL", raise, "1", "lock")
+			s.give(500, 0, "1", "DEL", "lock")
+		}, []string{"ownership: foreign-renewal"}},
+		{"a dead holder's, for ever", "set-nx-px", func(s *story) {
+			s.take(10, 0, "1", "EVAL", raise, "1", "lock")
+			s.nemesis(20, crash(0))
+			s.healed(30)
+			for i := range 12 {
+				s.busy(300+300*float64(i), 1, fmt.Sprint(i+2), "EVAL", raise, "1", "lock")
+			}
+			s.keys(3800)
+		}, []string{"liveness: foreign-renewal", "liveness: foreign-renewal for ever"}},
+	})
 }

@@ -75,8 +75,11 @@ type Progress struct {
 
 // Measure works out a trial's progress. It is a pure function of the evidence, in
 // O(n log n); an impossible history has none.
-func Measure(e history.Evidence) Progress {
-	w, err := newCaseFile(e).wire()
+func Measure(e history.Evidence) Progress { return NewCase(e).Measure() }
+
+// Measure is the function Measure.
+func (c *Case) Measure() Progress {
+	w, err := c.file.wire()
 	if err != nil {
 		return Progress{}
 	}
@@ -118,7 +121,6 @@ func (m *measure) waits() {
 			continue
 		}
 		m.got[at.client] += 0
-		m.asked[at.lock] = max(m.asked[at.lock], min(m.wire.doneAt(p), m.wire.end))
 		since, waiting := open[at]
 		if !waiting {
 			if m.reenters(p) {
@@ -127,6 +129,7 @@ func (m *measure) waits() {
 			since = p.Invoke.Time
 			open[at] = since
 		}
+		m.asked[at.lock] = max(m.asked[at.lock], min(m.wire.doneAt(p), m.wire.end))
 		if p.Done() != history.OK {
 			continue
 		}

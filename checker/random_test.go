@@ -29,7 +29,7 @@ var lockKinds = []history.Claims{
 }
 
 func gamble(rng dice, claims history.Claims) history.Evidence {
-	claims.TTL, claims.KeyTTL = 50, 50
+	claims.TTL = 50
 	g := &gambler{
 		rng:     rng,
 		claims:  claims,

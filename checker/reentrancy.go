@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // reentrancy decides whether n acquires needed n releases, and whether anybody
@@ -14,7 +15,7 @@ import (
 // evidence leaves no other reading: see nesting.certain.
 func reentrancy(ctx context.Context, f *caseFile) Verdict {
 	if !f.Claims.Reentrant {
-		return Verdict{Result: NotApplicable, Why: "the recipe does not claim to be reentrant"}
+		return notApplicable(Fact{What: NotReentrant})
 	}
 	holds, err := f.holds()
 	if err != nil {
@@ -25,12 +26,12 @@ func reentrancy(ctx context.Context, f *caseFile) Verdict {
 		return impossible(err)
 	}
 	if !n.tried() {
-		return Verdict{Result: NotApplicable, Why: "nobody acquired again while holding"}
+		return notApplicable(Fact{What: NothingReentered})
 	}
 	var findings []Finding
 	for _, h := range holds {
 		if ctx.Err() != nil {
-			return Verdict{Result: Unknown, Why: ctx.Err().Error()}
+			return outOfTime(ctx.Err())
 		}
 		findings = append(findings, n.enteredBeside(h)...)
 		findings = append(findings, n.freedEarly(h)...)
@@ -44,6 +45,7 @@ func reentrancy(ctx context.Context, f *caseFile) Verdict {
 type nesting struct {
 	e        history.Evidence
 	pairs    pairing
+	keys     *keyspace.Keys
 	byLock   map[string][]Hold         // in order of From
 	releases map[string][]history.Pair // by lock, in order of invocation
 	attempts []history.Pair            // of acquires
@@ -52,11 +54,12 @@ type nesting struct {
 }
 
 func nestingOf(f *caseFile, holds []Hold) (nesting, error) {
-	pairs, err := f.pairs()
-	n := nesting{e: f.Evidence, pairs: pairs, byLock: map[string][]Hold{}, releases: map[string][]history.Pair{}}
+	w, err := f.wire()
 	if err != nil {
-		return n, err
+		return nesting{}, err
 	}
+	pairs := w.pairing
+	n := nesting{e: f.Evidence, pairs: pairs, keys: w.Keys, byLock: map[string][]Hold{}, releases: map[string][]history.Pair{}}
 	for _, p := range pairs.all {
 		switch {
 		case p.Invoke.Process == history.Nemesis:
@@ -116,8 +119,8 @@ func (n nesting) tried() bool {
 }
 
 // certain returns until when a hold was certainly known to Redis: its grant
-// happened between the invocation and the ok of its acquire and lived for the
-// key's life, unless a release took it away or a node lost it. Whose release
+// happened between the invocation and the ok of its acquire and lived for its
+// life, unless a release took it away or a node lost it. Whose release
 // does not matter: a bare DEL takes anybody's, and one of unknown outcome may
 // still arrive at any time. What one of two primaries grants is not certain at
 // all: the other does not know. The releases of one client can be left out.
@@ -126,10 +129,7 @@ func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 	if slices.ContainsFunc(n.parted, func(p spell) bool { return p.from <= granted && granted <= p.to }) {
 		return 0
 	}
-	until := Never
-	if n.e.Claims.KeyTTL > 0 {
-		until = granted + n.e.Claims.KeyTTL
-	}
+	until := n.lived(n.pairs.find(h.Acquire).Invoke)
 	for _, t := range n.upheaval {
 		if t >= granted {
 			until = min(until, t)
@@ -145,6 +145,31 @@ func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 		}
 		if r.Done() == history.Info || r.Complete.Time >= granted {
 			return 0
+		}
+	}
+	return until
+}
+
+// lived is until when the grants of an acquire lived by the first life that ends which
+// their keys were given. Where nobody saw the keys it is the lease that was asked for,
+// and without one for ever.
+func (n nesting) lived(acquire history.Op) time.Duration {
+	grants := n.keys.Of(acquire.Index)
+	_, blind := n.keys.Blind()
+	switch {
+	case len(grants) > 0:
+	case n.keys.Touched() && !blind:
+		return 0
+	case n.e.Claims.TTL > 0:
+		return acquire.Time + n.e.Claims.TTL
+	}
+	until := Never
+	for _, g := range grants {
+		for _, t := range g.Lives() {
+			if t.Mortal {
+				until = min(until, t.Expiry.Lo, t.Fair.Lo)
+				break
+			}
 		}
 	}
 	return until

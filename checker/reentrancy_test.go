@@ -100,7 +100,7 @@ func TestReentrancy(t *testing.T) {
 			c1 acquire 11-12 ok`, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			claims := history.Claims{Reentrant: true, KeyTTL: 100 * time.Millisecond}
+			claims := history.Claims{Reentrant: true, TTL: 100 * time.Millisecond}
 			checkVerdict(t, reentrancy(context.Background(), newCaseFile(history.Evidence{Ops: timeline(t, c.text), Claims: claims})), c.want)
 		})
 	}
@@ -113,8 +113,34 @@ func TestReentrancyDoesNotApply(t *testing.T) {
 		"no claim":             {Ops: nested},
 		"nobody entered again": {Ops: plain, Claims: history.Claims{Reentrant: true}},
 	} {
-		if v := reentrancy(context.Background(), newCaseFile(e)); v.Result != NotApplicable || v.Why == "" {
-			t.Errorf("%s: got %s (%s), want %s", name, v.Result, v.Why, NotApplicable)
+		if v := reentrancy(context.Background(), newCaseFile(e)); v.Result != NotApplicable || v.words() == "" {
+			t.Errorf("%s: got %s (%s), want %s", name, v.Result, v.words(), NotApplicable)
 		}
+	}
+}
+
+func TestAHoldIsCertainAsLongAsItsKeyWasSeenToLive(t *testing.T) {
+	for life, want := range map[string][]string{
+		"3": {"c1 was granted lock at 1.503s after only 1 of c0's 2 acquires (since 0.003s) had been released: c1 took over at 1.502s what c0 had held since 0.002s, longer than its lease"},
+		"1": nil,
+	} {
+		s := tell(t, "reentrant-local") // whose lease is one second
+		s.invoke(1, 0, history.FAcquire)
+		s.cmd(2, 0, "OK", "SET", "lock", "a", "NX", "EX", life)
+		s.done(3, 0, history.OK)
+		s.invoke(4, 0, history.FAcquire)
+		s.done(5, 0, history.OK)
+		s.invoke(6, 0, history.FRelease)
+		s.done(7, 0, history.OK)
+		s.invoke(1500, 1, history.FAcquire)
+		s.cmd(1502, 1, "OK", "SET", "lock", "b", "XX", "EX", "1")
+		s.done(1503, 1, history.OK)
+		s.invoke(1600, 0, history.FRelease)
+		s.done(1601, 0, history.OK)
+		s.healed(1700)
+		if life == "1" {
+			s.e.Commands[1].Args[3] = "NX"
+		}
+		checkVerdict(t, reentrancy(t.Context(), newCaseFile(s.evidence())), want)
 	}
 }

@@ -42,10 +42,10 @@ func resource(ctx context.Context, f *caseFile) Verdict {
 	}
 	byLock, sections := touches(f.Evidence, pairs)
 	if len(byLock) == 0 {
-		return Verdict{Result: NotApplicable, Why: "nothing guarded was touched"}
+		return notApplicable(Fact{What: NothingTouched})
 	}
 	if n := permitsOf(f.Claims); n > 1 {
-		return Verdict{Result: NotApplicable, Why: fmt.Sprintf("%d owners may use it at a time", n)}
+		return notApplicable(Fact{What: SeveralUsers, Count: n})
 	}
 	if err := ordered(byLock); err != nil {
 		return impossible(err)
@@ -54,7 +54,7 @@ func resource(ctx context.Context, f *caseFile) Verdict {
 	told := map[*section]bool{}
 	for _, s := range sections {
 		if ctx.Err() != nil {
-			return Verdict{Result: Unknown, Why: ctx.Err().Error()}
+			return outOfTime(ctx.Err())
 		}
 		for _, t := range intruders(s, byLock[s.lock], f.Claims.ReadWrite) {
 			findings = append(findings, intrusion(s, t))

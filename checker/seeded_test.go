@@ -174,7 +174,7 @@ func checkCaught(t *testing.T, e history.Evidence, what string,
 	second func(context.Context, *caseFile) (map[string]porcupine.CheckResult, error),
 ) {
 	t.Helper()
-	verdicts, err := judge(context.Background(), e, []oracle{{"exclusion", "", func(ctx context.Context, f *caseFile) (Verdict, error) {
+	verdicts, err := judge(context.Background(), newCaseFile(e), []oracle{{"exclusion", "", func(ctx context.Context, f *caseFile) (Verdict, error) {
 		return exclusionBy(ctx, f, first, second)
 	}}})
 	if !errors.Is(err, ErrDisagree) {

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
@@ -10,9 +11,9 @@ import (
 // spot is one place of one key, on whichever node.
 type spot struct{ key, place string }
 
-// sharedSpots are the places that keep nobody out: an acquire succeeded with a share in
-// a count while others, who had nothing to do with the lock any more, had theirs. A
-// fence counter is one, and a semaphore's count.
+// sharedSpots are the places that keep nobody out: an acquire succeeded there with a
+// share in a count while others, who had nothing to do with the lock any more, had so many
+// that no permit was left. A fence counter is one.
 func (w *wire) sharedSpots() map[spot]bool {
 	last := map[spot]map[int]*keyspace.Grant{}
 	for _, g := range w.Grants {
@@ -29,26 +30,36 @@ func (w *wire) sharedSpots() map[spot]bool {
 	shared := map[spot]bool{}
 	for at, grants := range last {
 		for _, g := range grants {
-			shared[at] = shared[at] || g.Beside && (permitsOf(w.Claims) > 1 || !w.besideSomebody(g))
+			shared[at] = shared[at] || g.Beside && !w.besideEnough(g)
 		}
 	}
 	return shared
 }
 
-// besideSomebody says whether another who has a share in the count was seeing to the lock
-// when the grant came about.
-func (w *wire) besideSomebody(g *keyspace.Grant) bool {
-	return slices.ContainsFunc(w.Grants, func(o *keyspace.Grant) bool {
-		return o.Key == g.Key && o.Place == g.Place && o.Node == g.Node && o.Client != g.Client && o.Seq < g.Seq &&
-			(o.End == nil || o.End.Seq > g.Seq) && w.cared(o, g.At)
-	})
+// besideEnough says whether the share was one of those that there are, or so many others
+// who have one were seeing to the lock when it came about that it was one too many.
+func (w *wire) besideEnough(g *keyspace.Grant) bool {
+	permits := permitsOf(w.Claims)
+	if n, err := strconv.Atoi(g.Value); permits > 1 && err == nil && n <= permits {
+		return true
+	}
+	seeing := map[int]bool{}
+	for _, o := range w.Grants {
+		if o.Key == g.Key && o.Place == g.Place && o.Node == g.Node && o.Client != g.Client && o.Seq < g.Seq &&
+			(o.End == nil || o.End.Seq > g.Seq) && w.cared(o, g.At) {
+			if seeing[o.Client] = true; len(seeing) >= permits {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ownOf are the grants of that acquire, without those that keep nobody out if it has any
 // other.
 func (w *wire) ownOf(op int) []*keyspace.Grant {
 	all := w.Of(op)
-	if own := slices.DeleteFunc(slices.Clone(all), w.isShared); len(own) > 0 {
+	if own := slices.DeleteFunc(slices.Clone(all), w.keepsNobodyOut); len(own) > 0 {
 		return own
 	}
 	return all
@@ -60,4 +71,10 @@ func (w *wire) isShared(g *keyspace.Grant) bool {
 		w.shared = w.sharedSpots()
 	}
 	return w.shared[spot{g.Key, g.Place}]
+}
+
+// idleBeside says whether the grant is a share that was refused, beside one that was not:
+// that alone kept others out.
+func idleBeside(g *keyspace.Grant, m keyspace.Contact) bool {
+	return g.Refused && slices.ContainsFunc(m.On, func(o *keyspace.Grant) bool { return !o.Refused })
 }

@@ -84,7 +84,7 @@ type Finding struct {
 
 	// lasted is how long an overlap lasted, beyond the history's end too.
 	lasted time.Duration
-	// atAnyPace: no want of time made whoever blocks the others for ever leave what does.
+	// atAnyPace: the blocking key was not left behind because of a timeout.
 	atAnyPace bool
 }
 
@@ -97,8 +97,10 @@ type Verdict struct {
 	// harness itself, or of liveness a reply that nobody saw, may be behind them, and
 	// nothing but another run can tell.
 	Doubtful []Finding `json:"doubtful,omitempty"`
-	// Why explains every result other than a plain holds or violated.
-	Why string `json:"why,omitempty"`
+	// Reasons explain every result other than a plain holds or violated. Why is the
+	// words of them.
+	Reasons []Fact `json:"reasons,omitempty"`
+	Why     string `json:"why,omitempty"`
 }
 
 // Oracle decides one property.
@@ -145,20 +147,20 @@ func agreed(judge func(context.Context, *caseFile) Verdict) func(context.Context
 func (o oracle) ask(ctx context.Context, f *caseFile) (v Verdict, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			v, err = Verdict{Result: Unknown, Why: fmt.Sprintf("the oracle crashed: %v", r)}, nil
+			v, err = unknown(Fact{What: OracleCrashed, Text: fmt.Sprint(r)}), nil
 		}
-		v.Oracle = o.name
+		v.Oracle, v.Why = o.name, v.words()
 	}()
 	if err := ctx.Err(); err != nil {
-		return Verdict{Result: Unknown, Why: "not judged: " + err.Error()}, nil
+		return unknown(Fact{What: NotJudged, Text: err.Error()}), nil
 	}
 	if err := f.sound(); err != nil {
-		return Verdict{Result: Unknown, Why: "the history is impossible: " + err.Error()}, nil
+		return impossible(err), nil
 	}
 	v, err = o.judge(ctx, f)
 	v = doubt(f.Evidence, v)
 	if cerr := ctx.Err(); cerr != nil && v.Result != Violated {
-		v = Verdict{Result: Unknown, Why: "not judged to the end: " + cerr.Error()}
+		v = unknown(Fact{What: NotJudgedToEnd, Text: cerr.Error()})
 	}
 	putWords(v.Findings)
 	putWords(v.Doubtful)
@@ -179,12 +181,12 @@ func Oracles() []Oracle {
 
 // Judge asks every oracle, in the order of Oracles. The error is ErrDisagree,
 // wrapped with what differed; the verdicts are complete even then.
-func Judge(ctx context.Context, e history.Evidence) ([]Verdict, error) {
-	return judge(ctx, e, oracles())
-}
+func Judge(ctx context.Context, e history.Evidence) ([]Verdict, error) { return NewCase(e).Judge(ctx) }
 
-func judge(ctx context.Context, e history.Evidence, all []oracle) ([]Verdict, error) {
-	f := newCaseFile(e)
+// Judge is the function Judge.
+func (c *Case) Judge(ctx context.Context) ([]Verdict, error) { return judge(ctx, c.file, oracles()) }
+
+func judge(ctx context.Context, f *caseFile, all []oracle) ([]Verdict, error) {
 	var verdicts []Verdict
 	var errs []error
 	for _, o := range all {

@@ -30,7 +30,7 @@ func TestACrashingOracleIsUnknown(t *testing.T) {
 	bad := oracle{"bad", "", func(context.Context, *caseFile) (Verdict, error) {
 		return Verdict{Result: Held, Why: oracles()[len(Causes())].name}, nil
 	}}
-	verdicts, err := judge(context.Background(), history.Evidence{}, []oracle{bad})
+	verdicts, err := judge(context.Background(), newCaseFile(history.Evidence{}), []oracle{bad})
 	if err != nil || len(verdicts) != 1 {
 		t.Fatal(verdicts, err)
 	}

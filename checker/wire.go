@@ -14,18 +14,48 @@ type wire struct {
 	*keyspace.Keys
 	// unanswered are the operations that wait for a reply in vain.
 	unanswered map[int]bool
-	renewing   []int         // see renewals
-	shared     map[spot]bool // see sharedSpots
+	byOp       map[int][]int        // see sentBy
+	nodeClocks map[string]clock     // the jumps of nodes' wall clocks
+	units      int                  // see countUnits
+	renewing   []int                // see renewals
+	shared     map[spot]bool        // see sharedSpots
+	lastRan    map[int]int          // see lastOf
+	recorded   map[spot]bool        // see records
+	blurred    *untoldGrants        // see untold
+	tended     map[tended][]tending // see tendings
 }
 
 func readWire(l *ledger) *wire {
-	w := &wire{ledger: l, Keys: keyspace.Read(l.Evidence), unanswered: map[int]bool{}}
-	for _, c := range l.Commands {
+	w := &wire{ledger: l, Keys: keyspace.Read(l.Evidence), unanswered: map[int]bool{}, byOp: map[int][]int{}, nodeClocks: map[string]clock{}}
+	for pos, c := range l.Commands {
+		w.byOp[c.Op] = append(w.byOp[c.Op], pos)
 		if c.Replied == 0 {
 			w.unanswered[c.Op] = true
 		}
 	}
+	for _, op := range l.Ops {
+		if op.F == history.FNodeClock && op.Process == history.Nemesis && op.Window == nil {
+			w.nodeClocks[op.Node] = append(w.nodeClocks[op.Node], offset{op.Time, op.Offset})
+		}
+	}
+	w.units = w.countUnits()
 	return w
+}
+
+// sentBy are the places in the log of the commands of that operation, in order.
+func (w *wire) sentBy(op int) []int { return w.byOp[op] }
+
+// blind tells why it is not known what the keys were that commands reached; nothing if
+// it is.
+func (w *wire) blind() Fact {
+	switch node, blind := w.Blind(); {
+	case !blind:
+		return Fact{}
+	case node == "":
+		return Fact{What: KeysUnrecorded}
+	default:
+		return Fact{What: KeysUnseen, Nodes: []string{node}, Text: w.Unseen[node].Why}
+	}
 }
 
 // indexOf gives the log's own indices of the commands at these places.

@@ -165,7 +165,7 @@ func TestNoEvidenceBringsTheOraclesDown(t *testing.T) {
 
 // checkFindings: a violation has findings with causes and words; nothing else has any.
 func checkFindings(t *rapid.T, e history.Evidence, v Verdict) {
-	if (v.Result == Violated) != (len(v.Findings) > 0) || v.Result == Unknown && v.Why == "" {
+	if (v.Result == Violated) != (len(v.Findings) > 0) || v.Result == Unknown && v.words() == "" {
 		t.Fatalf("an inconsistent verdict: %+v", v)
 	}
 	for _, f := range v.Findings {

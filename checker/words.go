@@ -69,6 +69,7 @@ var words = func() map[What]string {
 	all := maps.Clone(whatWords)
 	maps.Copy(all, whyWords)
 	maps.Copy(all, butWords)
+	maps.Copy(all, reasonWords)
 	return all
 }()
 
@@ -103,6 +104,9 @@ var blanks = map[string]func(Style, Account) string{
 	"model":  func(_ Style, a Account) string { return a.Model },
 	"struck": func(_ Style, a Account) string { return a.struck() },
 	"text":   func(_ Style, a Account) string { return after(": ", a.Text) },
+	"said":   func(_ Style, a Account) string { return cmp.Or(a.Text, "nobody noted why") },
+	"locks":  func(_ Style, a Account) string { return strings.Join(a.Locks, ", ") },
+	"number": func(_ Style, a Account) string { return a.number(0) },
 	"lost":   func(_ Style, a Account) string { return cmp.Or(a.Lost.String(), "its data") },
 	"ended":  func(_ Style, a Account) string { return endingWords[a.Ended] },
 
@@ -130,8 +134,11 @@ var blanks = map[string]func(Style, Account) string{
 		return ", which belonged to an operation of " + s.Instant(a.Read) + " and arrived late,"
 	},
 
-	"count":  func(_ Style, a Account) string { return fmt.Sprint(a.Count) },
-	"of":     func(_ Style, a Account) string { return fmt.Sprint(a.Of) },
+	"count":     func(_ Style, a Account) string { return fmt.Sprint(a.Count) },
+	"of":        func(_ Style, a Account) string { return fmt.Sprint(a.Of) },
+	"result":    func(_ Style, a Account) string { return a.result(0) },
+	"otherwise": func(_ Style, a Account) string { return a.result(1) },
+
 	"value":  func(_ Style, a Account) string { return a.value(0) },
 	"other":  func(_ Style, a Account) string { return a.value(1) },
 	"values": func(_ Style, a Account) string { return a.value(0) + " and " + a.value(1) },

@@ -25,7 +25,8 @@ func everything(what What) Account {
 			Command: &Call{Client: 1, Node: "n0", Name: "DEL", Sent: ms(4), Arrived: ms(5), Ran: ms(6), Replied: ms(7), Reply: "1"},
 			At:      ms(10), Since: ms(11), Until: ms(12), Read: ms(13), Span: ms(100), Age: ms(200), Offset: -ms(300),
 			Count: 2, Of: 3, Values: []int64{4, 5}, Late: true, Ended: WasExpired, Lost: &history.Lost{Keys: true},
-			Fault: "delay", Link: &history.Link{From: "c1", To: "n0"}, Model: "mutex", Text: "boom",
+			Fault: "delay", Link: &history.Link{From: "c1", To: "n0"}, Model: "mutex", Text: "boom", Locks: []string{"L"},
+			Results: []Result{Violated, Held}, Example: Race,
 		},
 		Holds: []Believed{
 			{Client: 1, Mode: history.Write, From: ms(20), Until: ms(21), Why: ByRelease},
@@ -88,8 +89,8 @@ func TestSentencesLeaveOpenOnlyWhatIsFilledIn(t *testing.T) {
 }
 
 func TestADamagedAccountIsToldAllTheSame(t *testing.T) {
-	for what := range words {
-		if plain.say(Account{Fact: Fact{What: what}}) == "" {
+	for what, sentence := range words {
+		if plain.say(Account{Fact: Fact{What: what}}) == "" && sentence != "{said}" { // which is all that others said
 			t.Errorf("%s: nothing is told", what)
 		}
 	}

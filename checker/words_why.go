@@ -39,6 +39,8 @@ const (
 	replacedKey     What = "replaced-key"
 	bornShort       What = "born-short"
 	stillborn       What = "stillborn"
+	severalInOne    What = "several-in-one"
+	takenOut        What = "taken-out"
 )
 
 // Why a key that nobody believes in keeps others out.
@@ -51,6 +53,7 @@ const (
 	setAfterwards  What = "set-after-attempt"
 	setUnknown     What = "set-in-unknown-attempt"
 	setInVain      What = "set-in-failed-attempt"
+	setAndLeft     What = "set-and-left-by-release"
 
 	immortal       What = "immortal"
 	ttlUnheard     What = "ttl-unheard"
@@ -68,7 +71,7 @@ const (
 // abandonments tell how a key came to be nobody's: they explain what stands before them.
 var abandonments = map[What]bool{
 	setBy: true, setThenCrashed: true, setUnended: true, setMeanwhile: true, setUnreleased: true,
-	setAfterwards: true, setUnknown: true, setInVain: true,
+	setAfterwards: true, setUnknown: true, setInVain: true, setAndLeft: true,
 }
 
 // setWords begin what is told of a key that was set.
@@ -112,6 +115,8 @@ var whyWords = map[What]string{
 	replacedKey:     "{who}'s {command} at {at} put its own in the place of {key}, which was {whom}'s since {since}",
 	bornShort:       "{node}'s wall clock was {span} ahead of {who}'s, so that the life that {who} gave {key} at {at} was over after {age}",
 	stillborn:       "{node}'s wall clock was {span} ahead of {who}'s, so that the life that {who}'s {command} gave at {at} was over already, and no key was there",
+	severalInOne:    "{key} on {node} carries several owners in one value, as {who}'s {command} at {at} left {whom}'s beside its own: whose grants commands end there cannot be told",
+	takenOut:        "grants are taken out of {key} on {node}, as by {who}'s {command} at {at}: whose is whose cannot be told",
 	renewalMissing:  "{who} sent no renewal after {since} in time, and {key} expired at {at}",
 
 	setBy:          setWords,
@@ -122,6 +127,7 @@ var whyWords = map[What]string{
 	setAfterwards:  setWords + ", after that attempt had ended at {until}",
 	setUnknown:     setWords + ", in an attempt that ended unknown at {until}",
 	setInVain:      setWords + ", in an attempt that ended without success at {until}",
+	setAndLeft:     setWords + ", and its release left it there at {until}",
 
 	immortal:       "it had no TTL since {since}",
 	ttlUnheard:     "it lived on beyond {until}: {node} may not have heard of its TTL",

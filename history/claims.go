@@ -15,9 +15,6 @@ type Claims struct {
 	QuorumOf QuorumOf `json:"quorumOf,omitempty"`
 	// TTL is the lease time that was asked for.
 	TTL time.Duration `json:"ttl"`
-	// KeyTTL is the life that the recipe gives its key: TTL after the
-	// recipe's own rounding and scaling; 0 = it sets none.
-	KeyTTL time.Duration `json:"keyTTL"`
 	// Recovery is the longest time after a holder's crash until another
 	// client can get in, by the recipe's own word; 0 = never.
 	Recovery time.Duration `json:"recovery"`

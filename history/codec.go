@@ -20,8 +20,8 @@ import (
 // writing it) is left out and reported as truncated, which is not an error.
 func ReadOps(r io.Reader, name string) (ops []Op, truncated error, err error) {
 	last := -1
-	truncated, err = ReadLines(r, name, func(line entry) error {
-		op, err := line.op()
+	truncated, err = ReadLines(r, name, func(line Entry) error {
+		op, err := line.Complete()
 		switch {
 		case err != nil:
 			return err
@@ -43,10 +43,10 @@ func ReadOps(r io.Reader, name string) (ops []Op, truncated error, err error) {
 	return ops, truncated, nil
 }
 
-// entry is an Op as it stands in a file, where anything may be missing. What
+// Entry is an Op as it stands in a file, where anything may be missing. What
 // is missing must not be taken for zero: without clients everybody would be one
 // owner, without times no two holds would overlap.
-type entry struct {
+type Entry struct {
 	Op
 	Index   *int           `json:"index"`
 	Time    *time.Duration `json:"time"`
@@ -57,7 +57,9 @@ type entry struct {
 // clientOps are what clients do.
 var clientOps = []string{FAcquire, FRelease, FExtend, FRead, FWrite, FLost}
 
-func (e entry) op() (Op, error) {
+// Complete returns the Op, or an error that names what is missing and must not be. Only
+// the index may be missing, and the nemesis's client.
+func (e Entry) Complete() (Op, error) {
 	op := e.Op
 	switch {
 	case e.Process == nil:

@@ -60,14 +60,15 @@ func Pairs(ops []Op) ([]Pair, error) {
 	return pairs, nil
 }
 
-// misfitError is an entry that the entries before it make impossible.
-type misfitError struct {
-	at   int // its place among the entries
+// MisfitError is why Pairs refuses an entry: those before it make it impossible.
+type MisfitError struct {
+	At   int // its place among the entries, from 0
 	text string
 }
 
-func (e *misfitError) Error() string { return e.text }
+// Error implements error.
+func (e *MisfitError) Error() string { return e.text }
 
 func misfit(at int, format string, args ...any) error {
-	return &misfitError{at, fmt.Sprintf(format, args...)}
+	return &MisfitError{at, fmt.Sprintf(format, args...)}
 }

@@ -130,7 +130,7 @@ func decimal(s string) bool {
 	return s != "" && !slices.ContainsFunc([]byte(s), func(b byte) bool { return !isDigit(b) })
 }
 
-// digitsAround is the number in s of which the digit at a place is one.
+// digitsAround is the number in s around the digit at that place.
 func digitsAround(s string, at int) string {
 	from, to := at, at
 	for from > 0 && isDigit(s[from-1]) {

@@ -126,7 +126,7 @@ const (
 	Same   Who = "same"  // the struck client itself
 )
 
-// Trigger is a place in the protocol of whichever of some clients gets there first.
+// Trigger is a place in a protocol: the first of these clients to get there sets it off.
 type Trigger struct {
 	Clients []int  `json:"clients"`
 	Who     Who    `json:"who,omitempty"`

@@ -3,9 +3,6 @@ package history
 import (
 	"strings"
 	"testing"
-	"time"
-
-	"pgregory.net/rapid"
 )
 
 func TestAWindowsTargetNamesWhatItStrikes(t *testing.T) {
@@ -54,34 +51,4 @@ func TestAWindowInProseIsRefused(t *testing.T) {
 	if _, _, err := ReadOps(strings.NewReader(line), "history.jsonl"); err == nil || !strings.Contains(err.Error(), "an earlier version wrote this history") {
 		t.Errorf("got %v, want an error that says who wrote it", err)
 	}
-	const edn = `{:process :nemesis, :client 0, :type :info, :f :delay, :time 1, :index 0, :opens true, :window {:id 1, :fault "delay", :planned "for 1s"}}` + "\n"
-	if _, err := ReadAny(strings.NewReader(edn), "history.edn", ""); err == nil || !strings.Contains(err.Error(), "an earlier version wrote this history") {
-		t.Errorf("got %v, want an error that says who wrote it", err)
-	}
-}
-
-// drawWindow is a window with facts of all kinds.
-func drawWindow(t *rapid.T, id int, fault string) *Window {
-	text := rapid.OneOf(rapid.Just(""), rapid.StringMatching(`[a-z0-9-]{1,8}`), rapid.Just("a \"b\\ <c>\n"))
-	number := rapid.IntRange(0, 1<<40)
-	at := func(name string) Place {
-		return Place{
-			Time: time.Duration(number.Draw(t, name)), Client: rapid.IntRange(NoClient, 3).Draw(t, "client"), Step: text.Draw(t, "step"),
-			N: rapid.IntRange(0, 2).Draw(t, "n"), When: rapid.SampledFrom([]When{"", Before, Sent, Replied}).Draw(t, "when"), Key: Bytes(rapid.SampledFrom([]string{"", "k", "\xff"}).Draw(t, "key")),
-		}
-	}
-	w := &Window{ID: id, Fault: fault, Effect: Delayed, Hits: number.Draw(t, "hits")}
-	if rapid.Bool().Draw(t, "planned") {
-		w.Planned = &Timing{At: 5, Point: &Trigger{Clients: []int{0, 1}, Step: text.Draw(t, "step")}, Until: &Trigger{Who: Other}}
-		w.Clients, w.Nodes = []int{0, 2}, []string{"n0"}
-		w.Links = []Link{{From: "c0", To: text.Draw(t, "to"), Direction: Upstream, Conn: 2}}
-	}
-	if rapid.Bool().Draw(t, "struck") {
-		until := at("until")
-		w.Impact = &Impact{
-			At: at("at"), Until: &until, Messages: number.Draw(t, "messages"), Holding: rapid.Bool().Draw(t, "holding"),
-			Keys: []KeyFate{{Node: "n0", Key: "k", Fate: FateLost, Spared: true}}, Handover: &Handover{From: "n0", To: "n1", How: PrimaryKilled, At: 7},
-		}
-	}
-	return w
 }

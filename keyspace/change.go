@@ -14,10 +14,13 @@ type spot struct{ name, value string }
 // spots are the places of a content, in its order. The elements of a list that are
 // the same are numbered.
 func spots(k *history.KeyContent) []spot {
-	if k == nil {
+	switch {
+	case k == nil:
 		return nil
+	case len(k.Fields)+len(k.Members) == 0:
+		return []spot{{value: string(k.Value)}}
 	}
-	var all []spot
+	all := make([]spot, 0, len(k.Fields)+len(k.Members))
 	for _, f := range k.Fields {
 		all = append(all, spot{string(f.Name), string(f.Value)})
 	}
@@ -29,49 +32,88 @@ func spots(k *history.KeyContent) []spot {
 		}
 		all = append(all, spot{name: name})
 	}
-	if len(all) == 0 {
-		all = append(all, spot{value: string(k.Value)})
-	}
 	return all
 }
 
 // difference is what happened to the places of a key.
 type difference struct {
 	removed []string
-	changed []spot            // with the new values
-	before  map[string]string // by place
+	changed []replaced
 	added   []spot
 }
 
-func compare(before, after *history.KeyContent) difference {
-	d := difference{before: map[string]string{}}
+// replaced is a place with another value than it had.
+type replaced struct {
+	spot
+	was string
+}
+
+// put are the places that have got a value, those that had another first.
+func (d difference) put() (all []spot) {
+	for _, s := range d.changed {
+		all = append(all, s.spot)
+	}
+	return append(all, d.added...)
+}
+
+// difference is what happened in that change.
+func (r *reader) difference(change int) difference {
+	d, known := r.differences[change]
+	if !known {
+		c := r.Evidence.Keys[change]
+		d = compare(c.Before, c.After)
+		r.differences[change] = d
+	}
+	return d
+}
+
+func compare(before, after *history.KeyContent) (d difference) {
+	was, is := spots(before), spots(after)
 	if before != nil && after != nil && before.Type != after.Type {
-		for _, s := range spots(before) {
+		for _, s := range was {
 			d.removed = append(d.removed, s.name)
 		}
-		d.added = spots(after)
+		d.added = is
 		return d
 	}
-	for _, s := range spots(before) {
-		d.before[s.name] = s.value
-	}
-	stays := map[string]bool{}
-	for _, s := range spots(after) {
-		was, there := d.before[s.name]
-		stays[s.name] = true
-		switch {
+	earlier, later := finder(was), finder(is)
+	for _, s := range is {
+		switch old, there := earlier(s.name); {
 		case !there:
 			d.added = append(d.added, s)
-		case was != s.value:
-			d.changed = append(d.changed, s)
+		case old != s.value:
+			d.changed = append(d.changed, replaced{s, old})
 		}
 	}
-	for _, s := range spots(before) {
-		if !stays[s.name] {
+	for _, s := range was {
+		if _, stays := later(s.name); !stays {
 			d.removed = append(d.removed, s.name)
 		}
 	}
 	return d
+}
+
+// finder finds what stands in a place of these.
+func finder(all []spot) func(name string) (value string, there bool) {
+	const few = 8
+	if len(all) <= few {
+		return func(name string) (string, bool) {
+			for _, s := range all {
+				if s.name == name {
+					return s.value, true
+				}
+			}
+			return "", false
+		}
+	}
+	values := make(map[string]string, len(all))
+	for _, s := range all {
+		values[s.name] = s.value
+	}
+	return func(name string) (string, bool) {
+		value, there := values[name]
+		return value, there
+	}
 }
 
 // actor is who changes a key: a command, or a stranger.
@@ -96,12 +138,15 @@ func (r *reader) take(n *node, change, pos int) {
 	r.Steps = append(r.Steps, s)
 }
 
-// latest is the grant that came last of those that the key carries; nil if none.
-func (k *keyState) latest() *Grant {
-	if on := k.carried(); len(on) > 0 {
-		return on[len(on)-1]
+// latest is the grant that came last of those that the key carries, but for those that hold
+// nothing if there are others; nil if none.
+func (k *keyState) latest() (last *Grant) {
+	for _, g := range k.carried() {
+		if last == nil || last.Refused || !g.Refused {
+			last = g
+		}
 	}
-	return nil
+	return last
 }
 
 // change takes in one change of a key.
@@ -153,7 +198,7 @@ func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) 
 	r.strike(n, name, Removal, by, struck)
 	struck = nil
 	for _, s := range d.changed {
-		struck = append(struck, r.put(n, k, name, s, d.before[s.name], by)...)
+		struck = append(struck, r.put(n, k, name, s.spot, s.was, by)...)
 	}
 	r.strike(n, name, Replacement, by, struck)
 	for _, s := range d.added {
@@ -178,9 +223,7 @@ func (r *reader) setTerm(n *node, k *keyState, c history.KeyChange, by actor) {
 	if c.Before == nil {
 		return
 	}
-	for _, g := range k.everything() {
-		g.Terms = append(g.Terms, k.term)
-	}
+	k.relive(k.term)
 	r.strike(n, string(c.Key), Prolonging, by, k.carried())
 }
 
@@ -211,7 +254,7 @@ func (r *reader) put(n *node, k *keyState, key string, s spot, was string, by ac
 		k.places[s.name] = p
 	}
 	r.settle(p)
-	if step, counts := r.counted(was, s.value, by); counts {
+	if step, counts := r.counted(where{key, s.name}, was, s.value, by); counts {
 		return r.count(n, k, key, s, p, step, by)
 	}
 	if r.continues(p, by) {
@@ -226,7 +269,8 @@ func (r *reader) put(n *node, k *keyState, key string, s spot, was string, by ac
 	}
 	struck = p.current
 	p.overwritten = append(p.overwritten, p.current...)
-	p.current = []*Grant{g}
+	p.current = nil
+	p.join(g)
 	return struck
 }
 
@@ -245,12 +289,15 @@ func (r *reader) continues(p *place, by actor) bool {
 // grant makes a grant of what the actor put in a place; the caller puts it there.
 func (r *reader) grant(n *node, k *keyState, key string, s spot, by actor) *Grant {
 	g := &Grant{
-		Node: n.name, Key: key, Place: s.name, Client: by.client, Op: by.op, Cmd: by.pos, At: by.at, Seq: r.tick(), Terms: []Term{k.term},
+		Node: n.name, Key: key, Place: s.name, Client: by.client, Op: by.op, Cmd: by.pos, At: by.at, Seq: r.tick(),
 	}
-	if t := g.Last(); t.Cmd != by.pos || t.At != by.at { // it shares the life that the key had
-		t.Cmd, t.Client, t.At = by.pos, by.client, by.at
-		t.Most = 0
+	life := k.term
+	if life.Cmd != by.pos || life.At != by.at { // it shares the life that the key had
+		life.Cmd, life.Client, life.At = by.pos, by.client, by.at
+		life.Most = 0
 	}
+	g.lives.add(life)
+	k.join(g)
 	g.hold(s.value)
 	if p, ok := r.pairs[by.op]; ok && by.op >= 0 {
 		g.Lock, g.Mode = p.Invoke.Lock, p.Invoke.Mode
@@ -262,7 +309,7 @@ func (r *reader) grant(n *node, k *keyState, key string, s spot, by actor) *Gran
 // hold notes the value that stands there.
 func (g *Grant) hold(value string) {
 	g.Value = value
-	g.values = append(g.values, value)
+	g.values.add(value)
 }
 
 // enter puts a grant into the books.
@@ -291,6 +338,8 @@ func (r *reader) finish(grants []*Grant, e End) {
 			end.At.Lo = max(end.At.Lo, g.At.Lo) // an older life that came back may have been over before
 			end.At.Hi = max(end.At.Hi, end.At.Lo)
 			g.End = &end
+			g.lives.leave()
+			g.values.leave()
 		}
 	}
 }
@@ -309,11 +358,11 @@ func (r *reader) shift(k *keyState, c history.KeyChange, at When) {
 	}
 	move(&k.term)
 	for _, g := range k.everything() {
-		move(g.Last())
+		g.lives.amend(move)
 	}
 }
 
-// unexplained takes in a change of which nobody knows what made it.
+// unexplained takes in a change whose cause nobody knows.
 func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When) {
 	after := c.After
 	if c.By != history.ByUnknown {
@@ -334,11 +383,9 @@ func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When)
 	by := actor{pos: -1, client: Stranger, op: -1, at: at}
 	if k.content == nil || k.content.Expires != after.Expires {
 		k.term, k.jumped = termOf(history.KeyChange{After: after}, by), 0
-		for _, g := range k.everything() {
-			g.Terms = append(g.Terms, k.term)
-		}
+		k.relive(k.term)
 	}
-	for _, s := range append(d.changed, d.added...) {
+	for _, s := range d.put() {
 		if p := k.places[s.name]; p != nil {
 			r.finish(p.all(), end)
 		}

@@ -3,34 +3,84 @@ package keyspace
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/lockstorm/lockstorm/history"
 )
 
 // counted says by how much a command raised or lowered a number that stood there. A
 // number that a script was handed was put there, unless it is just the next one.
-func (r *reader) counted(was, is string, by actor) (step int64, counts bool) {
+func (r *reader) counted(at where, was, is string, by actor) (step int64, counts bool) {
 	a, errA := strconv.ParseInt(was, 10, 64)
 	b, errB := strconv.ParseInt(is, 10, 64)
 	if errA != nil || errB != nil || by.pos < 0 || b >= maxCount {
 		return 0, false
 	}
-	args := r.Commands[by.pos].Args
-	if len(args) == 0 {
-		return 0, false
-	}
-	name := strings.ToUpper(string(args[0]))
+	name := r.name(by.pos)
 	if counters[name] {
 		return b - a, true
 	}
-	handed := slices.Contains(args[1:], history.Bytes(is))
+	handed := r.handed(by.pos, is)
 	next := b-a == 1 || b-a == -1
-	return b - a, scripted[name] && (!handed || next)
+	return b - a, scripted[name] && (!handed || next) && !r.set[at]
 }
 
-// maxCount is more than anybody counts to: a greater number is a time or a token.
-const maxCount = 1_000_000_000
+// findSet finds the places whose numbers are set, not counted, by scripts that count
+// elsewhere or not at all: every number that came there had been handed to its script, or
+// stood in another key after the same command as well, which lives for ever, as a fence
+// does that is the lock's value too.
+func (r *reader) findSet() {
+	r.set = map[where]bool{}
+	counts := map[where]bool{}
+	for pos, effects := range r.Effects {
+		if !r.mayCount(pos) {
+			continue
+		}
+		for _, i := range effects {
+			c := r.Evidence.Keys[i]
+			d := r.difference(i)
+			for _, s := range d.put() {
+				at := where{string(c.Key), s.name}
+				if _, err := strconv.ParseInt(s.value, 10, 64); err != nil {
+					continue
+				}
+				twice := c.After.Expires > 0 && r.standsForEver(effects, at.key, s.value)
+				if !counters[r.name(pos)] && (twice || r.handed(pos, s.value)) {
+					r.set[at] = true
+				} else {
+					counts[at] = true
+				}
+			}
+		}
+	}
+	for at := range counts {
+		delete(r.set, at)
+	}
+}
+
+// handed says whether the text is one of the command's arguments. How many keys a script
+// has is none of its own.
+func (r *reader) handed(pos int, text string) bool {
+	for i, arg := range r.Commands[pos].Args {
+		if string(arg) == text && i != 2 {
+			return true
+		}
+	}
+	return false
+}
+
+// standsForEver says whether one of these changes put the number into another key as well,
+// which has no life.
+func (r *reader) standsForEver(effects []int, key, number string) bool {
+	return slices.ContainsFunc(effects, func(i int) bool {
+		c := r.Evidence.Keys[i]
+		return string(c.Key) != key && c.After != nil && c.After.Expires == 0 &&
+			slices.ContainsFunc(spots(c.After), func(s spot) bool { return s.value == number })
+	})
+}
+
+// maxCount is more than anybody counts to: a greater number is a time, in whichever unit,
+// or a token.
+const maxCount = 100_000_000
 
 // counters are the commands that count, and do nothing else.
 var counters = map[string]bool{"INCR": true, "INCRBY": true, "DECR": true, "DECRBY": true, "HINCRBY": true, "ZINCRBY": true}
@@ -38,33 +88,45 @@ var counters = map[string]bool{"INCR": true, "INCRBY": true, "DECR": true, "DECR
 // scripted are the commands that may do anything.
 var scripted = map[string]bool{"EVAL": true, "EVALSHA": true, "FCALL": true, "EXEC": true}
 
-// count takes in that a number was raised or lowered. Raising it ends nobody's grant:
-// whoever raised it has a share in it. Who lowers it gives back a share, his own if he
-// has one; the last goes with the number itself.
+// count takes in that a number was raised or lowered. Who takes a share in it ends
+// nobody's grant. Who gives one back, gives his own if he has one; of what was raised the
+// last goes with the number itself.
 func (r *reader) count(n *node, k *keyState, key string, s spot, p *place, step int64, by actor) (struck []*Grant) {
-	for _, g := range p.all() {
-		g.values = append(g.values, s.value)
-	}
-	if step > 0 {
-		g := r.grant(n, k, key, s, by)
-		for i, old := range slices.Backward(p.current) {
-			if old.Client == by.client {
-				old.Over, old.OverSeq = g, g.Seq
-				p.overwritten = append(p.overwritten, old)
-				p.current = slices.Delete(p.current, i, i+1)
-				break
-			}
-		}
-		g.Beside = len(p.current) > 0
-		p.current = append(p.current, g)
+	p.tell(s.value)
+	is, _ := strconv.ParseInt(s.value, 10, 64)
+	down := r.down[where{key, s.name}]
+	if r.takes(where{key, s.name}, step, is, by) {
+		r.share(p, r.grant(n, k, key, s, by), down)
 		return nil
 	}
 	end := End{How: Deleted, Cmd: by.pos, Event: -1, At: by.at}
-	struck = r.giveBack(p, end, by)
-	if left, _ := strconv.ParseInt(s.value, 10, 64); left <= 0 {
+	struck = r.giveBack(p, end, by, down)
+	if is <= 0 && !down {
 		p.emptied = &end
 	}
 	return struck
+}
+
+// share takes a grant into a count. Of one owner it carries the latest share that he was
+// granted, and the latest that he was refused.
+func (r *reader) share(p *place, g *Grant, down bool) {
+	g.counted = true
+	if done := r.pairs[g.Op]; r.acquires(g.Op) && done.Done() == history.Fail {
+		g.Refused = true
+	}
+	if down {
+		r.setUp(p, g)
+	}
+	for i, old := range slices.Backward(p.current) {
+		if old.Client == g.Client && old.Refused == g.Refused {
+			old.Over, old.OverSeq = g, g.Seq
+			p.overwritten = append(p.overwritten, old)
+			p.current = slices.Delete(p.current, i, i+1)
+			break
+		}
+	}
+	g.Beside = len(p.current) > 0
+	p.join(g)
 }
 
 // settle lets those go whose count had come to nothing.
@@ -75,22 +137,15 @@ func (r *reader) settle(p *place) {
 	}
 }
 
-// giveBack ends one share in a count.
-func (r *reader) giveBack(p *place, end End, by actor) (struck []*Grant) {
-	own, others := -1, -1
-	for i, g := range p.current {
-		if g.Client == by.client {
-			own = i
-		} else {
-			others = i
-		}
-	}
-	at := own
+// giveBack ends one share in a count, which is there for as long as the number is, or of
+// one that counts down for as long as it is not given back.
+func (r *reader) giveBack(p *place, end End, by actor, down bool) (struck []*Grant) {
+	at, others := p.sharing(by)
 	switch {
-	case own < 0 && others < 0, own >= 0 && others < 0:
+	case at < 0:
+		return nil
+	case p.current[at].Client == by.client && !others && !down:
 		return nil // an entry of several of its own
-	case own < 0:
-		at = others
 	}
 	struck = []*Grant{p.current[at]}
 	if o := latestOf(p.overwritten, struck[0]); o >= 0 { // an entry of his is left
@@ -105,10 +160,34 @@ func (r *reader) giveBack(p *place, end End, by actor) (struck []*Grant) {
 	return struck
 }
 
-// latestOf is the place of the latest grant that was overwritten by that one; -1 for none.
+// sharing is the place of the share that goes if the actor gives one back, and whether
+// there are any but that; -1 for none. His own goes before others', of his own what this
+// operation took, then what he holds; of others' what nobody holds.
+func (p *place) sharing(by actor) (at int, others bool) {
+	at, best := -1, 0
+	for i, g := range p.current {
+		weight := 1
+		switch own := g.Client == by.client; {
+		case own && g.Op == by.op && by.op >= 0:
+			weight = 5
+		case own && !g.Refused:
+			weight = 4
+		case own:
+			weight = 3
+		case g.Refused:
+			weight = 2
+		}
+		if weight >= best {
+			at, best = i, weight
+		}
+	}
+	return at, len(p.current) > 1
+}
+
+// latestOf is the place of the latest entry that its owner made before that one; -1 for none.
 func latestOf(all []*Grant, by *Grant) int {
 	for i, g := range slices.Backward(all) {
-		if g.Over == by {
+		if g.Over == by && g.Client == by.Client && !g.base {
 			return i
 		}
 	}

@@ -12,7 +12,7 @@
 //     the lock by it, its operation says.
 //   - A strike is a command that ended what another command had put somewhere, or
 //     changed its life.
-//   - A contact is a command that named a key which was there.
+//   - A contact is a command that reached a key which was there.
 //
 // It knows no lock, and of commands only whether they can change a count.
 package keyspace

@@ -39,15 +39,20 @@ type Grant struct {
 	Rested bool
 	// Beside: it is a share in a count in which others had theirs when it came about.
 	Beside bool
+	// Refused: it is a share in a count, of an acquire that was told that it did not get
+	// the lock. It holds nothing, though what it left may keep others out.
+	Refused bool
 	// Copied: it came to this node by replication or over a restart, Came when.
 	Copied bool
 	Came   time.Duration
 	// Over is whose grant took its place, OverSeq when.
 	Over    *Grant
 	OverSeq int
-	Terms   []Term   // never empty
-	End     *End     // nil: it outlived the history
-	values  []string // that it has had, for what comes back
+	End     *End // nil: it outlived the history
+	lives   trail[Term]
+	counted bool          // it is a share in a count
+	base    bool          // it is no share, but put the number there from which shares are taken
+	values  trail[string] // that it has had, for what comes back
 }
 
 // Stranger is Grant.Client of what no client of the trial put there.
@@ -55,23 +60,6 @@ const Stranger = -1
 
 // WasOn says whether the grant is on that node, or was before its slot moved.
 func (g *Grant) WasOn(node string) bool { return g.Node == node || slices.Contains(g.Moved, node) }
-
-// Wrote says whether the value is one that the grant has had.
-func (g *Grant) Wrote(value string) bool { return slices.Contains(g.values, value) }
-
-// Last is the life that it had last.
-func (g *Grant) Last() *Term { return &g.Terms[len(g.Terms)-1] }
-
-// TermAt is the life that it had at that time; its first, if that was before.
-func (g *Grant) TermAt(at time.Duration) *Term {
-	t := &g.Terms[0]
-	for i := range g.Terms {
-		if g.Terms[i].At.Lo <= at {
-			t = &g.Terms[i]
-		}
-	}
-	return t
-}
 
 // EndedBefore says whether the grant was over when the other came about, on
 // whichever node.
@@ -136,7 +124,7 @@ type Strike struct {
 	On   []*Grant // that it struck, its sender's own included
 }
 
-// Contact is a command that named a key which was there.
+// Contact is a command that reached a key which was there: it named it, or its script did.
 type Contact struct {
 	Cmd int
 	At  When
@@ -184,6 +172,7 @@ type Keys struct {
 	ran      []When
 	watched  bool
 	commands []history.Command
+	unnamed  map[int][]string // keys that commands reached without their names, by place in the log
 }
 
 // Blindness is why a node's keys were not seen, and since when.
@@ -212,18 +201,18 @@ func (k *Keys) Parted(a, b string, seq int) *Parting {
 	return nil
 }
 
-// Blind says why it is not known what the keys were; "" if all that commands reached
-// was watched.
-func (k *Keys) Blind() string {
+// Blind says whether it is not known what the keys were that commands reached: of none,
+// or of a node that was not seen.
+func (k *Keys) Blind() (node string, blind bool) {
 	if !k.watched && k.Touched() {
-		return "what the nodes' keys were is not on record"
+		return "", true
 	}
 	for _, c := range k.commands {
-		if b, ok := k.Unseen[c.Node]; ok && c.Exec > 0 {
-			return "what " + c.Node + "'s keys were was not seen: " + b.Why
+		if _, ok := k.Unseen[c.Node]; ok && c.Exec > 0 {
+			return c.Node, true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // Touched says whether any command names a key, or anything else.

@@ -177,55 +177,6 @@ func TestGrantsInPlacesOfOneKey(t *testing.T) {
 	})
 }
 
-func TestGrantsInCounts(t *testing.T) {
-	tales(t, []tale{
-		{"raised by others, and lowered by each", `
-			10 c0+ INCR lock
-			20 c1+ INCR lock
-			30 c0- DECR lock
-			40 c1- DECR lock`, `
-			c0 n0:lock=1 @10 to ∞; deleted @30 by c0's DECR
-			c1 n0:lock=2 @20 beside to ∞`},
-		{"raised again from nothing", `
-			10 c0+ INCR lock
-			20 c0- DECR lock
-			30 c1+ INCR lock`, `
-			c0 n0:lock=1 @10 to ∞; deleted @20 by c0's DECR
-			c1 n0:lock=1 @30 to ∞`},
-		{"entered twice by its owner", `
-			10 c0+ HINCRBY lock owner 1
-			20 c0+ HINCRBY lock owner 1
-			30 c0- HINCRBY lock owner -1
-			40 c0- DEL lock`, `
-			c0 n0:lock.owner=1 @10 to ∞; under c0's of @20; deleted @40 by c0's DEL
-			c0 n0:lock.owner=2 @20 to ∞; deleted @40 by c0's DEL`},
-		{"lowered by who has no share", `
-			10 c0+ INCR lock
-			20 c1+ INCR lock
-			30 c2- DECR lock`, `
-			c0 n0:lock=1 @10 to ∞
-			c1 n0:lock=2 @20 beside to ∞; deleted @30 by c2's DECR
-			c2's DECR @30 replaced c1's of @20`},
-		{"set by who was handed the number", `
-			10 c0+ SET lock 1
-			20 c1+ SET lock 2`, `
-			c0 n0:lock=1 @10 to ∞; under c1's of @20
-			c1 n0:lock=2 @20 to ∞
-			c1's SET @20 replaced c0's of @10`},
-		{"counted by a script", `
-			10 c0+ EVAL return(redis.call('INCR',KEYS[1])) 1 lock
-			20 c1+ EVAL return(redis.call('INCR',KEYS[1])) 1 lock`, `
-			c0 n0:lock=1 @10 to ∞
-			c1 n0:lock=2 @20 beside to ∞`},
-		{"a script that puts a time in a time's place", `
-			10 c0+ SET lock 1700000000010
-			20 c1+ EVAL return(redis.call('SET',KEYS[1],ARGV[1])) 1 lock 1700000000020`, `
-			c0 n0:lock=1700000000010 @10 to ∞; under c1's of @20
-			c1 n0:lock=1700000000020 @20 to ∞
-			c1's EVAL @20 replaced c0's of @10`},
-	})
-}
-
 func TestGrantsThatANodeLosesAndKeeps(t *testing.T) {
 	tales(t, []tale{
 		{"evicted", `

@@ -66,7 +66,7 @@ func (r *reader) moved(n *node, k *keyState, c history.KeyChange, at When) {
 	if c.After != nil {
 		r.fallBack(n, k, c, at)
 	}
-	for _, s := range append(append(d.changed, d.added...), r.older(k, c, at)...) {
+	for _, s := range append(d.put(), r.older(k, c, at)...) {
 		if p := k.places[s.name]; p != nil {
 			r.finish(p.all(), lost)
 		}
@@ -97,7 +97,7 @@ func (r *reader) older(k *keyState, c history.KeyChange, at When) (found []spot)
 // hadLife says whether the grant ever had the life that the key has after the change.
 func (g *Grant) hadLife(c history.KeyChange, at When) bool {
 	doubt := slack(at) + 2*time.Millisecond
-	return slices.ContainsFunc(g.Terms, func(t Term) bool { return t.is(c.After.Expires, doubt) })
+	return g.AnyLife(func(t *Term) bool { return t.is(c.After.Expires, doubt) })
 }
 
 // is says whether the life ends then, or never if that is 0.
@@ -113,10 +113,10 @@ func (r *reader) fallBack(n *node, k *keyState, c history.KeyChange, at When) {
 		return
 	}
 	for _, g := range k.everything() {
-		old := r.termsFor(n, g, c, at)
-		t := old[len(old)-1]
+		old := r.livesFor(n, g, c, at)
+		t := *old.get(old.len() - 1)
 		t.At, t.Event = at, r.eventOf(c)
-		g.Terms = append(g.Terms, t)
+		g.lives.add(t)
 	}
 }
 
@@ -138,9 +138,9 @@ func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at Wh
 	}
 	p := &place{}
 	for _, old := range r.chain(g) {
-		p.overwritten = append(p.overwritten, r.copy(n, old, c, at))
+		p.overwritten = append(p.overwritten, k.join(r.copy(n, old, c, at)))
 	}
-	back := r.copy(n, g, c, at)
+	back := k.join(r.copy(n, g, c, at))
 	for _, old := range p.overwritten {
 		old.Over, old.OverSeq = back, back.Seq
 	}
@@ -202,30 +202,30 @@ func (r *reader) copy(n *node, g *Grant, c history.KeyChange, at When) *Grant {
 	twin := *g
 	twin.Node, twin.Copied, twin.Came = n.name, true, at.Lo
 	twin.End, twin.Over, twin.OverSeq = nil, nil, 0
-	twin.values = slices.Clone(g.values)
+	twin.values = g.values.first(g.values.len())
 	twin.Moved = slices.Clone(g.Moved)
-	twin.Terms = r.termsFor(n, g, c, at)
+	twin.lives = r.livesFor(n, g, c, at)
 	r.enter(&twin)
 	return &twin
 }
 
-// termsFor are the grant's lives, up to the one that the key has on that node. If it
+// livesFor are the grant's lives, up to the one that the key has on that node. If it
 // has another than any, the node's clock may be another.
-func (r *reader) termsFor(n *node, g *Grant, c history.KeyChange, at When) []Term {
-	terms := slices.Clone(g.Terms)
+func (r *reader) livesFor(n *node, g *Grant, c history.KeyChange, at When) trail[Term] {
+	lives := g.lives.first(g.lives.len())
 	if c.After == nil {
-		return terms
+		return lives
 	}
-	for i, t := range slices.Backward(terms) {
-		if t.is(c.After.Expires, slack(at)+2*time.Millisecond) {
-			if terms = terms[:i+1]; i < len(g.Terms)-1 {
+	for i := g.LifeCount() - 1; i >= 0; i-- {
+		if t := *g.Life(i); t.is(c.After.Expires, slack(at)+2*time.Millisecond) {
+			if lives = g.lives.first(i + 1); i < g.LifeCount()-1 {
 				t.At, t.Event = at, r.eventOf(c)
-				terms = append(terms, t)
+				lives.add(t)
 			}
-			return terms
+			return lives
 		}
 	}
-	last := terms[len(terms)-1]
+	last := *g.Last()
 	t := termOf(c, actor{pos: last.Cmd, client: last.Client, at: at})
 	if from := r.nodes[g.Node]; t.Mortal && last.Mortal && from != nil && from.ahead != n.ahead {
 		t.Fair, t.Moved = last.Fair, t.Expiry.Lo-last.Fair.Lo
@@ -233,7 +233,8 @@ func (r *reader) termsFor(n *node, g *Grant, c history.KeyChange, at When) []Ter
 	} else {
 		t.Event = r.eventOf(c)
 	}
-	return append(terms, t)
+	lives.add(t)
+	return lives
 }
 
 // eventOf is the index of the history's entry that tells of what changed the key; -1
@@ -343,8 +344,10 @@ func (r *reader) inherit(old string, op history.Op) {
 // life is over by that, which ends by so much later than by the old primary's.
 func absence(g *Grant, later time.Duration, op history.Op) End {
 	if t := g.Last(); t.Mortal && later < 0 && t.Expiry.Hi+later < op.Time {
-		t.Expiry = When{t.Expiry.Lo + later, t.Expiry.Hi + later}
-		t.Moved += later
+		g.lives.amend(func(t *Term) {
+			t.Expiry = When{t.Expiry.Lo + later, t.Expiry.Hi + later}
+			t.Moved += later
+		})
 		return End{How: Expired, Cmd: -1, Event: -1, At: At(op.Time)}
 	}
 	return End{How: Lost, Cmd: -1, Event: op.Index, At: At(op.Time)}

@@ -177,13 +177,13 @@ func grantLine(e history.Evidence, g *Grant) string {
 		place += "." + g.Place
 	}
 	fmt.Fprintf(&b, "%s %s:%s=%s @%s", whose(g), g.Node, place, g.Value, moment(g.At))
-	for i, is := range []bool{g.Rested, g.Beside, g.Copied, len(g.Moved) > 0} {
+	for i, is := range []bool{g.Rested, g.Beside, g.Refused, g.Copied, len(g.Moved) > 0} {
 		if is {
-			b.WriteString([]string{" rested", " beside", " copied", " moved"}[i])
+			b.WriteString([]string{" rested", " beside", " refused", " copied", " moved"}[i])
 		}
 	}
 	b.WriteString(" to")
-	for i, t := range g.Terms {
+	for i, t := range g.Lives() {
 		if i > 0 {
 			b.WriteString(",")
 		}
@@ -248,8 +248,10 @@ func told(e history.Evidence) (lines []string) {
 			lines = append(lines, strikeLine(e, s))
 		}
 	}
-	if why := k.Blind(); why != "" {
-		lines = append(lines, why)
+	if node, blind := k.Blind(); blind && node != "" {
+		lines = append(lines, "what "+node+"'s keys were was not seen: "+k.Unseen[node].Why)
+	} else if blind {
+		lines = append(lines, "no keys on record")
 	}
 	return lines
 }

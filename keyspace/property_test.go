@@ -104,7 +104,7 @@ func TestGrantsEndAfterTheyBegin(t *testing.T) {
 		k := Read(e)
 		for i, g := range k.Grants {
 			switch {
-			case len(g.Terms) == 0:
+			case g.LifeCount() == 0:
 				rt.Fatalf("%s\n%s has no life", tale, grantLine(e, g))
 			case g.Seq < 1 || g.Seq > k.Last:
 				rt.Fatalf("%s\n%s is number %d of %d", tale, grantLine(e, g), g.Seq, k.Last)
@@ -117,8 +117,8 @@ func TestGrantsEndAfterTheyBegin(t *testing.T) {
 			case g.Over != nil && (g.OverSeq <= g.Seq || g.Over.Place != g.Place || g.Over.Key != g.Key || g.Over.Node != g.Node):
 				rt.Fatalf("%s\n%s is under what is not over it", tale, grantLine(e, g))
 			}
-			for j := 1; j < len(g.Terms); j++ {
-				if g.Terms[j].At.Lo < g.Terms[j-1].At.Lo {
+			for j := 1; j < g.LifeCount(); j++ {
+				if g.Life(j).At.Lo < g.Life(j-1).At.Lo {
 					rt.Fatalf("%s\n%s got lives in no order", tale, grantLine(e, g))
 				}
 			}
@@ -157,7 +157,7 @@ func TestBlurredChangesMakeTheSameGrants(t *testing.T) {
 			if t := b[i].Last(); t.Mortal && t.Expiry.Lo < end && end <= t.Expiry.Hi {
 				continue // it may have been over when the history ended
 			}
-			same := a[i].Client == b[i].Client && a[i].Value == b[i].Value && a[i].Place == b[i].Place && len(a[i].Terms) == len(b[i].Terms)
+			same := a[i].Client == b[i].Client && a[i].Value == b[i].Value && a[i].Place == b[i].Place && a[i].LifeCount() == b[i].LifeCount()
 			if same = same && (a[i].End == nil) == (b[i].End == nil) && (a[i].End == nil || a[i].End.How == b[i].End.How); !same {
 				rt.Fatalf("%s\n%s\nblurred: %s", tale, grantLine(sharp, a[i]), grantLine(blurred, b[i]))
 			}

@@ -24,6 +24,7 @@ func Read(e history.Evidence) *Keys {
 			watched: e.Watched, commands: e.Commands,
 		},
 		Evidence: e, nodes: map[string]*node{}, pairs: map[int]history.Pair{}, byKey: map[string][]*Grant{}, moving: map[string]*keyState{},
+		names: map[history.Bytes]string{}, differences: map[int]difference{},
 	}
 	pairs, _ := history.Pairs(e.Ops) // the caller has looked
 	for _, p := range pairs {
@@ -34,6 +35,9 @@ func Read(e history.Evidence) *Keys {
 	r.enqueue()
 	r.bound()
 	r.look()
+	r.findSet()
+	r.orient()
+	r.reach()
 	r.walk()
 	r.close()
 	r.Last = r.seq
@@ -53,6 +57,11 @@ type reader struct {
 	resting map[int]bool         // places of the last commands of acquires that succeeded and changed nothing
 	began   []int                // what seq was before each of the Steps
 	seq     int
+	down    map[where]bool // the counts that go down
+	set     map[where]bool // the numbers that are no counts, see findSet
+
+	names       map[history.Bytes]string // of commands, in capitals
+	differences map[int]difference       // of changes by scripts and counters
 }
 
 // node is one Redis node during the walk.
@@ -76,6 +85,7 @@ type keyState struct {
 	places  map[string]*place
 	term    Term
 	jumped  time.Duration // when the node's clock jumped last
+	later   *sequel[Term] // the lives that it got after its first; nil for none
 }
 
 // place is one place of a key that is there.
@@ -85,6 +95,7 @@ type place struct {
 	// emptied is how its count came to nothing, if it did: whoever counted there gave
 	// back, but as long as nobody counts anew the key stands as it was left.
 	emptied *End
+	numbers *sequel[string] // that it was counted to; nil for none
 }
 
 func (p *place) all() []*Grant { return append(slices.Clone(p.current), p.overwritten...) }
@@ -150,7 +161,7 @@ func (r *reader) merge(n *node, ran, changes []int) {
 	for len(ran) > 0 || len(changes) > 0 {
 		if len(changes) > 0 {
 			c := r.Evidence.Keys[changes[0]]
-			if len(ran) == 0 || c.Exec < r.Commands[ran[0]].Exec {
+			if len(ran) == 0 || c.Exec < r.Commands[ran[0]].Exec || r.ahead(changes, r.Commands[ran[0]].Exec) {
 				n.items = append(n.items, item{cmd: -1, changes: changes[:1], at: sane(c.From)})
 				changes = changes[1:]
 				continue
@@ -169,6 +180,21 @@ func (r *reader) merge(n *node, ran, changes []int) {
 		r.Effects[x.cmd] = x.changes
 		n.items = append(n.items, x)
 	}
+}
+
+// ahead says whether the first of these changes came before that command changed anything,
+// though it may have been the command's: as the end of a life while the command ran, which
+// then put something there.
+func (r *reader) ahead(changes []int, exec int) bool {
+	for i, at := range changes {
+		switch c := r.Evidence.Keys[at]; {
+		case c.Exec != exec:
+			return false
+		case c.By == history.ByCommand:
+			return i > 0
+		}
+	}
+	return false
 }
 
 // bound finds out when each command was executed. A command that nobody saw answered
@@ -274,31 +300,13 @@ func (r *reader) step(n *node) {
 		r.take(n, x.changes[0], -1)
 		return
 	}
-	met := r.meet(n, x.cmd)
+	met := r.meet(n, x)
 	for _, i := range x.changes {
 		r.take(n, i, x.cmd)
 	}
 	if r.resting[x.cmd] {
 		r.rest(n, x.cmd, met)
 	}
-}
-
-// meet notes which keys the command named that were there.
-func (r *reader) meet(n *node, pos int) (met []string) {
-	at := r.ran[pos]
-	args := r.Commands[pos].Args
-	for i := 1; i < len(args); i++ {
-		name := string(args[i])
-		k := n.keys[name]
-		if k == nil || k.content == nil || slices.Contains(met, name) || k.term.Mortal && k.due().Hi < at.Lo {
-			continue
-		}
-		met = append(met, name)
-		if on := k.carried(); len(on) > 0 {
-			r.Contacts = append(r.Contacts, Contact{Cmd: pos, At: at, Seq: r.tick(), On: on})
-		}
-	}
-	return met
 }
 
 // rest: an acquire succeeded and changed nothing but perhaps a life. It rests on what was
@@ -319,7 +327,8 @@ func (r *reader) rest(n *node, pos int, met []string) {
 			old.Over, old.OverSeq = g, g.Seq
 		}
 		p.overwritten = append(p.overwritten, p.current...)
-		p.current = []*Grant{g}
+		p.current = nil
+		p.join(g)
 	}
 }
 

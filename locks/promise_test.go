@@ -23,17 +23,15 @@ func TestEveryRecipeMakesClaimsThatCanBeMeant(t *testing.T) {
 }
 
 func TestClaimsThatCannotBeMeantAreNamed(t *testing.T) {
-	good := history.Claims{Quorum: 1, TTL: time.Second, KeyTTL: time.Second, Recovery: time.Second}
+	good := history.Claims{Quorum: 1, TTL: time.Second, Recovery: time.Second}
 	for want, spoil := range map[string]func(*history.Claims){
 		"":                             func(*history.Claims) {},
 		"mine: Claims.TTL is 0s":       func(c *history.Claims) { *c = history.Claims{} },
 		"Claims.Quorum is 0":           func(c *history.Claims) { c.Quorum = 0 },
 		"Claims.Quorum is 2":           func(c *history.Claims) { c.Quorum = 2 },
 		"Claims.QuorumOf is \"votes\"": func(c *history.Claims) { c.QuorumOf = "votes" },
-		"Claims.KeyTTL is 1ms":         func(c *history.Claims) { c.KeyTTL = time.Millisecond },
 		"Claims.Recovery is 1ms":       func(c *history.Claims) { c.Recovery = time.Millisecond },
-		"Claims.Recovery is 0":         func(c *history.Claims) { c.Recovery = 0 },
-		"Claims.KeyTTL is 0":           func(c *history.Claims) { c.KeyTTL, c.Renews = 0, true },
+		"Claims.Recovery is 0":         func(c *history.Claims) { c.Recovery, c.Renews = 0, true },
 		"Claims.Permits is -1":         func(c *history.Claims) { c.Permits = -1 },
 		"Claims.Away is -1s":           func(c *history.Claims) { c.Away = -time.Second },
 	} {
@@ -49,7 +47,7 @@ func TestClaimsThatCannotBeMeantAreNamed(t *testing.T) {
 func TestAQuorumOfKeysIsOnOneNode(t *testing.T) {
 	claims := func(time.Duration, int) history.Claims {
 		return history.Claims{
-			Quorum: 3, QuorumOf: history.QuorumOfKeys, TTL: time.Second, KeyTTL: time.Second, Recovery: time.Second,
+			Quorum: 3, QuorumOf: history.QuorumOfKeys, TTL: time.Second, Recovery: time.Second,
 		}
 	}
 	r := Recipe{ID: "mine", Claims: claims}

@@ -60,6 +60,9 @@ var redissonFlaws = flaws(
 	under([]string{slotMigration}, "orphaned-key", Limit,
 		"The release names the lock and its channel: while their slot moves, a Redis Cluster refuses what names several keys of which one is missing (TRYAGAIN), and the entry stays.",
 		"Redis Cluster specification: multi-key operations while a slot is resharded", "liveness"),
+	may([]string{"partition", "partition-requests", "reset", "delay"}, under([]string{mixed}, "foreign-renewal", Bug,
+		"A release ends the timer of the watchdog, not a renewal that is under way: sent again, it prolongs the entry of an owner whose release was lost.",
+		"Redisson, RedissonBaseLock: cancelExpirationRenewal", "liveness")),
 	leaseOutlived(), serverClock(), prolongedKey(), ownerFlaws("D3"), may([]string{"failover"}, orphanedEntry("D3", append(without(strandingFaults, "failover"), "client-pause"))),
 )
 

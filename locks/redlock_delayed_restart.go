@@ -21,7 +21,7 @@ func init() {
 		Topology: Independent,
 		Claims: func(ttl time.Duration, nodes int) history.Claims {
 			claims := redlockDriftClaims("redlock-delayed-restart", ttl, nodes)
-			claims.Away = claims.KeyTTL
+			claims.Away = wholeMilliseconds(ttl)
 			return claims
 		},
 		Flaws: flaws(redlockDriftFlaws, quorumLostKey("eviction")),

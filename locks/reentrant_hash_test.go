@@ -64,7 +64,7 @@ func TestReentryRenewsTheLife(t *testing.T) {
 		acquire(t, l)
 		shorten(t, c, "k", time.Second)
 		acquire(t, l)
-		checkLife(t, c, recipe, time.Minute)
+		checkLife(t, c, time.Minute)
 		expireNow(t, c, "k")
 	}
 }

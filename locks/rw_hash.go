@@ -32,10 +32,9 @@ func init() {
 		Summary:  "Lua: no living write (to write: nor read): HSET key read|write <client's ms>, PEXPIRE · Lua: HDEL of the caller's ms",
 		Topology: Single,
 		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("rw-hash", ttl, wholeMilliseconds(rwHashKeyLife*ttl), hashRead, hashWrite, hashForget)
+			claims := oneNodeClaims("rw-hash", ttl, wholeMilliseconds(rwHashWriteLife*ttl), hashRead, hashWrite, hashForget)
 			claims.ReadWrite = true
 			claims.ClientClock = true
-			claims.Recovery = wholeMilliseconds(rwHashWriteLife * ttl)
 			return claims
 		},
 		Flaws: rwHashFlaws,

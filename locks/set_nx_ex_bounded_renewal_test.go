@@ -32,7 +32,7 @@ func TestBoundedRenewalAsksForTheOwnerAtOnce(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the node saw\n%q, want\n%q", got, want)
 	}
-	checkLife(t, c, "set-nx-ex-bounded-renewal", 1500*time.Millisecond)
+	checkLife(t, c, 2*time.Second)
 }
 
 func TestBoundedRenewalLeavesAnothersKeyAlone(t *testing.T) {

@@ -35,8 +35,7 @@ func init() {
 		Summary:  "SETNX key <now + TTL>; busy: GET; in the past: DEL key, SETNX again · DEL key",
 		Topology: Single,
 		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("setnx-takeover-del", ttl, 0)
-			claims.Recovery = wholeMilliseconds(ttl)
+			claims := oneNodeClaims("setnx-takeover-del", ttl, wholeMilliseconds(ttl))
 			claims.ClientClock = true
 			return claims
 		},

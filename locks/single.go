@@ -45,10 +45,10 @@ func withState[S any](
 	}
 }
 
-// oneNodeClaims is what most recipes on one node promise: the lease time ttl,
-// rounded by the recipe to keyTTL, after which others get in again.
-func oneNodeClaims(id string, ttl, keyTTL time.Duration, scripts ...*script) history.Claims {
-	claims := history.Claims{Lock: id, Quorum: 1, TTL: ttl, KeyTTL: keyTTL, Recovery: keyTTL}
+// oneNodeClaims is what most recipes on one node promise: the lease time ttl, and that
+// others get in again after recovery, which is the lease as the recipe rounds it.
+func oneNodeClaims(id string, ttl, recovery time.Duration, scripts ...*script) history.Claims {
+	claims := history.Claims{Lock: id, Quorum: 1, TTL: ttl, Recovery: recovery}
 	for _, s := range scripts {
 		if claims.ScriptNames == nil {
 			claims.ScriptNames = map[string]string{}

@@ -21,11 +21,11 @@ var chaos = Fault{
 	Topologies: func(t locks.Topology) []testbed.Topology {
 		return append(withReplicas(t), sameTopology(t)...)
 	},
-	Impossible: func(w World) string {
+	Impossible: func(w World) Unsupported {
 		if len(w.disturbances()) == 0 {
-			return "the testbed can disturb nothing"
+			return Unsupported{Why: NothingDisturbed}
 		}
-		return ""
+		return Unsupported{}
 	},
 	Plans: chaosPlans,
 }
@@ -34,7 +34,8 @@ var chaos = Fault{
 func (w World) disturbances() []Fault {
 	return slices.DeleteFunc(slices.Clone(disturbances), func(f Fault) bool {
 		fits := slices.Contains(w.suits(f), w.Topology)
-		return !fits || len(f.missing(w.Capabilities)) > 0 || f.Impossible != nil && f.Impossible(w) != ""
+		_, impossible := f.impossible(w)
+		return !fits || len(f.missing(w.Capabilities)) > 0 || impossible
 	})
 }
 

@@ -46,8 +46,8 @@ func TestChaosTakesWhatTheWorldAllows(t *testing.T) {
 			if len(f.missing(w.Capabilities)) > 0 {
 				t.Fatalf("%s needs %v, the world has %v", f.Name, f.Needs, w.Capabilities)
 			}
-			if f.Impossible != nil && f.Impossible(w) != "" {
-				t.Fatalf("%s: %s", f.Name, f.Impossible(w))
+			if why, is := f.impossible(w); is {
+				t.Fatalf("%s: %s", f.Name, why.Words())
 			}
 			if f.promotes() && w.Topology != testbed.Replicated {
 				t.Fatalf("%s in a %s topology", f.Name, w.Topology)

@@ -18,8 +18,8 @@ const (
 	Killed Loss = ""        // it dies
 	Frozen Loss = "frozen"  // it goes on when another has taken its place
 	CutOff Loss = "cut-off" // nobody reaches it until another has taken its place
-	// Outvoted: other servers reach it no more, clients do until another has taken
-	// its place, of which they hear late; then it dies. What it was told meanwhile
+	// Outvoted: other servers reach it no more. Clients do until another has taken its
+	// place, and they hear late of that; then it dies. What it was told meanwhile
 	// is lost, however long the election took.
 	Outvoted Loss = "outvoted"
 )

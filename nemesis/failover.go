@@ -27,9 +27,9 @@ var failover = Fault{
 	Color:      "#c2185b",
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: withReplicas,
-	Impossible: func(w World) string {
+	Impossible: func(w World) Unsupported {
 		if w.Topology == testbed.Cluster {
-			return ""
+			return Unsupported{}
 		}
 		return unreplicated(w)
 	},
@@ -156,7 +156,7 @@ func failoverPlans(w World, r *rand.Rand) []Plan {
 	// What the replica heard of before would keep others out after the failover
 	// too. Either it expires, or replication stops when the lock is free.
 	stop, lag := w.step(testbed.StepRest), time.Duration(0)
-	if k := w.Claims.KeyTTL; k > 0 && k <= 2*w.TTL {
+	if k := w.KeyLife; k > 0 && k <= 2*w.TTL {
 		stop, lag = nil, k+w.TTL/10
 	}
 	add("the primary is lost while the lock is held, the replica knows of no grant", stop, lag, w.step(testbed.StepHold))

@@ -2,7 +2,6 @@ package nemesis
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 
@@ -27,9 +26,9 @@ type Fault struct {
 	// Topologies are the arrangements of nodes in which the fault can strike a
 	// recipe of that topology, what suits it best first; none if it cannot.
 	Topologies func(locks.Topology) []testbed.Topology
-	// Impossible says why the fault has nothing to strike in this world, ""
-	// if it has. Nil means that it always has.
-	Impossible func(w World) string
+	// Impossible says why the fault has nothing to strike in this world, nothing (Why is
+	// "") if it has. Nil means that it always has.
+	Impossible func(w World) Unsupported
 	// Plans returns the fault's variants in this world, the most telling ones
 	// first: trial k runs number k. Their order does not depend on r.
 	Plans func(w World, r *rand.Rand) []Plan
@@ -91,19 +90,19 @@ func Undisturbed() Fault {
 }
 
 // Supported returns the topology in which f is tried on a recipe that needs t,
-// given what a testbed can set up and what its worlds are capable of. The error
-// wraps ErrNotSupported and says what is missing.
+// given what a testbed can set up and what its worlds are capable of. The error is
+// an Unsupported that says what is missing.
 func Supported(f Fault, t locks.Topology, have []testbed.Topology, capabilities []testbed.Capability) (testbed.Topology, error) {
 	suits := f.Topologies(t)
 	if len(suits) == 0 {
-		return "", fmt.Errorf("%s: %w: it cannot strike %s nodes", f.Name, ErrNotSupported, t)
+		return "", Unsupported{Fault: f.Name, Why: WrongNodes, Nodes: t}
 	}
 	i := slices.IndexFunc(suits, func(want testbed.Topology) bool { return slices.Contains(have, want) })
 	if i < 0 {
-		return "", fmt.Errorf("%s: %w: the testbed has no %s topology", f.Name, ErrNotSupported, suits[len(suits)-1])
+		return "", Unsupported{Fault: f.Name, Why: NoTopology, Topology: suits[len(suits)-1]}
 	}
 	if missing := f.missing(capabilities); len(missing) > 0 {
-		return "", fmt.Errorf("%s: %w: the testbed cannot disturb %s", f.Name, ErrNotSupported, missing[0])
+		return "", Unsupported{Fault: f.Name, Why: NoCapability, Needs: missing[0]}
 	}
 	return suits[i], nil
 }
@@ -117,7 +116,7 @@ func (f Fault) missing(have []testbed.Capability) []testbed.Capability {
 // ErrNotSupported.
 func Capable(f Fault, env testbed.Env) error {
 	if missing := f.missing(capabilities(env)); len(missing) > 0 {
-		return fmt.Errorf("%s: %w: the testbed cannot disturb %s", f.Name, ErrNotSupported, missing[0])
+		return Unsupported{Fault: f.Name, Why: NoCapability, Needs: missing[0]}
 	}
 	return nil
 }

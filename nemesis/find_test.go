@@ -16,7 +16,7 @@ func worldOf(t *testing.T, recipe fakeRecipe, topology testbed.Topology) World {
 	w := World{
 		Clients: 3, Nodes: []string{"n0"}, Topology: topology,
 		TTL: testTTL, Hold: testTTL / 10, Retry: testTTL / 40, Duration: 5 * testTTL,
-		CommandTimeout: testTTL / 2, Claims: recipe.claims, Capabilities: everything,
+		CommandTimeout: testTTL / 2, Claims: recipe.claims, KeyLife: recipe.keyLife, Capabilities: everything,
 	}
 	if topology == testbed.Independent {
 		w.Nodes = fiveNodes

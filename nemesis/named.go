@@ -36,10 +36,8 @@ func Named(fault string, w World) ([]Schedule, error) {
 		return nil, errors.New("enumerate schedules: a world without a lease time or nodes")
 	}
 	w.Duration = 10 * (w.lease() + w.TTL + w.timeout())
-	if f.Impossible != nil {
-		if why := f.Impossible(w); why != "" {
-			return nil, fmt.Errorf("%s: %w: %s", fault, ErrNotSupported, why)
-		}
+	if why, is := f.impossible(w); is {
+		return nil, why
 	}
 	if f.named == nil {
 		return nil, nil

@@ -38,7 +38,7 @@ func (e *enumeration) rivals(s spot, variant, idea string, shape func(*Action)) 
 		return
 	}
 	last := after[0].n
-	if e.Claims.KeyTTL == 0 {
+	if e.KeyLife == 0 {
 		last += 2
 	}
 	for n := 3; n <= last; n++ {

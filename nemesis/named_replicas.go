@@ -28,7 +28,7 @@ func namedFailovers(w World) []Schedule {
 	free := &Trigger{Clients: clientsTo(one.clients), Step: testbed.StepRest}
 	for _, s := range w.losing() {
 		add(one, s, "", "the primary is lost, the replica knows of nothing since the lock was free", free, 0)
-		if k := w.Claims.KeyTTL; k > 0 && k <= 2*w.TTL {
+		if k := w.KeyLife; k > 0 && k <= 2*w.TTL {
 			add(one, s, "stale", "the primary is lost, what the replica knows has expired", nil, k+w.TTL/10)
 		}
 	}
@@ -73,7 +73,7 @@ func (e *enumeration) awayAfterwards(l lineup) {
 // if it ever does.
 func (e *enumeration) lateRelease() {
 	stop, lag := &Trigger{Clients: clientsTo(trio.clients), Step: testbed.StepRest}, time.Duration(0)
-	if k := e.Claims.KeyTTL; k > 0 && k <= 2*e.TTL {
+	if k := e.KeyLife; k > 0 && k <= 2*e.TTL {
 		stop, lag = nil, k+e.TTL/10
 	}
 	for _, s := range begins(testbed.StepTouch) {

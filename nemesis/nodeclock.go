@@ -24,11 +24,11 @@ var nodeClock = Fault{
 	Color:      "#827717",
 	Needs:      []testbed.Capability{testbed.CanNodeClocks},
 	Topologies: sameTopology,
-	Impossible: func(w World) string {
-		if w.Claims.KeyTTL == 0 && !w.Times {
-			return "no key of the recipe ever expires, and it asks no node for the time"
+	Impossible: func(w World) Unsupported {
+		if w.KeyLife == 0 && !w.Times {
+			return Unsupported{Why: NoLives}
 		}
-		return ""
+		return Unsupported{}
 	},
 	Plans:  nodeClockPlans,
 	named:  namedNodeClocks,

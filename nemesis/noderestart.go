@@ -24,11 +24,11 @@ var nodeRestart = Fault{
 	Color:      "#388e3c",
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: sameTopology,
-	Impossible: func(w World) string {
-		if k := w.Claims.KeyTTL; w.Topology == testbed.Cluster && k > 0 && k <= rejoining {
-			return fmt.Sprintf("a master of a cluster serves %v after its restart at the earliest, when what it had for %v has expired", rejoining, k)
+	Impossible: func(w World) Unsupported {
+		if k := w.KeyLife; w.Topology == testbed.Cluster && k > 0 && k <= rejoining {
+			return Unsupported{Why: ExpiredBefore, Span: rejoining, Life: k}
 		}
-		return ""
+		return Unsupported{}
 	},
 	Plans: restartPlans,
 	named: func(w World) []Schedule {

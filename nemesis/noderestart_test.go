@@ -120,12 +120,12 @@ func TestARestartInTheRingLeavesTimeToStayAway(t *testing.T) {
 }
 
 func TestARestartInAClusterNeedsKeysThatOutliveIt(t *testing.T) {
-	for keyTTL, possible := range map[time.Duration]bool{0: true, time.Second: false, 2 * time.Second: false, 3 * time.Second: true} {
+	for life, possible := range map[time.Duration]bool{0: true, time.Second: false, 2 * time.Second: false, 3 * time.Second: true} {
 		for _, topology := range []testbed.Topology{testbed.Single, testbed.Cluster} {
-			w := World{Topology: topology, Claims: history.Claims{KeyTTL: keyTTL}}
+			w := World{Topology: topology, KeyLife: life}
 			want := possible || topology == testbed.Single
-			if why := nodeRestart.Impossible(w); (why == "") != want {
-				t.Errorf("%s, keys that live %v: got %q, possible want %t", topology, keyTTL, why, want)
+			if why := nodeRestart.Impossible(w); (why.Why == "") != want {
+				t.Errorf("%s, keys that live %v: got %q, possible want %t", topology, life, why, want)
 			}
 		}
 	}

@@ -24,10 +24,6 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// ErrNotSupported is wrapped by errors that say why a fault cannot be tried at
-// all on a testbed, topology or recipe.
-var ErrNotSupported = errors.New("not supported")
-
 // World is what plans are made for: the shape of a trial.
 type World struct {
 	Clients  int              `json:"clients"`
@@ -53,8 +49,11 @@ type World struct {
 	// Scripts: that trial's clients ran Lua scripts, from Scripts.
 	Scripts bool `json:"scripts,omitempty"`
 	// Times: that trial's clients asked nodes for the time, from AsksTime.
-	Times  bool           `json:"times,omitempty"`
-	Claims history.Claims `json:"claims"`
+	Times bool `json:"times,omitempty"`
+	// KeyLife is the longest life that grants had on their keys in that trial, from
+	// KeyLife; 0 = they never expire.
+	KeyLife time.Duration  `json:"keyLife,omitempty"`
+	Claims  history.Claims `json:"claims"`
 }
 
 // Plan is what happens in one trial, as data. IDs are unique, from 1.
@@ -128,7 +127,7 @@ const (
 	Same   = history.Same  // the struck client itself
 )
 
-// Trigger is a place in the protocol of whichever of some clients gets there first.
+// Trigger is a place in a protocol: the first of some clients to get there sets it off.
 type Trigger history.Trigger
 
 // point is the trigger's place for one client.
@@ -157,18 +156,16 @@ func New(seed uint64, faults []string, w World, k int) (Plan, error) {
 		}
 		if f.promotes() && !f.Mix {
 			if promoting != "" {
-				return nil, fmt.Errorf("%s: %w beside %s: both promote the same replica", name, ErrNotSupported, promoting)
+				return nil, Unsupported{Fault: name, Why: OneHeir, Beside: promoting}
 			}
 			promoting = name
 		}
-		if f.Impossible != nil {
-			if why := f.Impossible(w); why != "" {
-				return nil, fmt.Errorf("%s: %w: %s", name, ErrNotSupported, why)
-			}
+		if why, is := f.impossible(w); is {
+			return nil, why
 		}
 		variants := f.Plans(w, dice(seed, name, 0))
 		if len(variants) == 0 {
-			return nil, fmt.Errorf("%s: %w: no plan fits a trial of %v", name, ErrNotSupported, w.Duration)
+			return nil, Unsupported{Fault: name, Why: NoPlanFits, Span: w.Duration}
 		}
 		if round := k / len(variants); round > 0 {
 			variants = f.Plans(w, dice(seed, name, round))

@@ -43,7 +43,7 @@ func someWorld(t *rapid.T) World {
 	w.Hold, w.Retry = w.TTL/10, w.TTL/40
 	w.Duration = w.TTL * time.Duration(rapid.IntRange(1, 8).Draw(t, "leases"))
 	w.Claims.Recovery = w.TTL * time.Duration(rapid.IntRange(0, 4).Draw(t, "recovery"))
-	w.Claims.KeyTTL = w.TTL * time.Duration(rapid.IntRange(0, 2).Draw(t, "key's life"))
+	w.KeyLife = w.TTL * time.Duration(rapid.IntRange(0, 2).Draw(t, "key's life"))
 	w.Claims.ReadWrite = rapid.Bool().Draw(t, "read-write")
 	if rapid.Bool().Draw(t, "scripts") {
 		w.Scripts = true
@@ -62,7 +62,7 @@ func someWorld(t *rapid.T) World {
 
 // variants are all plans of a fault in a world; nil if it has none.
 func variants(f Fault, w World, seed uint64) []Plan {
-	if f.Impossible != nil && f.Impossible(w) != "" {
+	if _, is := f.impossible(w); is {
 		return nil
 	}
 	return f.Plans(w, dice(seed, f.Name, 0))

@@ -5,8 +5,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -89,6 +91,24 @@ func AsksTime(commands []history.Command) bool {
 		return len(c.Args) > 0 && (strings.EqualFold(string(c.Args[0]), "time") ||
 			slices.ContainsFunc(c.Args[1:], func(arg history.Bytes) bool { return callsTime.MatchString(string(arg)) }))
 	})
+}
+
+// KeyLife is the longest life that a fault-free probe trial's grants had on their keys;
+// 0 = none had an end. Where nobody saw the keys, it is as long as the recipe promises
+// that a holder's crash keeps others out.
+func KeyLife(e history.Evidence) (longest time.Duration) {
+	keys := keyspace.Read(e)
+	if _, blind := keys.Blind(); blind {
+		return e.Claims.Recovery
+	}
+	pairs, _ := history.Pairs(e.Ops) // a probe that failed shows what it got to
+	for _, p := range pairs {
+		if p.Invoke.F == history.FAcquire && p.Done() == history.OK {
+			life, _ := keys.LifeOf(p.Invoke.Index)
+			longest = max(longest, life)
+		}
+	}
+	return longest
 }
 
 // callsTime finds the call of TIME in the text of a script.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -61,5 +62,30 @@ func TestPointsOfNodesAreInTheirOrder(t *testing.T) {
 	}
 	if want := []string{"n0", "n2", "n10"}; !slices.Equal(got, want) {
 		t.Errorf("nodes are in the order %v, want %v", got, want)
+	}
+}
+
+func TestTheKeysLifeIsThatOfTheProbe(t *testing.T) {
+	claims := history.Claims{Quorum: 1, TTL: testTTL, Recovery: 2 * testTTL}
+	set := history.Command{Node: "n0", Op: 0, Exec: 1, Sent: 1, Served: 2, Replied: 3, Args: []history.Bytes{"SET", "lock", "a"}, Reply: "OK"}
+	ops := []history.Op{
+		{Type: history.Invoke, F: history.FAcquire, Lock: "lock"},
+		{Index: 1, Time: 3, Type: history.OK, F: history.FAcquire, Lock: "lock"},
+	}
+	change := func(expires time.Duration) history.KeyChange {
+		return history.KeyChange{Node: "n0", Key: "lock", By: history.ByCommand, Exec: 1, From: 2, To: 2, After: &history.KeyContent{Type: "string", Value: "a", Expires: expires}}
+	}
+	for name, c := range map[string]struct {
+		e    history.Evidence
+		want time.Duration
+	}{
+		"a life":      {history.Evidence{Watched: true, Keys: []history.KeyChange{change(5 * time.Second)}}, 5 * time.Second},
+		"none":        {history.Evidence{Watched: true, Keys: []history.KeyChange{change(0)}}, 0},
+		"keys unseen": {history.Evidence{}, claims.Recovery},
+	} {
+		c.e.Ops, c.e.Commands, c.e.Claims = ops, []history.Command{set}, claims
+		if got := KeyLife(c.e); got != c.want {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
 	}
 }

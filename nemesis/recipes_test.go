@@ -18,6 +18,7 @@ type fakeRecipe struct {
 	acquire func(c *fakeClient, token string) (string, error)
 	release func(c *fakeClient, token string) error
 	claims  history.Claims
+	keyLife time.Duration // that acquire gives the key; 0 = none
 }
 
 const testTTL = time.Second
@@ -77,7 +78,8 @@ var fakeRecipes = map[string]fakeRecipe{
 	"set-nx-ex": {
 		acquire: func(c *fakeClient, token string) (string, error) { return c.setNX("n0", token, testTTL) },
 		release: bareDel,
-		claims:  history.Claims{KeyTTL: testTTL, Recovery: testTTL},
+		claims:  history.Claims{Recovery: testTTL},
+		keyLife: testTTL,
 	},
 	"get-del": {
 		acquire: func(c *fakeClient, token string) (string, error) { return c.setNX("n0", token, testTTL) },
@@ -88,12 +90,14 @@ var fakeRecipes = map[string]fakeRecipe{
 			}
 			return c.del("n0", "")
 		},
-		claims: history.Claims{KeyTTL: testTTL, Recovery: testTTL},
+		claims:  history.Claims{Recovery: testTTL},
+		keyLife: testTTL,
 	},
 	"set-nx-px": {
 		acquire: func(c *fakeClient, token string) (string, error) { return c.setNX("n0", token, testTTL) },
 		release: func(c *fakeClient, token string) error { return c.del("n0", token) },
-		claims:  history.Claims{KeyTTL: testTTL, Recovery: testTTL},
+		claims:  history.Claims{Recovery: testTTL},
+		keyLife: testTTL,
 	},
 	"takeover": {
 		acquire: takeover,
@@ -119,7 +123,8 @@ var fakeRecipes = map[string]fakeRecipe{
 			return "busy", unlockAll(c, token)
 		},
 		release: unlockAll,
-		claims:  history.Claims{KeyTTL: testTTL, Recovery: testTTL, Quorum: 3},
+		claims:  history.Claims{Recovery: testTTL, Quorum: 3},
+		keyLife: testTTL,
 	},
 }
 

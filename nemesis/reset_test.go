@@ -14,7 +14,7 @@ func TestResetsAreShortAndLong(t *testing.T) {
 	w := World{
 		Clients: 2, Nodes: []string{"n0"}, Topology: testbed.Single, Capabilities: []testbed.Capability{testbed.CanNetwork},
 		TTL: time.Second, Hold: 100 * time.Millisecond, Retry: 50 * time.Millisecond, Duration: 5 * time.Second,
-		CommandTimeout: 500 * time.Millisecond, Claims: history.Claims{Quorum: 1, TTL: time.Second, KeyTTL: time.Second, Recovery: time.Second},
+		CommandTimeout: 500 * time.Millisecond, Claims: history.Claims{Quorum: 1, TTL: time.Second, Recovery: time.Second},
 	}
 	for _, step := range []string{testbed.StepAcquire, testbed.StepRelease} {
 		for _, when := range whens {

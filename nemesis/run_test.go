@@ -36,7 +36,7 @@ func TestEveryFaultBitesWithinItsFirstTrials(t *testing.T) {
 		w := worldOf(t, recipe, world.topology)
 		w.Scripts = true
 		for _, f := range All() {
-			if f.Undisturbed || f.Impossible != nil && f.Impossible(w) != "" {
+			if _, is := f.impossible(w); f.Undisturbed || is {
 				continue
 			}
 			hits := 0

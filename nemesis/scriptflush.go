@@ -21,11 +21,11 @@ var scriptFlush = Fault{
 	Color:      "#455a64",
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: sameTopology,
-	Impossible: func(w World) string {
+	Impossible: func(w World) Unsupported {
 		if !w.Scripts {
-			return "it ran no scripts where nothing was disturbed"
+			return Unsupported{Why: NoScripts}
 		}
-		return ""
+		return Unsupported{}
 	},
 	Plans:  scriptFlushPlans,
 	named:  namedFlushes,

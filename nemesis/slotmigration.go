@@ -19,11 +19,11 @@ var slotMigration = Fault{
 	Color:      "#4527a0",
 	Needs:      []testbed.Capability{testbed.CanSlots},
 	Topologies: inCluster,
-	Impossible: func(w World) string {
+	Impossible: func(w World) Unsupported {
 		if w.Topology != testbed.Cluster {
-			return fmt.Sprintf("a %s topology has no slots", w.Topology)
+			return Unsupported{Why: NoSlots, Topology: w.Topology}
 		}
-		return ""
+		return Unsupported{}
 	},
 	Plans:  slotMigrationPlans,
 	effect: history.SlotMoved,

@@ -26,9 +26,9 @@ var splitBrain = Fault{
 	Color:      "#880e4f",
 	Needs:      []testbed.Capability{testbed.CanSplitBrain},
 	Topologies: withReplicas,
-	Impossible: func(w World) string {
+	Impossible: func(w World) Unsupported {
 		if w.Clients < 2 {
-			return "one client cannot be on two sides"
+			return Unsupported{Why: TooFewClients}
 		}
 		return unreplicated(w)
 	},
@@ -70,12 +70,12 @@ var splitBrain = Fault{
 	},
 }
 
-// unreplicated says why a fault that needs a replica cannot strike, "" if it can.
-func unreplicated(w World) string {
+// unreplicated says why a fault that needs a replica cannot strike, nothing if it can.
+func unreplicated(w World) Unsupported {
 	if w.Topology != testbed.Replicated && !w.elects() {
-		return fmt.Sprintf("a %s topology has no replica", w.Topology)
+		return Unsupported{Why: NoReplica, Topology: w.Topology}
 	}
-	return ""
+	return Unsupported{}
 }
 
 func splitBrainPlans(w World, r *rand.Rand) []Plan {

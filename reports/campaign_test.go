@@ -45,6 +45,7 @@ func sampleCell(lock, fault string, n int) campaign.Cell {
 	switch n {
 	case 6:
 		c.Verdict, c.Why, c.Trials, c.Exercised = campaign.NotSupported, fault+": not supported: it cannot strike "+fault+" here", 0, 0
+		c.Lack = &campaign.Lack{What: campaign.LackAsTold, Text: "it cannot strike " + fault + " here"}
 	case 8:
 		c.Verdict, c.Exercised = campaign.NotExercised, 0
 	case 10:

@@ -172,8 +172,12 @@ func (t *teller) inVainFrom() time.Duration {
 		}
 	}
 	for _, h := range t.focus.holds {
-		if (x.Lock == "" || h.Lock == x.Lock) && h.From < x.From {
+		switch {
+		case x.Lock != "" && h.Lock != x.Lock:
+		case h.From < x.From:
 			from = max(from, min(h.To, x.From))
+		case x.Forever && h.To < x.To: // its own key let it in again
+			from = max(from, h.To)
 		}
 	}
 	return from

@@ -51,8 +51,7 @@ type keySpan struct {
 
 // keyLife tells what happened to every key of every node, and whose grants the keys
 // carried when.
-func keyLife(e history.Evidence) ([]keyEvent, []keySpan) {
-	keys := keyspace.Read(e)
+func keyLife(e history.Evidence, keys *keyspace.Keys) ([]keyEvent, []keySpan) {
 	var events []keyEvent
 	for _, s := range keys.Steps {
 		if x, ok := eventOf(e, s); ok {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 func TestKeyLifeFollowsCommands(t *testing.T) {
@@ -75,7 +76,7 @@ func TestKeyLifeFollowsCommands(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			p := newTape(t)
 			test.fill(p)
-			events, spans := keyLife(p.evidence())
+			events, spans := keyLife(p.evidence(), keyspace.Read(p.evidence()))
 			for _, x := range events {
 				if x.foreign() && !strings.HasPrefix(test.name, "another") && !strings.HasPrefix(test.name, "GETSET") {
 					t.Errorf("c%d is said to have touched c%d's key: %s", x.Client, x.Owner, x.Kind)
@@ -131,7 +132,7 @@ func TestKeyLifeKnowsWhoLeftAHash(t *testing.T) {
 			enter(p, 0, 20)
 			test.fill(p)
 			e := p.evidence()
-			events, _ := keyLife(e)
+			events, _ := keyLife(e, keyspace.Read(e))
 			teller := newTeller(e, focus{reading: read(e, "")})
 			var got []string
 			for _, x := range events {

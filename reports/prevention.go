@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // clues are what the commands of a story show of the lock that was on trial: by
@@ -23,7 +24,7 @@ type clues struct {
 	freed, prolonged *clue
 	// ghost: a command took effect after its sender had given it up.
 	ghost bool
-	// lives: the keys have a TTL; renews: somebody prolongs them.
+	// lives: the keys have a TTL, or should; renews: somebody prolongs them.
 	lives, renews, fenced, deadlines, readers bool
 	// nodes is how many nodes a lock is taken on.
 	nodes                                    int
@@ -34,8 +35,8 @@ type clues struct {
 	unasked                                  bool // a lock was entered again without a command to Redis
 }
 
-// ownDeadline says whether the clock that counted was only that by which a holder knows
-// when its lease ends: the keys' values tell no times.
+// ownDeadline says whether only the holder's own clock mattered: the keys' values tell no
+// times.
 func (c clues) ownDeadline() bool { return c.deadlines && c.lives && c.tokens != aTime }
 
 // clue is one telling command.
@@ -48,7 +49,7 @@ type clue struct {
 
 func (t *teller) clues() clues {
 	c := clues{
-		tokens: t.tokens.use, lives: t.Claims.KeyTTL > 0, renews: t.Claims.Renews, fenced: t.Claims.Fenced,
+		tokens: t.tokens.use, lives: t.leased(), renews: t.Claims.Renews, fenced: t.Claims.Fenced,
 		readers: t.Claims.ReadWrite, nodes: t.Claims.NodeQuorum(),
 	}
 	for _, h := range t.told {
@@ -95,6 +96,12 @@ func (t *teller) clues() clues {
 	}
 	c.twoPrimaries = c.splitBrain && c.nodes == 1 && t.apart(t.involved())
 	return c
+}
+
+// leased says whether the keys got lives, or were to: by the recipe's own word a crash
+// ends, though no client's clock ends it.
+func (t *teller) leased() bool {
+	return t.Claims.Recovery > 0 && !t.Claims.ClientClock || slices.ContainsFunc(t.became.Grants, func(g *keyspace.Grant) bool { return g.Last().Mortal })
 }
 
 // acknowledged says whether a command is a WAIT that as many replicas as it asked for

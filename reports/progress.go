@@ -32,7 +32,7 @@ type fared struct {
 	whileHeld    []float64 // commands in a second, of each trial in which a lock was held
 }
 
-// cases are lengths of time of which only the count, the sum and the most are known.
+// cases are lengths of time: only their count, sum and maximum are known.
 type cases struct {
 	n         int
 	sum, most time.Duration

@@ -3,6 +3,7 @@ package reports
 import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // reading is what is read from the evidence of a trial once, for all that is
@@ -10,8 +11,9 @@ import (
 type reading struct {
 	pairs []history.Pair
 	holds []checker.Hold
-	// events and spans are the life of every key; keys those of the lock that
-	// the finding is about.
+	// became is what became of every key, which events and spans tell; keys are those
+	// of the lock that the finding is about.
+	became *keyspace.Keys
 	events []keyEvent
 	spans  []keySpan
 	keys   []keyName
@@ -21,14 +23,14 @@ type reading struct {
 // read reads the evidence. A history that does not pair is judged unknown: it
 // shows no operations and no holds.
 func read(e history.Evidence, lock string) reading {
-	r := reading{wins: windows(e.Ops)}
+	r := reading{wins: windows(e.Ops), became: keyspace.Read(e)}
 	if pairs, err := history.Pairs(e.Ops); err == nil {
 		r.pairs = pairs
 	}
 	if holds, err := checker.Holds(e); err == nil {
 		r.holds = holds
 	}
-	r.events, r.spans = keyLife(e)
+	r.events, r.spans = keyLife(e, r.became)
 	r.keys = keysOf(lock, e, r.spans, r.events)
 	return r
 }

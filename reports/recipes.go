@@ -116,9 +116,8 @@ func claimWords(c history.Claims) string {
 	add(c.Renews, "renewed while it is held")
 	add(c.Extends, "its holder can prolong it")
 	add(c.ClientClock, "timed by the clients' clocks")
-	add(c.KeyTTL == 0, "the key never expires")
-	add(c.KeyTTL > 0, fmt.Sprintf("the key lives %v at a lease of %v", c.KeyTTL, pageLease))
-	add(c.Recovery > 0, fmt.Sprintf("open again %v after its holder is gone", c.Recovery))
+	add(c.Recovery > 0, fmt.Sprintf("at a lease of %v, open again %v after its holder is gone", pageLease, c.Recovery))
+	add(c.Recovery == 0, "never open again by itself once its holder is gone")
 	add(c.Away > 0, fmt.Sprintf("nodes that restart without their data stay away for %v", c.Away))
 	return strings.Join(words, "; ")
 }

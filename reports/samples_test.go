@@ -58,7 +58,7 @@ func sampleTrials(tb testing.TB) []sampleTrial {
 // race: two clients pass EXISTS before either has SET.
 func race(tb testing.TB) sampleTrial {
 	t := newTape(tb)
-	t.claims.Lock, t.claims.KeyTTL, t.claims.Recovery = "exists-set", 0, 0
+	t.claims.Lock, t.claims.Recovery = "exists-set", 0
 	t.acquire(0, 10, 16)
 	t.command(0, "n0", 10.5, "0", "EXISTS orders")
 	t.command(0, "n0", 13, "OK", "SET orders 1")

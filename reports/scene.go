@@ -115,7 +115,7 @@ func newScene(t campaign.Trial, e history.Evidence, f focus) scene {
 		From:      f.From,
 		To:        f.To,
 		Harm:      sceneSpan{From: f.Finding.From, To: max(f.Finding.From, f.Finding.To), Forever: f.Finding.Forever},
-		HarmLabel: harmLabel(f.Finding, f.involved()),
+		HarmLabel: harmLabel(f),
 	}
 	s.Lanes = append(s.Lanes, faultLanes(e.Ops, f)...)
 	s.Lanes = append(s.Lanes, findingLanes(f)...)
@@ -135,7 +135,8 @@ func sceneSubtitle(f focus) string {
 }
 
 // harmLabel says in a few words what the marked interval is.
-func harmLabel(f found, holds []checker.Hold) string {
+func harmLabel(x focus) string {
+	f, holds := x.Finding, x.involved()
 	took := f.To - f.From
 	mixed := slices.ContainsFunc(holds, func(h checker.Hold) bool { return h.Mode == history.Read }) &&
 		slices.ContainsFunc(holds, func(h checker.Hold) bool { return h.Mode == history.Write })
@@ -151,9 +152,26 @@ func harmLabel(f found, holds []checker.Hold) string {
 	case f.Oracle == "exclusion" && mixed:
 		return "a writer beside a reader for " + length(took)
 	case f.Oracle == "exclusion":
+		if n := crowd(f, x.holds); n > 2 {
+			return fmt.Sprintf("up to %d holders for %s", n, length(took))
+		}
 		return "two holders for " + length(took)
 	}
 	return f.Oracle + " violated"
+}
+
+// crowd counts the clients that held the lock at one time within the marked interval.
+func crowd(f found, holds []checker.Hold) (most int) {
+	for _, at := range holds {
+		inside := map[int]bool{}
+		for _, h := range holds {
+			if now := max(at.From, f.From); h.Lock == at.Lock && (f.Lock == "" || h.Lock == f.Lock) && now < f.To && h.From <= now && now < h.To {
+				inside[h.Client] = true
+			}
+		}
+		most = max(most, len(inside))
+	}
+	return most
 }
 
 // clients lists the clients of the evidence, in order.
@@ -223,8 +241,10 @@ func length(d time.Duration) string {
 	switch abs := d.Abs(); {
 	case abs == 0:
 		return "0 s"
-	case abs < 10*time.Microsecond:
+	case abs < time.Microsecond:
 		return strconv.FormatInt(d.Nanoseconds(), 10) + " ns"
+	case abs < 100*time.Microsecond:
+		return trim(float64(d.Nanoseconds())/1e3, 3) + " µs"
 	case abs < time.Millisecond:
 		return trim(float64(d.Nanoseconds())/1e6, 3) + " ms"
 	case abs < time.Second:

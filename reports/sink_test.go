@@ -182,7 +182,7 @@ func TestNewRefusesWhatIsNoDirectory(t *testing.T) {
 
 func TestEveryCauseIsExplained(t *testing.T) {
 	for _, c := range causes() {
-		if !slices.ContainsFunc(causeTexts, func(x causeText) bool { return x.Cause == c }) {
+		if !slices.ContainsFunc(causeTexts, func(x Cause) bool { return x.Name == c }) {
 			t.Errorf("no text for cause %q", c)
 		}
 	}

@@ -218,6 +218,7 @@ func (t *teller) holds() []step {
 	for _, h := range t.told {
 		g := t.grant(h)
 		text := fmt.Sprintf("c%d acquired %s", h.Client, quoted(h.Lock))
+		named := len(text)
 		if h.Mode != "" {
 			text += fmt.Sprintf(" to %s", h.Mode)
 		}
@@ -230,8 +231,8 @@ func (t *teller) holds() []step {
 		}
 		text += t.tokens.words(g)
 		besides := ""
-		if t.intruder(h) {
-			besides = t.besides(h)
+		if other, last := t.lastOfTwo(h); last {
+			besides = t.besides(other, strings.ContainsAny(text[named:], ";:"))
 		}
 		at := cmp.Or(g.At, h.From)
 		if h.From-at > lateness {
@@ -267,35 +268,70 @@ func (t *teller) intruder(h checker.Hold) bool {
 	return x.Oracle == "exclusion" && len(x.Clients) == 2 && h.From == x.From && h.Client == x.Clients[0] && x.To > x.From
 }
 
-// besides tells of an intruder who else believed that he held the lock.
-func (t *teller) besides(h checker.Hold) string {
+// lastOfTwo says whether the hold made two holders, and beside whom: of the two, as the
+// story tells them, it was granted last, whoever of them heard of it first.
+func (t *teller) lastOfTwo(h checker.Hold) (other int, last bool) {
 	x := t.Finding
-	other, mode := x.Clients[1], history.Mode("")
+	i := slices.IndexFunc(t.told, t.intruder)
+	if i < 0 {
+		return 0, false
+	}
+	granted := func(h checker.Hold) time.Duration { return cmp.Or(t.grant(h).At, h.From) }
+	late := t.told[i]
+	for _, o := range t.told {
+		if o.Client == x.Clients[1] && o.From <= x.From && x.From < o.To && granted(o) > granted(late) {
+			late = o
+		}
+	}
+	if late.Client == x.Clients[1] {
+		return x.Clients[0], h.Acquire == late.Acquire
+	}
+	return x.Clients[1], h.Acquire == late.Acquire
+}
+
+// besides tells that the other believed that he held the lock, too; apart in a sentence
+// of its own.
+func (t *teller) besides(other int, apart bool) string {
+	while, held, mode := " while", "still believed that it held it", history.Mode("")
+	if apart {
+		while = "."
+	}
 	for _, g := range t.involved() {
 		if g.Client == other {
 			mode = g.Mode
 		}
 	}
 	if mode != "" {
-		return fmt.Sprintf(" while c%d held it to %s: both did until %s", other, mode, instant(x.To))
+		held = fmt.Sprintf("held it to %s", mode)
 	}
-	return fmt.Sprintf(" while c%d still believed that it held it: both did until %s", other, instant(x.To))
+	return fmt.Sprintf("%s c%d %s: both did until %s", while, other, held, instant(t.Finding.To))
 }
 
-// leaseWords say what life the key of a hold got.
+// leaseWords say what life the key of a hold got, as far as that was seen.
 func (t *teller) leaseWords(h checker.Hold) string {
-	c := t.Claims
-	text := fmt.Sprintf(" with a TTL of %s", length(c.TTL))
-	switch {
-	case c.KeyTTL == 0:
+	ttl := t.Claims.TTL
+	text := fmt.Sprintf(" with a TTL of %s", length(ttl))
+	switch life, seen := t.lifeOf(h); {
+	case !seen:
+	case life == 0:
 		text = ", without a TTL: its key never expires by itself"
-	case c.KeyTTL != c.TTL:
-		text = fmt.Sprintf(" for %s; its key has a TTL of %s", length(c.TTL), length(c.KeyTTL))
+	case (life - ttl).Abs() > ttl/50: // on real time, lives are not known to the millisecond
+		text = fmt.Sprintf(" for %s; its key has a TTL of %s", length(ttl), length(life))
 	}
 	if op, ok := opAt(t.Ops, h.Acquire); ok && op.Lease != nil && op.Lease.Deadline > 0 {
 		text += fmt.Sprintf("; it claims the lock until its own clock shows %s", instant(op.Lease.Deadline))
 	}
 	return text
+}
+
+// lifeOf is the life of what the acquire of a hold put on keys; 0 = it has no end.
+func (t *teller) lifeOf(h checker.Hold) (life time.Duration, seen bool) {
+	for _, p := range t.pairs {
+		if p.Complete != nil && p.Complete.Index == h.Acquire {
+			return t.became.LifeOf(p.Invoke.Index)
+		}
+	}
+	return 0, false
 }
 
 func quoted(lock string) string {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/nemesis"
 )
 
 // Matrix writes the matrix as text: recipes down, faults across, the worst
@@ -326,7 +325,7 @@ func reasons(m campaign.Matrix, verdict campaign.Outcome) []string {
 		if c.Verdict != verdict {
 			continue
 		}
-		why := withoutFault(firstLine(c.Why), c.Fault)
+		why := cmp.Or(c.Lack.Words(), firstLine(c.Why)) // the line says already which fault it is
 		if verdict == campaign.Unknown && c.Undecided > 0 {
 			why = undecidedWords(c)
 		}
@@ -351,12 +350,6 @@ func reasons(m campaign.Matrix, verdict campaign.Outcome) []string {
 		out = append(out, line)
 	}
 	return out
-}
-
-// withoutFault drops from an error what the line says already: "failover: not
-// supported: it cannot …".
-func withoutFault(why, fault string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(why, fault+": "), nemesis.ErrNotSupported.Error()+": ")
 }
 
 // undecidedWords says of how many of the cell's trials nobody can tell how they

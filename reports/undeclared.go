@@ -77,8 +77,8 @@ type surprise struct {
 	Detail detail
 }
 
-// surprises are the undeclared flaws of a cell of which the story is told, in the
-// matrix's order: those of the trial that showed it first, or of the smaller one that
+// surprises are the undeclared flaws of a cell whose story is told, in the matrix's
+// order: those of the trial that showed it first, or of the smaller one that
 // this was shrunk to.
 func (r result) surprises(c campaign.Cell) []surprise {
 	var out []surprise

@@ -99,7 +99,7 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 	}
 	d.Title = cmp.Or(d.Title, fmt.Sprintf("%s under %s", c.Lock, c.Fault))
 	for _, f := range c.Flaws {
-		d.Flaws = append(d.Flaws, flawView{f.Oracle, f.Cause, explain(f.Cause).Title, cmp.Or(string(f.Kind), "undeclared")})
+		d.Flaws = append(d.Flaws, flawView{f.Oracle, f.Cause, explain(f.Cause).Meaning, cmp.Or(string(f.Kind), "undeclared")})
 	}
 	expected := func(f flawView) int {
 		if f.Kind == "undeclared" {

@@ -28,3 +28,11 @@ func JoinErrors(a, b error) error {
 	}
 	return fmt.Errorf("%w; %w", a, b)
 }
+
+// Tell calls what is to be told of something, as Nodes.Kill's down, if it is not nil.
+func Tell(of func() error) error {
+	if of == nil {
+		return nil
+	}
+	return of()
+}

@@ -248,8 +248,8 @@ type Link struct {
 // dropped, delayed or refused, connections reset. It may be called twice; the
 // second call does nothing and repeats the count.
 //
-// It takes the fault back whatever becomes of the context, of which only the values
-// count: a fault must not outlive its trial. An undo that waits for others, those who
+// It takes the fault back also when the context has ended, and uses only its values: a
+// fault must not outlive its trial. An undo that waits for others, those who
 // elect a primary for one, gives up by itself, and says so.
 type Undo func(context.Context) (hits int, err error)
 

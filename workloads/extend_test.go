@@ -26,7 +26,7 @@ func init() {
 	locks.Register(locks.Recipe{
 		ID: "test-gullible", Topology: locks.Single,
 		Claims: func(ttl time.Duration, _ int) history.Claims {
-			return history.Claims{Quorum: 1, TTL: ttl, KeyTTL: ttl, Recovery: ttl, Extends: true}
+			return history.Claims{Quorum: 1, TTL: ttl, Recovery: ttl, Extends: true}
 		},
 		New: func(c *locks.Client) (locks.Maker, error) {
 			return func(key string, ttl time.Duration) (locks.Lock, error) { return &gullible{c, key, ttl}, nil }, nil

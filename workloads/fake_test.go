@@ -156,7 +156,7 @@ func play(t *testing.T, name string, w *world, opts Options, adapt func(*memoryL
 		err = body(t.Context(), World{
 			Resources: guarded,
 			Env:       w, Opts: opts, Rec: rec, Healed: healed,
-			Claims: history.Claims{Lock: "memory", TTL: opts.TTL, KeyTTL: opts.TTL, Recovery: opts.TTL, Fenced: w.fenced},
+			Claims: history.Claims{Lock: "memory", TTL: opts.TTL, Recovery: opts.TTL, Fenced: w.fenced},
 			Make: func(client int) (locks.Maker, error) {
 				return func(key string, _ time.Duration) (locks.Lock, error) {
 					l := &memoryLock{s: s, client: client, key: key}

@@ -265,8 +265,8 @@ func (s *session) lose(h *hold) error {
 	return err
 }
 
-// work is the time between two touches, of which the critical section has this
-// many; a careful client stops when it is told that the lease is lost.
+// work is the time between two touches. The critical section has so many parts. A careful
+// client stops when it is told that the lease is lost.
 func (s *session) work(h *hold, parts int) error {
 	d := s.current.Hold
 	if s.healing() {

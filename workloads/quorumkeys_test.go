@@ -27,7 +27,7 @@ func init() {
 	locks.Register(locks.Recipe{
 		ID: "test-key-quorum", Topology: locks.Single,
 		Claims: func(ttl time.Duration, _ int) history.Claims {
-			return history.Claims{Quorum: votes/2 + 1, QuorumOf: history.QuorumOfKeys, TTL: ttl, KeyTTL: ttl, Recovery: ttl}
+			return history.Claims{Quorum: votes/2 + 1, QuorumOf: history.QuorumOfKeys, TTL: ttl, Recovery: ttl}
 		},
 		New: func(c *locks.Client) (locks.Maker, error) {
 			return func(key string, ttl time.Duration) (locks.Lock, error) {

@@ -233,7 +233,7 @@ type run struct {
 // what the recipe needs to recover, and the others' turns before its own.
 func (r *run) grace() time.Duration {
 	o := r.Opts
-	recovery := max(r.Claims.Recovery, r.Claims.KeyTTL, o.TTL)
+	recovery := max(r.Claims.Recovery, o.TTL)
 	recovery += r.workload.detained(o) // of who was inside when everything was healed
 	return recovery + o.Margin + time.Duration(o.Clients)*(3*(o.Hold+o.Retry)/2+o.Margin/10)
 }

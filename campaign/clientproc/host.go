@@ -63,7 +63,7 @@ type World struct {
 }
 
 // reacher is a client of a testbed that can run clients outside, as
-// *testbed.GatedClient.
+// *gate.Client.
 type reacher interface {
 	Ways() testbed.Ways
 	Connect(ctx context.Context, addr string) (net.Conn, error)

@@ -12,6 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/history/jepsen"
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports"
 )
 
@@ -60,8 +62,9 @@ who may release, that nobody acquires twice, and that fences grow.
 
 Of a trial it uses commands.jsonl, keys.jsonl and spec.json if they lie beside the
 history; without spec.json, say with --model what kind of lock it is. Nothing is said to
-hold where files are cut short or are not those that the run judged. What a
-history leaves open, and how it was taken, is said on stderr.
+hold where files are cut short, or no verdict.json vouches for them, though what is there
+may still show a violation; where they were changed since the run judged them, everything
+is unknown. What a history leaves open, and how it was taken, is said on stderr.
 
 A history may lack indices, times and clients, each in every entry or in none.
 Clients are then its processes; those that may succeed each other on one of Jepsen's
@@ -113,7 +116,7 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	h, err := loadHistory(path, history.Values(f.values))
+	h, err := loadHistory(path, jepsen.Values(f.values))
 	if err != nil {
 		return err
 	}
@@ -138,6 +141,9 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 		return err
 	}
 	h.withhold(trial.Verdicts)
+	if _, known := locks.ByID(trial.Spec.Lock); !known {
+		trial.Flaws = nil // nobody knows what it declares, so nothing is said of that
+	}
 	if f.timeline != "" {
 		if err := a.draw(ctx, f, path, trial, h.record.Evidence); err != nil {
 			return err
@@ -146,7 +152,7 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	told := tellingOf(trial, h.record.Evidence)
 	if f.json {
 		err = printJSON(a.stdout, checked{
-			Schema: 1, Model: f.model, Result: gravest(trial.Verdicts), Verdicts: trial.Verdicts, Differ: readingsDiffer(trial.Verdicts),
+			Schema: 1, Model: f.model, Result: gravest(trial.Verdicts), Standing: h.standing(), Verdicts: trial.Verdicts, Differ: readingsDiffer(trial.Verdicts),
 			Conflict: told.entries(), Notes: append([]string{}, h.notes...),
 		})
 	} else {
@@ -180,8 +186,8 @@ func (f checkFlags) check() error {
 		}
 	}
 	switch {
-	case f.values != "" && f.values != string(history.ValuesLock) && f.values != string(history.ValuesToken):
-		return campaign.Inputf("--values %q: expected %s or %s", f.values, history.ValuesLock, history.ValuesToken)
+	case f.values != "" && f.values != string(jepsen.ValuesLock) && f.values != string(jepsen.ValuesToken):
+		return campaign.Inputf("--values %q: expected %s or %s", f.values, jepsen.ValuesLock, jepsen.ValuesToken)
 	case f.export != "" && exports[f.export] == nil:
 		return campaign.Inputf("--export %q: expected one of %s", f.export, strings.Join(exportNames(), ", "))
 	case f.out != "" && f.export == "":
@@ -230,9 +236,11 @@ func modelled(c history.Claims, model string) history.Claims {
 
 // checked is what --json prints.
 type checked struct {
-	Schema   int               `json:"schema"`
-	Model    string            `json:"model,omitempty"`
-	Result   checker.Result    `json:"result"`
+	Schema int            `json:"schema"`
+	Model  string         `json:"model,omitempty"`
+	Result checker.Result `json:"result"`
+	// Standing says what vouches for the files.
+	Standing campaign.Standing `json:"standing"`
 	Verdicts []checker.Verdict `json:"verdicts"`
 	// Differ says why exclusion and linearizable can differ, if they do.
 	Differ string `json:"differ,omitempty"`

@@ -13,11 +13,12 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/history/jepsen"
 )
 
 // exports are the formats that a history is written in.
 var exports = map[string]func(io.Writer, history.Evidence) error{
-	"edn": func(w io.Writer, e history.Evidence) error { return history.WriteEDN(w, e.Ops) },
+	"edn": func(w io.Writer, e history.Evidence) error { return jepsen.Write(w, e.Ops) },
 	"jsonl": func(w io.Writer, e history.Evidence) error {
 		var line []byte
 		for i := range e.Ops {
@@ -79,7 +80,7 @@ func writeKnossos(w io.Writer, e history.Evidence) error {
 			invoked[p.Complete.Index] = p.Invoke.Time
 		}
 	}
-	return history.WriteEDN(w, holdOps(holds, invoked))
+	return jepsen.Write(w, holdOps(holds, invoked))
 }
 
 // holdOps turns holds into the operations of a mutex.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
-	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/history/jepsen"
 )
 
-func jepsen(name string) string { return filepath.Join("testdata", "jepsen", name) }
+func sample(name string) string { return filepath.Join("testdata", "jepsen", name) }
 
 // judged is what check --json says of a history.
 func judged(t *testing.T, args ...string) (checked, int) {
@@ -66,7 +66,7 @@ func TestHistoriesOfOthersAreJudgedByEveryModel(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.file+" "+tt.model, func(t *testing.T) {
-			got, code := judged(t, jepsen(tt.file), "--model", tt.model)
+			got, code := judged(t, sample(tt.file), "--model", tt.model)
 			var violated []string
 			for _, v := range got.Verdicts {
 				if v.Result == checker.Violated {
@@ -94,8 +94,8 @@ func TestCheckSaysWhyItsTwoReadingsDiffer(t *testing.T) {
 		{"foreign-release.edn", "owner-aware-mutex", ""},
 		{"mutex-holds.edn", "mutex", ""},
 	} {
-		c, _ := judged(t, jepsen(tt.file), "--model", tt.model)
-		_, stdout, _ := lockstorm(t, "check", jepsen(tt.file), "--model", tt.model)
+		c, _ := judged(t, sample(tt.file), "--model", tt.model)
+		_, stdout, _ := lockstorm(t, "check", sample(tt.file), "--model", tt.model)
 		if !strings.HasPrefix(c.Differ, tt.want) || (c.Differ == "") != (tt.want == "") || !strings.Contains(stdout, "\n"+c.Differ) {
 			t.Errorf("%s, %s: got %q, want %q in\n%s", tt.file, tt.model, c.Differ, tt.want, stdout)
 		}
@@ -136,7 +136,7 @@ func TestEveryModelJudgesBothWays(t *testing.T) {
 }
 
 func TestCheckShowsTheConflictInOrderAndInAPicture(t *testing.T) {
-	code, stdout, stderr := lockstorm(t, "check", jepsen("mutex-violated.edn"), "--model", "mutex")
+	code, stdout, stderr := lockstorm(t, "check", sample("mutex-violated.edn"), "--model", "mutex")
 	if code != 1 || stderr != "" {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
@@ -181,8 +181,8 @@ func TestWhatAHistoryLeavesOpenIsSaid(t *testing.T) {
 		"mutex-holds.edn":     {"of concurrency 2"},
 		"fenced-holds.edn":    {"not the names of locks", "c0 is n1, c1 is n2"},
 	} {
-		c, _ := judged(t, jepsen(file), "--model", "reentrant-mutex")
-		_, _, stderr := lockstorm(t, "check", jepsen(file), "--model", "reentrant-mutex")
+		c, _ := judged(t, sample(file), "--model", "reentrant-mutex")
+		_, _, stderr := lockstorm(t, "check", sample(file), "--model", "reentrant-mutex")
 		for i, part := range want {
 			if len(c.Notes) != len(want) || !strings.Contains(c.Notes[i], part) || !strings.Contains(stderr, part) {
 				t.Errorf("%s: notes %q, stderr %q, want %q", file, c.Notes, stderr, want)
@@ -201,7 +201,7 @@ func TestWhatAHistoryLeavesOpenIsSaid(t *testing.T) {
 
 // Whether processes are one client may not be guessed where it decides.
 func TestAGuessAboutClientsDecidesNothing(t *testing.T) {
-	path := jepsen("guessed-clients.edn")
+	path := sample("guessed-clients.edn")
 	got, code := judged(t, path, "--model", "reentrant-mutex")
 	for _, oracle := range []string{"exclusion", checker.LinearizableName} {
 		if v := verdictOf(got, oracle); v.Result != checker.Unknown || !strings.Contains(v.Why, "holds if processes 1 apart are one client, violated if each process is one") {
@@ -224,18 +224,18 @@ func TestAGuessAboutClientsDecidesNothing(t *testing.T) {
 }
 
 func TestCheckSaysWhichValuesItReadAsLocks(t *testing.T) {
-	c, code := judged(t, jepsen("values-of-clients.edn"), "--model", "mutex", "--values", "lock")
+	c, code := judged(t, sample("values-of-clients.edn"), "--model", "mutex", "--values", "lock")
 	if notes := strings.Join(c.Notes, "; "); code != 0 || !strings.Contains(notes, "names of locks: n1, n2") {
 		t.Errorf("exit code %d, notes %q", code, notes)
 	}
-	if c, code := judged(t, jepsen("values-of-clients.edn"), "--model", "mutex", "--values", "token"); code != 1 {
+	if c, code := judged(t, sample("values-of-clients.edn"), "--model", "mutex", "--values", "token"); code != 1 {
 		t.Errorf("exit code %d, %+v", code, c)
 	}
 }
 
 func TestCheckTakesTheDirectoryOfAJepsenRun(t *testing.T) {
 	dir := t.TempDir()
-	data, err := os.ReadFile(jepsen("mutex-violated.edn"))
+	data, err := os.ReadFile(sample("mutex-violated.edn"))
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "history.edn"), data, 0o666)
 	}
@@ -248,22 +248,22 @@ func TestCheckTakesTheDirectoryOfAJepsenRun(t *testing.T) {
 }
 
 func TestCheckRefusesInOneLine(t *testing.T) {
-	edn := jepsen("mutex-holds.edn")
+	edn := sample("mutex-holds.edn")
 	tests := map[string]struct {
 		args []string
 		want string
 	}{
-		"not a lock's history":       {[]string{jepsen("registers.edn"), "--model", "mutex"}, "registers.edn:3: :f is :cas, expected one of :acquire, "},
+		"not a lock's history":       {[]string{sample("registers.edn"), "--model", "mutex"}, "registers.edn:3: :f is :cas, expected one of :acquire, "},
 		"no model":                   {[]string{edn}, "expected --model mutex, "},
-		"values of one client each":  {[]string{jepsen("values-of-clients.edn"), "--model", "mutex"}, "values-of-clients.edn:2: no two clients acquire with the same :value (here n1), so it may name the lock, "},
+		"values of one client each":  {[]string{sample("values-of-clients.edn"), "--model", "mutex"}, "values-of-clients.edn:2: no two clients acquire with the same :value (here n1), so it may name the lock, "},
 		"no permits":                 {[]string{edn, "--model", "semaphore:0"}, `--model "semaphore:0": expected one of mutex, `},
 		"another meaning of values":  {[]string{edn, "--values", "x"}, `--values "x": expected lock or token`},
 		"another format":             {[]string{edn, "--export", "xml"}, `--export "xml": expected one of edn, jsonl, knossos`},
 		"out without export":         {[]string{edn, "--model", "mutex", "--out", "x"}, "--out x: expected --export"},
 		"a picture of an export":     {[]string{edn, "--export", "edn", "--timeline", "x.svg"}, "expected neither --json nor --timeline"},
 		"another kind of picture":    {[]string{edn, "--model", "mutex", "--timeline", "x.png"}, "expected a name that ends in .svg or .html"},
-		"several locks for Knossos":  {[]string{jepsen("independent-fenced-holds.edn"), "--export", "knossos"}, "this history has 2: [0 1]"},
-		"a read-write for Knossos":   {[]string{jepsen("read-write-holds.edn"), "--model", "read-write", "--export", "knossos"}, "Knossos has a model of a mutex only"},
+		"several locks for Knossos":  {[]string{sample("independent-fenced-holds.edn"), "--export", "knossos"}, "this history has 2: [0 1]"},
+		"a read-write for Knossos":   {[]string{sample("read-write-holds.edn"), "--model", "read-write", "--export", "knossos"}, "Knossos has a model of a mutex only"},
 		"no place for the picture":   {[]string{edn, "--model", "mutex", "--timeline", "/nonexistent/x.html"}, "/nonexistent/x.html"},
 		"cut short, without clients": {[]string{file(t, "h.jsonl", `{"time":1,"process":0,"type":"invoke","f":"acquire"}`+"\n{"), "--model", "mutex"}, "expected a whole file"},
 	}
@@ -286,7 +286,7 @@ func TestTimelinesAreDrawn(t *testing.T) {
 		{"mutex-holds.edn", "x.svg", "", "nothing is violated"},
 	} {
 		path := filepath.Join(t.TempDir(), tt.name)
-		_, _, stderr := lockstorm(t, "check", jepsen(tt.file), "--model", "mutex", "--timeline", path)
+		_, _, stderr := lockstorm(t, "check", sample(tt.file), "--model", "mutex", "--timeline", path)
 		data, err := os.ReadFile(path)
 		if (err != nil) != (tt.want == "") || !strings.Contains(string(data), tt.want) || !strings.Contains(stderr, tt.said) {
 			t.Errorf("%s to %s: %v, %d bytes, stderr %q", tt.file, tt.name, err, len(data), stderr)
@@ -362,7 +362,7 @@ func TestExportToJepsenIsWhatJepsenWrites(t *testing.T) {
 	if code != 0 || stderr != "" || !strings.HasPrefix(stdout, want) || strings.Count(stdout, "\n") != 8 {
 		t.Errorf("exit code %d, stderr %q, got\n%swant first\n%s", code, stderr, stdout, want)
 	}
-	r, err := history.ReadAny(strings.NewReader(stdout), "h.edn", "")
+	r, err := jepsen.Read(strings.NewReader(stdout), "h.edn", "")
 	if err != nil || len(r.Ops) != 8 {
 		t.Errorf("got %d entries, %v", len(r.Ops), err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/history/jepsen"
 )
 
 // givenHistory is what check was given: a stored trial of Lockstorm's, or what
@@ -24,7 +26,7 @@ type givenHistory struct {
 	apart []history.Op
 	step  int
 	// silent are the oracles that cannot say anything of it, and why.
-	silent map[string]string
+	silent map[string]checker.What
 }
 
 // jepsenFile is the history in the directory of a run of Jepsen's.
@@ -36,7 +38,7 @@ func exists(path string) bool {
 }
 
 // loadHistory reads a trial's folder, a run of Jepsen's, or a history in a file of any format.
-func loadHistory(path string, values history.Values) (givenHistory, error) {
+func loadHistory(path string, values jepsen.Values) (givenHistory, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() && exists(filepath.Join(path, jepsenFile)) && !exists(filepath.Join(path, campaign.HistoryFile)) {
 		path = filepath.Join(path, jepsenFile)
@@ -69,32 +71,35 @@ func hasInstant(op history.Op) bool {
 	return op.Offset != 0 || op.Lease != nil && op.Lease.Deadline != 0
 }
 
-func readHistory(path string, values history.Values) (r history.Reading, err error) {
+func readHistory(path string, values jepsen.Values) (r jepsen.Reading, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return r, fmt.Errorf("%s: expected a history file or a trial's folder: %w", path, errors.Unwrap(err))
 	}
 	defer file.Close()
-	return history.ReadAny(file, path, values)
+	return jepsen.Read(file, path, values)
 }
 
 // silent says which oracles a reading leaves nothing to say.
-func silent(r history.Reading) map[string]string {
-	none := map[string]string{}
+func silent(r jepsen.Reading) map[string]checker.What {
+	none := map[string]checker.What{}
 	if r.Untimed {
-		none["liveness"] = "the history has no times: how long anybody waited is not known"
+		none["liveness"] = checker.HistoryUntimed
 	}
 	if r.Unordered {
-		none["resource"] = "the history does not say in which order the resource saw reads and writes"
+		none["resource"] = checker.HistoryUnordered
 	}
 	return none
 }
+
+// standing is what vouches for the files.
+func (h givenHistory) standing() campaign.Standing { return cmp.Or(h.record.Standing, campaign.Given) }
 
 // withhold takes back what oracles said that have nothing to go by.
 func (h givenHistory) withhold(verdicts []checker.Verdict) {
 	for i, v := range verdicts {
 		if why, ok := h.silent[v.Oracle]; ok {
-			verdicts[i] = checker.Verdict{Oracle: v.Oracle, Result: checker.NotApplicable, Why: why}
+			verdicts[i] = checker.Judged(v.Oracle, checker.NotApplicable, checker.Fact{What: why})
 		}
 	}
 }
@@ -115,8 +120,9 @@ func (h givenHistory) judge(ctx context.Context, more ...func(context.Context, h
 	for i, v := range trial.Verdicts {
 		fine := func(r checker.Result) bool { return r == checker.Held || r == checker.NotApplicable }
 		if w := other.Verdicts[i]; v.Result != w.Result && !(fine(v.Result) && fine(w.Result)) {
-			trial.Verdicts[i] = checker.Verdict{Oracle: v.Oracle, Result: checker.Unknown, Why: fmt.Sprintf(
-				"%s if processes %d apart are one client, %s if each process is one: the history does not say which", v.Result, h.step, w.Result)}
+			trial.Verdicts[i] = checker.Judged(v.Oracle, checker.Unknown, checker.Fact{
+				What: checker.ClientsGuessed, Count: h.step, Results: []checker.Result{v.Result, w.Result},
+			})
 		}
 	}
 	return trial, nil

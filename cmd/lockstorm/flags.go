@@ -22,8 +22,11 @@ func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		name := unknown.GetSpecifiedName()
-		return campaign.Inputf("%s: unknown flag %q: did you mean --%s?", cmd.CommandPath(), name,
-			campaign.Nearest(strings.TrimLeft(name, "-"), flagNames(cmd.Flags())))
+		var names []string
+		for _, n := range flagNames(cmd.Flags()) {
+			names = append(names, "--"+n)
+		}
+		return campaign.Inputf("%s: unknown flag %q: did you mean %s?", cmd.CommandPath(), name, campaign.Nearest("--"+strings.TrimLeft(name, "-"), names))
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {

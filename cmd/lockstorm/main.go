@@ -64,11 +64,15 @@ func (a *app) run(ctx context.Context) int {
 	err := root.ExecuteContext(ctx)
 	var code exit
 	var bad *campaign.InputError
+	var why interruption
 	switch {
 	case err == nil:
 		return campaign.ExitExpected
 	case errors.As(err, &code):
 		return int(code)
+	case errors.Is(err, context.Canceled) && errors.As(context.Cause(ctx), &why), errors.As(err, &why):
+		fmt.Fprintf(a.stderr, "lockstorm: %v\n", why)
+		return why.code()
 	}
 	fmt.Fprintf(a.stderr, "lockstorm: %s\n", oneLine(err))
 	switch {

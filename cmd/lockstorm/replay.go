@@ -214,9 +214,8 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) error {
 		r.Log = func(c history.Command) { fmt.Fprintln(a.notes(f.json), reports.CommandLine(c)) }
 	}
 	trial, evidence, err := r.Run(ctx)
-	if why := (interruption{}); errors.As(context.Cause(ctx), &why) {
-		fmt.Fprintf(a.stderr, "lockstorm: %v\n", why)
-		return exit(why.code())
+	if why := context.Cause(ctx); why != nil {
+		return why
 	}
 	if err == nil && f.out != "" {
 		err = reports.Trial(f.out, trial, evidence)

@@ -56,8 +56,9 @@ workloads "standard" is.
 
 Exit codes: 0 it ran to its end, and with --expect came out as recipes declare;
 1 with --expect: a declared flaw was not found under a fault that has to show it
-(on real Redis: under none of them) although nothing hid it, a violation is not
-declared for its fault, or a fault hit nothing; 2 somewhere it cannot be told
+(on real Redis: under none of them) although nothing hid it and --workloads and
+--command-timeout are the default, for which recipes declare flaws; a violation
+is not declared for its fault, or a fault hit nothing; 2 somewhere it cannot be told
 whether a property holds; with --expect also what a stall of the machine, or an
 election that no fault provoked, left in doubt: a violation that is not declared,
 or a declared flaw that did not show; 254 bad usage or configuration; 255 the

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -87,9 +86,8 @@ func (a *app) shrink(ctx context.Context, dir, out string, budget time.Duration)
 		return err
 	}
 	trial, evidence, err := r.Shrink(ctx, budget)
-	if why := (interruption{}); errors.As(context.Cause(ctx), &why) {
-		fmt.Fprintf(a.stderr, "lockstorm: %v\n", why)
-		return exit(why.code())
+	if why := context.Cause(ctx); why != nil {
+		return why
 	}
 	if err == nil {
 		err = reports.Minimal(out, trial, evidence)

@@ -36,6 +36,9 @@ func readStored(path string) (s stored, err error) {
 	case err != nil:
 		return s, err
 	}
+	if _, err := campaign.LoadRecord(path); errors.Is(err, campaign.ErrNewer) {
+		return s, err
+	}
 	var verdict struct{ Hash string }
 	err = readFile(filepath.Join(path, campaign.VerdictFile), &verdict)
 	switch {

@@ -202,10 +202,14 @@ func (a *app) defaults(of func(testbedChoice) string) string {
 
 // tellLeases says of the flag for the lease time where its default is another.
 func (a *app) tellLeases(flags *pflag.FlagSet) {
+	var others []string
 	for _, c := range a.testbeds {
 		if c.Defaults.TTL > 0 {
-			flags.Lookup("ttl").Usage += fmt.Sprintf(", if not chosen %v on testbed %s", c.Defaults.TTL, c.Name)
+			others = append(others, fmt.Sprintf("%s %v", c.Name, c.Defaults.TTL))
 		}
+	}
+	if len(others) > 0 {
+		flags.Lookup("ttl").Usage += ", if not chosen by testbed: " + strings.Join(others, ", ")
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
@@ -150,7 +150,7 @@ func (n *Node) Run(at time.Duration, exec int, args ...string) (reply history.By
 	n.do(at, "", func() {
 		n.exec = exec
 		raw, _ := n.session.Exec(n.wall(), args)
-		reply = testbed.Message(raw).Compact()
+		reply = resp.Message(raw).Compact()
 	})
 	n.ran = exec
 	return reply

@@ -61,8 +61,7 @@ func hashes() []Stranger {
 	return []Stranger{
 		{ID: "owner-count", Doc: "a hash with the owner and how often it has entered", Right: true,
 			promises: func(c *history.Claims, _ int) { c.Reentrant = true }, bind: ownerCount},
-		{ID: "hash-of-locks", Doc: "one hash for all locks, whose fields say until when they are held: the key itself has no life", Right: true,
-			promises: func(c *history.Claims, _ int) { c.KeyTTL = 0 }, bind: of(fieldLock)},
+		{ID: "hash-of-locks", Doc: "one hash for all locks, whose fields say until when they are held: the key itself has no life", Right: true, bind: of(fieldLock)},
 	}
 }
 

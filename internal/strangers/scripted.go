@@ -128,8 +128,7 @@ func goZeroLife(ttl time.Duration) time.Duration {
 }
 
 func goZeroLives(c *history.Claims, _ int) {
-	c.KeyTTL = goZeroLife(c.TTL)
-	c.Recovery = c.KeyTTL
+	c.Recovery = goZeroLife(c.TTL)
 }
 
 func goZero(l lease) locks.Lock {

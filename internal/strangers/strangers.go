@@ -34,7 +34,7 @@ type maker func(key string, ttl time.Duration) (locks.Lock, error)
 // All returns every stranger, in a fixed order.
 func All() []Stranger {
 	return slices.Concat(scripted(), tokens(), transactions(), counters(), renewals(), quorums(),
-		readWrites(), queues(), fences(), hashes(), sets(), semaphores())
+		readWrites(), queues(), fences(), hashes(), sets(), semaphores(), beside(), overwriting())
 }
 
 // Recipe is the lock as a recipe that declares nothing but its promises.
@@ -45,7 +45,7 @@ func (s Stranger) Recipe() locks.Recipe {
 		Topology: cmp.Or(s.topology, locks.Single),
 		Claims: func(ttl time.Duration, nodes int) history.Claims {
 			life := time.Duration(milliseconds(ttl)) * time.Millisecond
-			c := history.Claims{Lock: s.ID, Quorum: 1, TTL: ttl, KeyTTL: life, Recovery: life}
+			c := history.Claims{Lock: s.ID, Quorum: 1, TTL: ttl, Recovery: life}
 			if s.promises != nil {
 				s.promises(&c, nodes)
 			}

@@ -137,6 +137,20 @@ var table = map[string]promised{
 	"semaphore-one-too-many": {may: all(permitted(), wrong(checker.Race, "exclusion")), rows: []row{
 		finds("none", "exclusion", checker.Race), holds("none", "liveness")}},
 
+	"permit-left": {
+		// A node that lost the number has it set up anew, and what is put back comes on top.
+		may: all(permitted(), wrong(checker.NoExpiry, "liveness"),
+			mistaken(losing, checker.ForeignDelete, "ownership", "exclusion"), mistaken(losing, checker.Race, "exclusion")),
+		rows: []row{
+			blocks("lost-reply", checker.NoExpiry).in("mutex", "acquire.n0.2.before-2of3"),
+			blocks("partition-replies", checker.NoExpiry).in("mutex", "acquire.n0.2.before-2of3"),
+			finds("eviction", "ownership", checker.ForeignDelete), holds("none", "exclusion"), holds("none", "liveness"),
+		},
+	},
+	"script-named": plain(),
+	"last-asker":   plain(),
+	"at-least-for": plain(),
+
 	"redsync": {may: deadlines(), rows: []row{
 		finds("client-pause", "resource", checker.LeaseOutlived), finds("node-clock", "exclusion", checker.ServerClock),
 		finds("eviction", "exclusion", checker.ServerLostKey), finds("failover", "exclusion", checker.ServerLostKey),

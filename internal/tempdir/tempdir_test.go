@@ -6,9 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // ownerVariable makes the test binary make a directory below the one named, say
@@ -26,7 +28,8 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	fmt.Println(d.Path())
-	select {}
+	time.Sleep(time.Hour) // an empty select would be a deadlock, and end it
+	runtime.KeepAlive(d)
 }
 
 // owner starts a program that has a directory below parent.

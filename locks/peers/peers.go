@@ -18,10 +18,9 @@ func Recipes() []locks.Recipe {
 	return []locks.Recipe{redsyncOnOne(), redsyncQuorum(), redislockRecipe(), rueidislockRecipe()}
 }
 
-// promises are those of a lease whose key lives as long as it, in milliseconds.
+// promises are those of a lease after which others get in.
 func promises(id string, ttl time.Duration) history.Claims {
-	life := ttl.Truncate(time.Millisecond)
-	return history.Claims{Lock: id, Quorum: 1, TTL: ttl, KeyTTL: max(life, ttl), Recovery: ttl}
+	return history.Claims{Lock: id, Quorum: 1, TTL: ttl, Recovery: ttl}
 }
 
 // perKey is Recipe.New for libraries whose handle is made for a key.

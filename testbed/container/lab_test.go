@@ -2,6 +2,7 @@ package container
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,10 +12,14 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/testbedtest"
 )
 
-// openTestLab opens the lab that `make up` started, or skips the test.
+// openTestLab opens the lab that `make up` started. Without one it skips the test, or
+// fails it where LOCKSTORM_NEED_LAB is set, as scripts/test does once it has started one.
 func openTestLab(t *testing.T) *Lab {
 	t.Helper()
 	l, err := OpenLab(t.Context(), 1)
+	if err != nil && os.Getenv("LOCKSTORM_NEED_LAB") != "" {
+		t.Fatal(err)
+	}
 	if err != nil {
 		t.Skipf("NOT TESTED in the lab: %v", err)
 	}

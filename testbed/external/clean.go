@@ -56,8 +56,8 @@ func denied(err error) bool { return strings.Contains(err.Error(), "NOPERM") }
 // errLook is in the error if keys cannot be looked through.
 var errLook = errors.New("look for keys")
 
-// removeAll looks through all keys, of which the guard shows those with the prefix,
-// removes these, and says how many there were.
+// removeAll removes all keys with the prefix, which are all that the guard shows, and says
+// how many there were.
 func removeAll(ctx context.Context, c *redis.Client) (n int, err error) {
 	for all := c.Scan(ctx, 0, "", 10*batch).Iterator(); ; {
 		var more []string

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 func TestWhatAKilledProgramLeavesIsRemovedByItsPrefix(t *testing.T) {
@@ -109,14 +110,14 @@ func TestThatKeysCannotBeLookedThroughIsSaid(t *testing.T) {
 // answerUntilCounted answers as a server that has no keys, and DBSIZE by that; with no
 // answer it hangs up.
 func answerUntilCounted(c net.Conn, answer string) {
-	for in := testbed.NewReader(c); ; {
-		m, err := testbed.ReadMessage(in)
+	for in := resp.NewReader(c); ; {
+		m, err := resp.Read(in)
 		if err != nil {
 			return
 		}
 		args, err := m.Args()
 		reply := "-ERR unknown command\r\n" // as old servers say to HELLO
-		switch testbed.CommandName(args) {
+		switch resp.Name(args) {
 		case "UNLINK":
 			reply = ":0\r\n"
 		case "DBSIZE":

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // conn is one connection to a server that has logged in. What is written to it
@@ -44,7 +45,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	var out []byte
 	for len(c.part) > 0 {
 		c.whole.Reset(bytes.NewReader(c.part))
-		m, err := testbed.ReadMessage(c.whole)
+		m, err := resp.Read(c.whole)
 		if errors.Is(err, io.EOF) {
 			break // the rest is to come
 		}
@@ -81,7 +82,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()
 	if len(c.out) == 0 {
-		m, err := testbed.ReadMessage(c.in)
+		m, err := resp.Read(c.in)
 		if err != nil {
 			return 0, c.broken(err)
 		}

@@ -27,7 +27,7 @@ func newPrefix() string {
 
 // guard confines one trial's commands on one server to names with the trial's
 // prefix: it puts the prefix before every key and channel, takes it off again in
-// replies, and lets through nothing of which it does not know where these are. A
+// replies, and lets no command through whose keys and channels it cannot find. A
 // client sees "lock-0" where the server has "lockstorm:4fc1…:7:lock-0".
 type guard struct {
 	prefix string

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // command splits words; "·" stands for a blank in a word.
@@ -195,7 +195,7 @@ func TestRepliesLoseThePrefix(t *testing.T) {
 		"%1\r\n$1\r\na\r\n*-1\r\n":                                             "%1\r\n$1\r\na\r\n*-1\r\n",
 		"*3\r\n$9\r\nsubscribe\r\n$26\r\np:redisson_lock__channel:x\r\n:1\r\n": "*3\r\n$9\r\nsubscribe\r\n$24\r\nredisson_lock__channel:x\r\n:1\r\n",
 	} {
-		if got := string(g.strip(testbed.Message(reply))); got != want {
+		if got := string(g.strip(resp.Message(reply))); got != want {
 			t.Errorf("%q: got %q, want %q", reply, got, want)
 		}
 	}

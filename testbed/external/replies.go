@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"strconv"
 
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // strip takes the prefix off wherever it stands in a reply: no value contains it
 // by chance, and clients do not know it.
-func (g *guard) strip(m testbed.Message) []byte {
+func (g *guard) strip(m resp.Message) []byte {
 	prefix := []byte(g.prefix)
 	if !bytes.Contains(m, prefix) {
 		return m

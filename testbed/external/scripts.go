@@ -3,10 +3,10 @@ package external
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/lockstorm/lockstorm/internal/luatree"
 	"github.com/yuin/gopher-lua/ast"
 	"github.com/yuin/gopher-lua/parse"
 )
@@ -40,31 +40,9 @@ func checkScript(text string) error {
 		return fmt.Errorf("a script that cannot be read: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	s := luaScript{named: map[string][]source{}, seen: map[*ast.IdentExpr]bool{}, called: map[ast.Expr]bool{}}
-	each(reflect.ValueOf(chunk), s.learn)
-	each(reflect.ValueOf(chunk), s.check)
+	luatree.Each(chunk, s.learn)
+	luatree.Each(chunk, s.check)
 	return s.refused
-}
-
-// each visits all nodes of a syntax tree, outer ones first.
-func each(v reflect.Value, visit func(node any)) {
-	switch v.Kind() {
-	case reflect.Interface, reflect.Pointer:
-		if v.IsNil() {
-			return
-		}
-		if v.Kind() == reflect.Pointer {
-			visit(v.Interface())
-		}
-		each(v.Elem(), visit)
-	case reflect.Slice:
-		for i := range v.Len() {
-			each(v.Index(i), visit)
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			each(v.Field(i), visit)
-		}
-	}
 }
 
 // luaScript is what is known of a script.
@@ -176,8 +154,8 @@ func (s *luaScript) checkCall(args []ast.Expr) error {
 	return nil
 }
 
-// mayName says whether the i-th argument of a call is a key or channel, or more
-// arguments of which some may be.
+// mayName says whether the i-th argument of a call is a key or channel, or stands for
+// several arguments with one among them.
 func (r rule) mayName(i int, args []ast.Expr) bool {
 	end := len(args) - 1
 	if !many(args[end]) {

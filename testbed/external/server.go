@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/live"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // server is somebody's Redis as one trial may use it. It implements live.Remote.
@@ -46,7 +47,7 @@ func (s *server) Dial(ctx context.Context) (net.Conn, error) {
 	defer cancel()
 	raw, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.addr)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", s.addr, testbed.Bare(err))
+		return nil, fmt.Errorf("connect: %w", testbed.Bare(err))
 	}
 	if s.tls != nil {
 		secure := tls.Client(raw, s.tls)
@@ -56,7 +57,7 @@ func (s *server) Dial(ctx context.Context) (net.Conn, error) {
 		}
 		raw = secure
 	}
-	c := &conn{Conn: raw, server: s, in: testbed.NewReader(raw), whole: testbed.NewReader(nil)}
+	c := &conn{Conn: raw, server: s, in: resp.NewReader(raw), whole: resp.NewReader(nil)}
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(0, 1)) })
 	err = s.logIn(raw, c.in)
 	if !stop() && err == nil {
@@ -94,7 +95,7 @@ func (s *server) say(raw net.Conn, in *bufio.Reader, args ...string) error {
 	if _, err := raw.Write(encode(args...)); err != nil {
 		return testbed.Bare(err)
 	}
-	m, err := testbed.ReadMessage(in)
+	m, err := resp.Read(in)
 	if err != nil {
 		return testbed.Bare(err)
 	}

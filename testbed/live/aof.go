@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // aof follows the growth of a node's append-only file, to know at a kill how much
@@ -117,15 +118,15 @@ func commands(piece []byte) []history.Bytes {
 	var all []history.Bytes
 	r := bufio.NewReader(bytes.NewReader(piece))
 	for {
-		m, err := testbed.ReadMessage(r)
+		m, err := resp.Read(r)
 		if err != nil {
 			return all
 		}
 		args, err := m.Args()
-		if err != nil || testbed.CommandName(args) == "SELECT" { // which writes nothing
+		if err != nil || resp.Name(args) == "SELECT" { // which writes nothing
 			continue
 		}
-		words := []string{testbed.CommandName(args)}
+		words := []string{resp.Name(args)}
 		for _, arg := range args[1:] {
 			words = append(words, printable(string(arg)))
 		}

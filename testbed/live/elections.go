@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // elections keep account of who is the primary where Sentinels decide it. They
@@ -56,9 +56,9 @@ func (l *elections) tell(op history.Op) {
 // whom to follow is executed after that has come.
 func (l *elections) hearing(n *node) hearing {
 	return func(_ string, args []history.Bytes) {
-		switch testbed.CommandName(args) {
+		switch resp.Name(args) {
 		case "SLAVEOF", "REPLICAOF":
-			if testbed.CommandName(args[1:]) == "NO" {
+			if resp.Name(args[1:]) == "NO" {
 				l.elected(n)
 			} else {
 				l.deposed(n)

@@ -12,6 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/tempdir"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/gate"
 )
 
 // env is the running world of one trial.
@@ -22,7 +23,7 @@ type env struct {
 	place   Place
 	temp    *tempdir.Dir
 	clocks  bool // servers have wall clocks of their own
-	gate    *testbed.Gate
+	gate    *gate.Gate
 	proxies *proxies
 	doors   *doors // between servers that choose a primary by themselves; else nil
 	network network
@@ -83,7 +84,7 @@ var (
 
 func newEnv(ctx context.Context, s testbed.Setup, cancel context.CancelCauseFunc) *env {
 	e := &env{setup: s, ctx: ctx, cancel: cancel, proxies: newProxies(func(err error) { cancel(deadNode{err}) })}
-	e.gate = testbed.NewGate(testbed.GateOptions{
+	e.gate = gate.New(gate.Options{
 		Clients:   s.Clients,
 		Clock:     s.Clock,
 		Processes: s.Processes,
@@ -97,7 +98,7 @@ func newEnv(ctx context.Context, s testbed.Setup, cancel context.CancelCauseFunc
 
 // client is one client process.
 type client struct {
-	*testbed.GatedClient
+	*gate.Client
 	links   []*link              // in the order of locks.Client.Nodes; of a cluster, to all its nodes
 	cluster *redis.ClusterClient // nil elsewhere
 }
@@ -105,7 +106,7 @@ type client struct {
 // connect makes client id with a link to every node that clients use, its own or
 // the one that the clients share.
 func (e *env) connect(id int) error {
-	c := &client{GatedClient: testbed.NewGatedClient(e.ctx, e.gate, e.setup.Seed, id)}
+	c := &client{Client: gate.NewClient(e.ctx, e.gate, e.setup.Seed, id)}
 	e.clients = append(e.clients, c)
 	if e.watchers != nil {
 		return e.reachWatched(c, id)

@@ -355,6 +355,7 @@ func use(ctx context.Context, e testbed.Env, r locks.Recipe) error {
 			}
 			time.Sleep(20 * time.Millisecond)
 			if x, ok := l.(locks.Extender); ok {
+				time.Sleep(2 * absolute) // on either a renewal that is one
 				if _, err := x.Extend(ctx, lease); err != nil {
 					return fmt.Errorf("c%d: extend: %w", i, err)
 				}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/gate"
 )
 
 // link is what lies between one client, or all that share it, and one node: a
@@ -19,7 +20,7 @@ import (
 // meant to use now.
 type link struct {
 	client int // or everyone
-	gate   *testbed.Gate
+	gate   *gate.Gate
 	proxy  *proxy
 	tap    net.Listener
 
@@ -54,7 +55,7 @@ type known struct {
 }
 
 // newLink opens the way from a client, or everyone, to a node.
-func newLink(p *proxies, gate *testbed.Gate, client int, target *node) (*link, error) {
+func newLink(p *proxies, gate *gate.Gate, client int, target *node) (*link, error) {
 	l, err := unattended(p, gate, client, target)
 	if err == nil {
 		l.serving.Go(l.accept)
@@ -63,7 +64,7 @@ func newLink(p *proxies, gate *testbed.Gate, client int, target *node) (*link, e
 }
 
 // unattended is a link on which nobody yet accepts what its proxy dials.
-func unattended(p *proxies, gate *testbed.Gate, client int, target *node) (*link, error) {
+func unattended(p *proxies, gate *gate.Gate, client int, target *node) (*link, error) {
 	from := fmt.Sprintf("c%d", client)
 	if client == everyone {
 		from = "clients"
@@ -108,7 +109,7 @@ func (l *link) dial(ctx context.Context, client int) (net.Conn, error) {
 	l.mu.Lock()
 	name := l.target.name
 	l.mu.Unlock()
-	c, err := l.gate.Dial(ctx, client, name, func(ctx context.Context, gc *testbed.Conn) (net.Conn, error) {
+	c, err := l.gate.Dial(ctx, client, name, func(ctx context.Context, gc *gate.Conn) (net.Conn, error) {
 		return l.connect(ctx, gc, known{client, name, gc.Number()})
 	})
 	if err != nil {
@@ -119,7 +120,7 @@ func (l *link) dial(ctx context.Context, client int) (net.Conn, error) {
 
 // connect makes both halves of a connection below the gate, where it is known by
 // that: client to proxy, and tap to node.
-func (l *link) connect(ctx context.Context, gc *testbed.Conn, by known) (net.Conn, error) {
+func (l *link) connect(ctx context.Context, gc *gate.Conn, by known) (net.Conn, error) {
 	if err := l.take(ctx); err != nil {
 		return nil, err
 	}
@@ -201,7 +202,7 @@ func refuse(ctx context.Context) error {
 }
 
 // pair starts serving a new connection. l.dialling is held.
-func (l *link) pair(gc *testbed.Conn, by known, near *net.TCPConn, far net.Conn, target *node) net.Conn {
+func (l *link) pair(gc *gate.Conn, by known, near *net.TCPConn, far net.Conn, target *node) net.Conn {
 	p := &pair{gate: gc, client: by.client, far: far.(*net.TCPConn), node: target, broken: make(chan struct{}), blocked: map[int]*effect{}}
 	p.near = &nearEnd{TCPConn: near, by: by, gone: l.draining.Done}
 	l.draining.Add()

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/gate"
 )
 
 // newLinked is a link from c0 to a node that says OK to everything. Nobody accepts what
@@ -21,7 +21,7 @@ func newLinked(t *testing.T) (l *link, accepting func()) {
 	place := slowPlace{start: make(chan Server, 1)}
 	n := newStubNode(t, place)
 	startAs(t, n, place, newObedient(t))
-	gate := testbed.NewGate(testbed.GateOptions{Clients: 1, Clock: n.clock, Commands: func(history.Command) {}})
+	gate := gate.New(gate.Options{Clients: 1, Clock: n.clock, Commands: func(history.Command) {}})
 	proxies := newProxies(mustLive(t))
 	l, err := unattended(proxies, gate, 0, n)
 	if err != nil {

@@ -51,8 +51,8 @@ func names(keys []history.KeyState) []string {
 	return all
 }
 
-// evict lets a node evict all that it has, and returns those keys of which Redis
-// says that it evicted them: others may have expired at the same time.
+// evict lets a node evict all that it has, and returns the keys that Redis says it
+// evicted: others may have expired at the same time.
 func evict(ctx context.Context, c *redis.Client) ([]history.KeyState, error) {
 	there, err := keysOn(ctx, c)
 	if err != nil || len(there) == 0 {

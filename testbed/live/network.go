@@ -32,7 +32,7 @@ func (w *watch) look(c history.Command) {
 	}
 }
 
-// saw looks at a command of which nothing more will be learnt.
+// saw looks at a command whose outcome is final.
 func (n *network) saw(c history.Command) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -218,7 +218,7 @@ func (e *env) link(l testbed.Link) (client int, of *link, err error) {
 	return 0, nil, fmt.Errorf("no link from %s to %s", l.From, l.To)
 }
 
-// replicated says whether clients use one node, of which others are replicas.
+// replicated says whether clients use one node and the others are its replicas.
 func (e *env) replicated() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

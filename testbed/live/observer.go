@@ -13,6 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/live/look"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // observer tells what becomes of a node's keys. Whoever has the node's turn has it
@@ -121,7 +122,7 @@ const (
 
 // before is called before a command of a client is executed.
 func (o *observer) before(args []history.Bytes) {
-	if o == nil || o.blind || !testbed.Counts(args) {
+	if o == nil || o.blind || !resp.Counts(args) {
 		return
 	}
 	// Of somebody else's server, others may have changed keys.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/live/look"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // cause is what a look is to show the effects of.
@@ -133,12 +133,12 @@ var confinedCommands = map[string]bool{
 }
 
 // confined says whether the command changes nothing but keys among its arguments.
-func confined(args []history.Bytes) bool { return confinedCommands[testbed.CommandName(args)] }
+func confined(args []history.Bytes) bool { return confinedCommands[resp.Name(args)] }
 
 // harmless says whether the command certainly changes no key.
 func harmless(args []history.Bytes) bool {
-	name := testbed.CommandName(args)
-	return harmlessCommands[name] || !testbed.Counts(args) && name != "CLUSTER"
+	name := resp.Name(args)
+	return harmlessCommands[name] || !resp.Counts(args) && name != "CLUSTER"
 }
 
 // likely are keys that a command may make, as far as they are easily told.
@@ -146,7 +146,7 @@ func likely(args []history.Bytes) []string {
 	if len(args) < 2 {
 		return nil
 	}
-	switch testbed.CommandName(args) {
+	switch resp.Name(args) {
 	case "EVAL", "EVALSHA", "FCALL":
 		if len(args) < 3 {
 			return nil

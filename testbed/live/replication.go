@@ -154,8 +154,8 @@ func (p *proxy) disturb(d testbed.Direction, how func(*valve) func()) testbed.Un
 }
 
 // StopReplication implements testbed.Nodes: what the primary executes from now
-// on waits on the way to its replicas. Hits counts the writes of which at least
-// one replica had to wait.
+// on waits on the way to its replicas. Hits counts the writes that at
+// least one replica had to wait for.
 func (e ownEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	e.mu.Lock()
 	primary := e.primary

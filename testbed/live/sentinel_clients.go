@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/gate"
 )
 
 // dials are ways to connect, by the address that a server announces.
@@ -31,7 +32,7 @@ func (e *env) reachWatched(c *client, id int) error {
 			if err != nil {
 				return nil, err
 			}
-			return nameplate{conn.(*testbed.Conn), addr}, nil
+			return nameplate{conn.(*gate.Conn), addr}, nil
 		}
 	}
 	var sentinels []string
@@ -75,7 +76,7 @@ func warmWatched(ctx context.Context, r *redis.Client, connections int) error {
 // nameplate is a connection to a node that shows the address by which the client
 // knows it: go-redis closes what does not lead to the primary.
 type nameplate struct {
-	*testbed.Conn
+	*gate.Conn
 	addr string
 }
 
@@ -85,7 +86,7 @@ func (n nameplate) RemoteAddr() net.Addr { return testbed.Address(n.addr) }
 // aside is what lies between a client and a Sentinel.
 type aside struct {
 	client   int
-	gate     *testbed.Gate
+	gate     *gate.Gate
 	sentinel *node
 	proxy    *proxy
 	draining tally

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // cluster keeps account of who is whose master where the nodes decide it.
@@ -116,7 +117,7 @@ func (c *cluster) tell(op history.Op) {
 // other meanwhile.
 func (c *cluster) admit(n *node) func(client int, args []history.Bytes) {
 	return func(client int, args []history.Bytes) {
-		if !testbed.Counts(args) {
+		if !resp.Counts(args) {
 			return
 		}
 		s := c.shardOf(n)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // asked is a server that says what it is when it is told to, and else hangs up.
@@ -29,13 +29,13 @@ func newAsked(t *testing.T) *asked {
 
 func (s *asked) serve(c net.Conn) {
 	defer c.Close()
-	for r := testbed.NewReader(c); ; {
-		m, err := testbed.ReadMessage(r)
+	for r := resp.NewReader(c); ; {
+		m, err := resp.Read(r)
 		if err != nil {
 			return
 		}
 		reply := "-ERR unknown command\r\n"
-		if args, _ := m.Args(); testbed.CommandName(args) == "ROLE" {
+		if args, _ := m.Args(); resp.Name(args) == "ROLE" {
 			role := s.role.Load().(string)
 			if role == "" {
 				return

@@ -211,9 +211,9 @@ func (m *migration) order(ctx context.Context) (keys []history.KeyState, command
 	return keys, commands, err
 }
 
-// arrived are those of the keys that the new master has and the old one has not. It
-// says so before the slots are its own to who asks for it (ASKING) only. Of a key that
-// both have, the old one's counts.
+// arrived returns the keys that are on the new master and no longer on the old one. A key
+// that is on both counts as the old one's. Until ownership moves, the new master answers
+// only after ASKING.
 func (m *migration) arrived(ctx context.Context, keys []history.KeyState) (there []history.KeyState, err error) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
@@ -267,7 +267,7 @@ func (m *migration) abandon(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// left are the slots of which the old master has keys.
+// left are the slots that the old master still has keys of.
 func (m *migration) left(ctx context.Context) (slots []int64, err error) {
 	err = m.from.ask(ctx, func(c *redis.Client) error {
 		for _, slot := range m.slots {

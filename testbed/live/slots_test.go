@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // obedient is a server that does nothing of what it is told, and keeps it.
@@ -46,13 +46,13 @@ func newObedient(t *testing.T) *obedient {
 
 func (s *obedient) serve(c net.Conn) {
 	defer c.Close()
-	for r := testbed.NewReader(c); ; {
-		m, err := testbed.ReadMessage(r)
+	for r := resp.NewReader(c); ; {
+		m, err := resp.Read(r)
 		if err != nil {
 			return
 		}
 		args, _ := m.Args()
-		if testbed.CommandName(args) == "HELLO" {
+		if resp.Name(args) == "HELLO" {
 			if _, err := c.Write([]byte("-ERR unknown command\r\n")); err != nil {
 				return
 			}

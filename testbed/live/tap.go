@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/gate"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // pair is one connection seen from the tap, in front of the node: far leads to
@@ -18,7 +19,7 @@ import (
 // and feeds each node one command at a time, so that the order of execution is
 // known. What it has read whole it hands on even if the client has gone.
 type pair struct {
-	gate   *testbed.Conn
+	gate   *gate.Conn
 	client int
 	near   *nearEnd
 	far    *net.TCPConn
@@ -29,11 +30,11 @@ type pair struct {
 	mu      sync.Mutex
 	server  net.Conn // nil before and after
 	ended   bool     // cut was called
-	replies testbed.Replies
+	replies resp.Replies
 	expect  int           // number of the command that the node is executing for us
 	got     chan struct{} // closed when it is answered
 	served  time.Duration // when that was
-	reply   testbed.Message
+	reply   resp.Message
 
 	blocked map[int]*effect // of commands that may take their time, by number; guarded by mu
 
@@ -96,9 +97,9 @@ func (p *pair) sever() {
 // node's side is broken it only reads on, because a proxy whose receiver does
 // not read is stuck for ever.
 func (p *pair) requests(server net.Conn) {
-	r := testbed.NewReader(p.far)
+	r := resp.NewReader(p.far)
 	for server != nil {
-		m, err := testbed.ReadMessage(r)
+		m, err := resp.Read(r)
 		if err != nil {
 			return
 		}
@@ -120,7 +121,7 @@ var subscribes = map[string]bool{
 
 // execute hands one command to the node and, unless it may take its time, waits
 // for the answer. It returns false if the node's side has ended.
-func (p *pair) execute(server net.Conn, m testbed.Message, args []history.Bytes) bool {
+func (p *pair) execute(server net.Conn, m resp.Message, args []history.Bytes) bool {
 	if !p.node.take(p.broken) {
 		return false
 	}
@@ -132,7 +133,7 @@ func (p *pair) execute(server net.Conn, m testbed.Message, args []history.Bytes)
 		p.node.admit(p.client, args)
 	}
 	p.node.observer.before(args)
-	blocks := testbed.Blocks(args) || subscribes[testbed.CommandName(args)]
+	blocks := resp.Blocks(args) || subscribes[resp.Name(args)]
 	got := make(chan struct{})
 	p.mu.Lock()
 	number := p.replies.Sent(args)
@@ -167,7 +168,7 @@ func (p *pair) ran(f *effect, args []history.Bytes) {
 	reply, served := p.reply, p.served
 	p.mu.Unlock()
 	o := p.node.observer
-	name, ok := testbed.CommandName(args), string(reply) == "+OK\r\n"
+	name, ok := resp.Name(args), string(reply) == "+OK\r\n"
 	switch {
 	case p.queuing && string(reply) == "+QUEUED\r\n":
 		p.queued = append(p.queued, likely(args)...)
@@ -196,9 +197,9 @@ func (p *pair) abandon() {
 
 // answers carries what the node says to the proxy, until the node's side ends.
 func (p *pair) answers(server net.Conn) {
-	r := testbed.NewReader(server)
+	r := resp.NewReader(server)
 	for {
-		m, err := testbed.ReadMessage(r)
+		m, err := resp.Read(r)
 		if err != nil {
 			return
 		}

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/gate"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
@@ -18,7 +19,7 @@ import (
 type conn struct {
 	link    *link
 	server  *server
-	gc      *testbed.Conn
+	gc      *gate.Conn
 	number  int // among the link's connections to its node, from 1
 	dialled chan error
 	joint   *joint // the dials that it is one of; nil if none, or its result is known
@@ -26,8 +27,8 @@ type conn struct {
 	down    flow
 
 	// The client's end.
-	deliver func(testbed.Message, error) // nil until the gate asks for it
-	err     error                        // why nothing more will come
+	deliver func(resp.Message, error) // nil until the gate asks for it
+	err     error                     // why nothing more will come
 	closed  bool
 	sent    int // requests
 
@@ -39,7 +40,7 @@ type conn struct {
 	behind  []*packet     // requests that came meanwhile
 }
 
-var _ testbed.Pusher = (*conn)(nil)
+var _ gate.Pusher = (*conn)(nil)
 
 // id is the connection's number, 0 for none.
 func (c *conn) id() int {
@@ -49,8 +50,8 @@ func (c *conn) id() int {
 	return c.number
 }
 
-// OnMessage implements testbed.Pusher.
-func (c *conn) OnMessage(deliver func(testbed.Message, error)) {
+// OnMessage implements gate.Pusher.
+func (c *conn) OnMessage(deliver func(resp.Message, error)) {
 	w := c.link.world
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,12 +75,12 @@ func (c *conn) Write(p []byte) (int, error) {
 	case c.err != nil:
 		return 0, errPipe
 	}
-	args, err := testbed.Message(p).Args()
+	args, err := resp.Message(p).Args()
 	if err != nil {
 		return 0, fmt.Errorf("write past the gate: %w", err)
 	}
 	c.sent++
-	c.link.up.send(&packet{conn: c, kind: message, args: words(args), number: c.sent, matters: testbed.Counts(args)}, &c.up)
+	c.link.up.send(&packet{conn: c, kind: message, args: words(args), number: c.sent, matters: resp.Counts(args)}, &c.up)
 	return len(p), nil
 }
 

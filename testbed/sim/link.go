@@ -10,7 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/gate"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // packet is a message on its way, or a connection's beginning or end.
@@ -19,9 +20,9 @@ type packet struct {
 	conn   *conn // nil on a replication link
 	seq    uint64
 	kind   kind
-	args   []string        // of a request
-	number int             // of a request on its connection, from 1
-	data   testbed.Message // of a reply
+	args   []string     // of a request
+	number int          // of a request on its connection, from 1
+	data   resp.Message // of a reply
 	// matters says that a fault which stops the packet has hit something: a
 	// recipe's own command or its reply, or a client's write for a replica.
 	matters bool
@@ -205,18 +206,18 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 
 // open is dial; jointly says that the connection is not to be told from others that
 // are asked for at this instant.
-func (l *link) open(ctx context.Context, jointly bool) (*testbed.Conn, error) {
+func (l *link) open(ctx context.Context, jointly bool) (*gate.Conn, error) {
 	l.world.mu.Lock()
 	name := l.target.name
 	l.world.mu.Unlock()
-	return l.world.gate.Dial(ctx, l.client, name, func(ctx context.Context, gc *testbed.Conn) (net.Conn, error) {
+	return l.world.gate.Dial(ctx, l.client, name, func(ctx context.Context, gc *gate.Conn) (net.Conn, error) {
 		return l.connect(ctx, gc, jointly)
 	})
 }
 
 // connect is the part of dialling below the gate. Its failure costs time too:
 // code that tries again at once would stop the clock.
-func (l *link) connect(ctx context.Context, gc *testbed.Conn, jointly bool) (net.Conn, error) {
+func (l *link) connect(ctx context.Context, gc *gate.Conn, jointly bool) (net.Conn, error) {
 	w := l.world
 	w.mu.Lock()
 	if w.schedule.closed {

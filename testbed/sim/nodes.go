@@ -116,8 +116,8 @@ func (w *world) sleep(ctx context.Context, d time.Duration) error {
 }
 
 // StopReplication implements testbed.Nodes: what the primary executes from now
-// on waits on the way to its replicas. Hits counts the writes of which at least
-// one replica had to wait.
+// on waits on the way to its replicas. Hits counts the writes that at
+// least one replica had to wait for.
 func (w *world) StopReplication(context.Context) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/gate"
 )
 
 // Libraries that are handed our dialer choose a connection before anybody sees what
@@ -18,7 +18,7 @@ import (
 
 // ordered is a connection whose writes pass a turnstile.
 type ordered struct {
-	*testbed.Conn
+	*gate.Conn
 	stile  turnstile
 	closed atomic.Bool
 	ended  chan struct{} // closed by Close
@@ -76,7 +76,7 @@ func (w *world) settle(mine *turn) {
 }
 
 // below is the connection below a client's end, nil if it has ended.
-func (l *link) below(gc *testbed.Conn) *conn {
+func (l *link) below(gc *gate.Conn) *conn {
 	for _, c := range l.conns {
 		if c.gc == gc {
 			return c

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
@@ -129,17 +129,17 @@ func (s *server) drop(c *conn) {
 }
 
 // reply answers a request.
-func (s *server) reply(p *packet, data testbed.Message) {
+func (s *server) reply(p *packet, data resp.Message) {
 	p.conn.gc.Served(p.number, data)
 	p.conn.link.down.send(&packet{conn: p.conn, kind: message, data: data, matters: p.matters}, &p.conn.down)
 }
 
 // replies answers a request with a message for each of its arguments.
 func (s *server) replies(p *packet, data []byte) {
-	r := testbed.NewReader(bytes.NewReader(data))
-	var all []testbed.Message
+	r := resp.NewReader(bytes.NewReader(data))
+	var all []resp.Message
 	for {
-		m, err := testbed.ReadMessage(r)
+		m, err := resp.Read(r)
 		if err != nil {
 			break // all of it was read
 		}

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/testbed/gate"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // turnstile is in front of a client's connections to one node: it lets commands
@@ -29,7 +28,7 @@ type turnstile struct {
 type turn struct {
 	turnstile
 	text  func() string // what it sends
-	conn  *testbed.Conn // over which, if that has been chosen
+	conn  *gate.Conn    // over which, if that has been chosen
 	since time.Duration
 	next  chan struct{} // closed when it may go on
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/gate"
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
@@ -18,7 +19,7 @@ type world struct {
 	outer  context.Context // of the campaign; lives outside the bubble
 	ctx    context.Context // of the trial
 	cancel context.CancelCauseFunc
-	gate   *testbed.Gate
+	gate   *gate.Gate
 
 	mu       sync.Mutex // guards the rest, and all of the network and the nodes
 	schedule schedule
@@ -51,7 +52,7 @@ func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(
 	w := &world{setup: s, outer: outer, schedule: newSchedule(), budget: eventsPerClient * (s.Clients + 1) * int(1+s.Limit/usualLimit)}
 	w.ctx, w.cancel = context.WithCancelCause(context.WithoutCancel(outer))
 	defer w.cancel(nil)
-	w.gate = testbed.NewGate(testbed.GateOptions{
+	w.gate = gate.New(gate.Options{
 		Clients: s.Clients, Clock: s.Clock, Commands: s.Commands, Ordered: true, Stagger: w.stagger,
 	})
 	w.build(nodes)
@@ -223,7 +224,7 @@ func (w *world) overdue() {
 
 // client is one client process.
 type client struct {
-	*testbed.GatedClient
+	*gate.Client
 	links []*link // in the order of locks.Client.Nodes
 }
 
@@ -234,7 +235,7 @@ const clientBuffer = 2 << 10
 // newClient makes client id with a link to every node that clients use. Mu is
 // held.
 func (w *world) newClient(id int) *client {
-	c := &client{GatedClient: testbed.NewGatedClient(w.ctx, w.gate, w.setup.Seed, id)}
+	c := &client{Client: gate.NewClient(w.ctx, w.gate, w.setup.Seed, id)}
 	for i, s := range w.serving() {
 		l := w.newLink(id, s)
 		c.links = append(c.links, l)

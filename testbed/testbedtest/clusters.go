@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 var clusters = []promise{
@@ -93,7 +94,7 @@ func clusterRoutes(s suite) {
 		s.Errorf("SETs ran on %v, want n0 and n1", got)
 	}
 	for _, c := range commands {
-		if own := slices.Contains([]string{"SET", "GET"}, testbed.CommandName(c.Args)); own != (c.N > 0) {
+		if own := slices.Contains([]string{"SET", "GET"}, resp.Name(c.Args)); own != (c.N > 0) {
 			s.Errorf("got %+v, want a number in the step for SET and GET alone", c)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 var nodes = []promise{
@@ -244,7 +245,7 @@ func scripts(s suite) {
 	var got []string
 	for _, c := range commands {
 		if c.N > 0 {
-			got = append(got, testbed.CommandName(c.Args))
+			got = append(got, resp.Name(c.Args))
 		}
 	}
 	if want := []string{"EVALSHA", "EVAL", "EVALSHA", "EVALSHA", "EVAL"}; !slices.Equal(got, want) {

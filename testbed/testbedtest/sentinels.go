@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 var sentinels = []promise{
@@ -95,7 +96,7 @@ func quietSentinels(s suite) {
 		}
 	})
 	for _, c := range commands {
-		name := testbed.CommandName(c.Args)
+		name := resp.Name(c.Args)
 		if c.N > 0 && name != "SET" || !slices.Contains([]string{"n0", "n1", "n2"}, c.Node) {
 			s.Errorf("got %+v, want what the client sent to nodes and nothing else", c)
 		}

@@ -13,10 +13,11 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // hasty is the clients' patience where something is meant to time out.
-const hasty = 250 * time.Millisecond
+const hasty = 500 * time.Millisecond
 
 // patience is how long something that must come is awaited, on a busy machine.
 const patience = 30 * time.Second
@@ -268,7 +269,7 @@ func (w *world) restart(node string, d testbed.Durability) {
 func named(commands []history.Command, name string) []history.Command {
 	var some []history.Command
 	for _, c := range commands {
-		if testbed.CommandName(c.Args) == name {
+		if resp.Name(c.Args) == name {
 			some = append(some, c)
 		}
 	}

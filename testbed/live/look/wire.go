@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // answer is one reply.
@@ -21,7 +23,7 @@ type answer struct {
 func (l *Looker) talk(commands [][]string) ([]answer, error) {
 	l.out = l.out[:0]
 	for _, args := range commands {
-		l.out = appendCommand(l.out, args)
+		l.out = resp.AppendCommand(l.out, args...)
 	}
 	if _, err := l.conn.Write(l.out); err != nil {
 		return nil, err
@@ -38,15 +40,6 @@ func (l *Looker) talk(commands [][]string) ([]answer, error) {
 		}
 	}
 	return answers, nil
-}
-
-func appendCommand(b []byte, args []string) []byte {
-	b = append(strconv.AppendInt(append(b, '*'), int64(len(args)), 10), "\r\n"...)
-	for _, arg := range args {
-		b = append(strconv.AppendInt(append(b, '$'), int64(len(arg)), 10), "\r\n"...)
-		b = append(append(b, arg...), "\r\n"...)
-	}
-	return b
 }
 
 var errMalformed = errors.New("malformed reply")

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
@@ -64,7 +64,7 @@ type duel struct {
 	sim      *node.Node
 	sessions []*node.Session
 	queued   [][][]string // by session, what its MULTI holds
-	heard    [][]testbed.Message
+	heard    [][]resp.Message
 	scripts  map[string]string // names of the recipes' scripts by SHA1, and by source
 	now      time.Time         // the server's, when it was last looked at
 	tracking bool              // a session may be told of any write
@@ -83,7 +83,7 @@ func newDuel(t testing.TB) *duel {
 
 // attempts bounds how often a script begins anew because a millisecond ended at
 // the wrong time.
-const attempts = 200
+const attempts = 2000
 
 // run runs a script on both, from the beginning, until no millisecond ended
 // during a command, and returns the first difference that is not listed. Only
@@ -131,7 +131,7 @@ func (d *duel) reset() error {
 	d.sim.Reset()
 	d.sim.SetReadOnly(false)
 	d.tracking, d.typed = false, false
-	d.sessions, d.heard, d.queued = nil, make([][]testbed.Message, sessions), make([][][]string, sessions)
+	d.sessions, d.heard, d.queued = nil, make([][]resp.Message, sessions), make([][][]string, sessions)
 	for range sessions {
 		d.sessions = append(d.sessions, d.sim.Connect())
 	}
@@ -262,7 +262,7 @@ func (d *duel) compareHeard(session int, cause []string) error {
 }
 
 // compareReply compares the replies to one command, or to those of a transaction.
-func (d *duel) compareReply(session int, args []string, real []testbed.Message, sim []byte, at interval) error {
+func (d *duel) compareReply(session int, args []string, real []resp.Message, sim []byte, at interval) error {
 	queue := d.followQueue(session, args, real)
 	got := messages(sim)
 	if len(got) != len(real) {
@@ -290,7 +290,7 @@ func (d *duel) compareReply(session int, args []string, real []testbed.Message, 
 }
 
 // followQueue keeps what a transaction has queued and returns it at EXEC.
-func (d *duel) followQueue(session int, args []string, reply []testbed.Message) [][]string {
+func (d *duel) followQueue(session int, args []string, reply []resp.Message) [][]string {
 	switch name := strings.ToUpper(args[0]); {
 	case len(reply) == 1 && string(reply[0]) == "+QUEUED\r\n":
 		d.queued[session] = append(d.queued[session], args)

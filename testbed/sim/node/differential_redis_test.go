@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/internal/redisserver"
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // redisServer is the real node of this package's tests: one redis-server for
@@ -121,7 +121,7 @@ type realSession struct {
 	three         bool // speaks RESP3
 	caching       bool // CLIENT CACHING said something about the next command that is not CLIENT
 	pings         int
-	pushes        []testbed.Message
+	pushes        []resp.Message
 }
 
 // subscribed says that Redis takes hardly any command on this session: it has
@@ -139,7 +139,7 @@ var sideways = map[string]bool{
 // do runs one command and returns the messages that answer it, and when it ran.
 // TIME, the command and TIME go out in one write, which Redis works off without
 // a pause. Where that cannot be, another connection asks for the time.
-func (s *realSession) do(args []string) (reply []testbed.Message, at interval, err error) {
+func (s *realSession) do(args []string) (reply []resp.Message, at interval, err error) {
 	name := strings.ToUpper(args[0])
 	wasCaching := s.caching
 	s.caching = commandName(args) == "CLIENT CACHING" || wasCaching && name == "CLIENT"
@@ -156,7 +156,7 @@ func (s *realSession) do(args []string) (reply []testbed.Message, at interval, e
 	if err := s.send([]string{"TIME"}, args, []string{"TIME"}); err != nil {
 		return nil, at, err
 	}
-	var three [3]testbed.Message
+	var three [3]resp.Message
 	for i := range three {
 		if three[i], err = s.readReply(); err != nil {
 			return nil, at, err
@@ -169,7 +169,7 @@ func (s *realSession) do(args []string) (reply []testbed.Message, at interval, e
 }
 
 // doAlone runs a command without TIME around it.
-func (s *realSession) doAlone(name string, args []string) ([]testbed.Message, error) {
+func (s *realSession) doAlone(name string, args []string) ([]resp.Message, error) {
 	if err := s.send(args); err != nil {
 		return nil, err
 	}
@@ -188,11 +188,11 @@ func (s *realSession) doAlone(name string, args []string) ([]testbed.Message, er
 	case name == "EXEC" || name == "DISCARD" && len(args) == 1: // EXEC aborts even if it is wrong
 		s.multi = false
 	}
-	return []testbed.Message{m}, nil
+	return []resp.Message{m}, nil
 }
 
 // confirmations reads all answers to a subscription, up to a PING's.
-func (s *realSession) confirmations() ([]testbed.Message, error) {
+func (s *realSession) confirmations() ([]resp.Message, error) {
 	replies, err := s.untilPing()
 	if err != nil || len(replies) == 0 {
 		return replies, err
@@ -207,7 +207,7 @@ func (s *realSession) confirmations() ([]testbed.Message, error) {
 
 // drain returns the messages that the server had for this session when it was
 // asked, and forgets them.
-func (s *realSession) drain() ([]testbed.Message, error) {
+func (s *realSession) drain() ([]resp.Message, error) {
 	replies, err := s.untilPing()
 	switch {
 	case err != nil:
@@ -220,7 +220,7 @@ func (s *realSession) drain() ([]testbed.Message, error) {
 	return pushes, nil
 }
 
-func (s *realSession) untilPing() (replies []testbed.Message, err error) {
+func (s *realSession) untilPing() (replies []resp.Message, err error) {
 	s.pings++
 	mark := fmt.Sprintf("mark-%d", s.pings)
 	if err := s.send([]string{"PING", mark}); err != nil {
@@ -239,9 +239,9 @@ func (s *realSession) untilPing() (replies []testbed.Message, err error) {
 }
 
 // readReply reads the next message that is a reply and keeps the others.
-func (s *realSession) readReply() (testbed.Message, error) { return s.readReplyOr("") }
+func (s *realSession) readReply() (resp.Message, error) { return s.readReplyOr("") }
 
-func (s *realSession) readReplyOr(mark string) (testbed.Message, error) {
+func (s *realSession) readReplyOr(mark string) (resp.Message, error) {
 	for {
 		m, err := s.read()
 		if err != nil {
@@ -283,7 +283,7 @@ func dial(t testing.TB) *wire {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	return &wire{conn: conn, in: testbed.NewReader(conn)}
+	return &wire{conn: conn, in: resp.NewReader(conn)}
 }
 
 // replyTimeout is how long the server may take for a reply on a busy machine.
@@ -304,9 +304,9 @@ func (w *wire) send(commands ...[]string) error {
 	return err
 }
 
-func (w *wire) read() (testbed.Message, error) { return testbed.ReadMessage(w.in) }
+func (w *wire) read() (resp.Message, error) { return resp.Read(w.in) }
 
-func (w *wire) ask(args []string) (testbed.Message, error) {
+func (w *wire) ask(args []string) (resp.Message, error) {
 	if err := w.send(args); err != nil {
 		return nil, err
 	}
@@ -328,7 +328,7 @@ func (w *wire) readTime() (time.Time, error) {
 	return timeOf(m)
 }
 
-func timeOf(m testbed.Message) (time.Time, error) {
+func timeOf(m resp.Message) (time.Time, error) {
 	v := parse(m)
 	if len(v.elems) != 2 {
 		return time.Time{}, fmt.Errorf("not a time: %q", m)

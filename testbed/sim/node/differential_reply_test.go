@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // value is a RESP message, taken apart.
@@ -17,7 +17,7 @@ type value struct {
 	elems []value
 }
 
-// parse takes a message apart. It was read by testbed.ReadMessage, or written by
+// parse takes a message apart. It was read by resp.Read, or written by
 // the simulated node: then nonsense yields an empty value, which equals nothing.
 func parse(m []byte) value {
 	v, _ := parseValue(m)
@@ -57,22 +57,22 @@ func parseValue(b []byte) (value, []byte) {
 
 // messages splits what the simulated node answered into messages; what cannot be
 // split comes as one.
-func messages(b []byte) []testbed.Message {
-	var all []testbed.Message
+func messages(b []byte) []resp.Message {
+	var all []resp.Message
 	for len(b) > 0 {
 		_, rest := parseValue(b)
 		n := len(b) - len(rest)
 		if n == 0 {
 			n = len(b)
 		}
-		all = append(all, testbed.Message(b[:n]))
+		all = append(all, resp.Message(b[:n]))
 		b = b[n:]
 	}
 	return all
 }
 
 // isPush tells messages that come unasked from replies.
-func isPush(m testbed.Message) bool {
+func isPush(m resp.Message) bool {
 	if m[0] != '*' && m[0] != '>' {
 		return false
 	}
@@ -166,7 +166,7 @@ func commandName(args []string) string {
 // patternsSorted takes messages apart and puts those of one publication that
 // several patterns caught in order: Redis keeps patterns in a hash table whose
 // order changes from process to process.
-func patternsSorted(all []testbed.Message) []value {
+func patternsSorted(all []resp.Message) []value {
 	var values []value
 	for _, m := range all {
 		values = append(values, parse(m))
@@ -194,7 +194,7 @@ func leavesAll(args []string) bool {
 
 // sortedLeaving puts the channels that were left in order and leaves the counts
 // where they are.
-func sortedLeaving(all []testbed.Message) []testbed.Message {
+func sortedLeaving(all []resp.Message) []resp.Message {
 	var names, counts []string
 	for _, m := range all {
 		v := parse(m)
@@ -205,9 +205,9 @@ func sortedLeaving(all []testbed.Message) []testbed.Message {
 		counts = append(counts, v.elems[2].text)
 	}
 	slices.Sort(names)
-	sorted := make([]testbed.Message, len(all))
+	sorted := make([]resp.Message, len(all))
 	for i := range all {
-		sorted[i] = testbed.Message("*2\r\n$" + strconv.Itoa(len(names[i])) + "\r\n" + names[i] + "\r\n:" + counts[i] + "\r\n")
+		sorted[i] = resp.Message("*2\r\n$" + strconv.Itoa(len(names[i])) + "\r\n" + names[i] + "\r\n:" + counts[i] + "\r\n")
 	}
 	return sorted
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockstorm/lockstorm/internal/luatree"
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/parse"
 )
@@ -49,7 +50,7 @@ func (sc *script) build() (refused string) {
 	chunk, err := parse.Parse(strings.NewReader(body), chunkName)
 	if err == nil {
 		var r rewriter
-		if r.stmts(chunk); r.refused != "" {
+		if luatree.Each(chunk, r.visit); r.refused != "" {
 			return compileError + r.refused
 		}
 		sc.proto, err = lua.Compile(chunk, chunkName)

@@ -1,0 +1,244 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// death is how a worker died.
+type death struct {
+	stderr string
+	cut    bool   // the middle of it is lost
+	how    string // "exit status 2", "signal: killed"
+	exited bool   // by itself, with a status
+	killed string // why by us, "" if by somebody else
+	limit  time.Duration
+}
+
+// words say it in one line.
+func (d *death) words() string {
+	switch d.killed {
+	case tooLong:
+		return fmt.Sprintf("%s within %v of processor time", d.killed, d.limit)
+	case garbled, tooMuch:
+		return d.killed
+	case tooSlow:
+		return fmt.Sprintf("%s when the machine should have been done with it (limit %v)", d.killed, d.limit)
+	case standstill:
+		if name := waiting(d.stderr); name != "" {
+			return d.killed + ": " + name + " waits, not for time but for a lock whose owner waits for time"
+		}
+		return d.killed + ", and its process does nothing"
+	}
+	text, _ := panicked(d.stderr)
+	switch {
+	case text != "":
+		return "the trial's process died: " + text
+	case d.cut:
+		return "the trial's process died: " + d.how + "; it wrote so much that why is lost"
+	}
+	return "the trial's process died: " + d.how
+}
+
+// says is what the death says of the trial, be it a finding or not.
+func (d *death) says() string {
+	b, err := d.breakdown()
+	if err != nil {
+		return err.Error()
+	}
+	return b.Detail
+}
+
+// agreed returns the breakdown if both runs of the trial died alike, else an error. The
+// history is the second run's.
+func agreed(first, second *death) (*testbed.Breakdown, error) {
+	a, failure := first.breakdown()
+	b, again := second.breakdown()
+	switch {
+	case failure == nil && again == nil && a.Kind == b.Kind:
+		if a.Kind == history.FRunaway {
+			return a, nil // which was waited for longer
+		}
+		return b, nil
+	case failure != nil && again != nil && failure.Error() == again.Error():
+		return nil, again
+	}
+	return nil, fmt.Errorf("%s; when it was run again: %s", first.says(), second.says())
+}
+
+// autopsy makes a trial of what the worker that died second left in the task's
+// folder: its history ends with how it died.
+func autopsy(ctx context.Context, t task, first, second *death) (done, error) {
+	d := done{Trial: Trial{Spec: t.Spec, Probe: t.Probe}, Died: true}
+	recipe, err := t.Spec.recipe()
+	if err != nil {
+		return d, err
+	}
+	broken, failure := agreed(first, second)
+	e, err := left(t, recipe, broken)
+	if err != nil {
+		return d, err
+	}
+	rec := newTape(t.Folder, storedSpec{Spec: t.Spec, Watched: e.Watched, Claims: e.Claims})
+	rec.copy(e.Ops)
+	if d.Trial.Hash, err = rec.close(e); err != nil {
+		return d, err
+	}
+	d.judge(ctx, recipe, e, failure)
+	if err := ctx.Err(); err != nil {
+		return d, err
+	}
+	if n := len(e.Ops); n > 0 {
+		d.Trial.Virtual = e.Ops[n-1].Time
+	}
+	t.Stream = false
+	return d, d.store(t, rec, second.stderr)
+}
+
+// left is the evidence in the task's folder, with the end of its history.
+func left(t task, recipe locks.Recipe, broken *testbed.Breakdown) (history.Evidence, error) {
+	e := history.Evidence{Claims: t.Spec.claims(recipe)}
+	if _, err := os.Stat(filepath.Join(t.Folder, HistoryFile)); err == nil {
+		r, err := LoadRecord(t.Folder)
+		if err != nil {
+			return e, err
+		}
+		r.Evidence.Claims = e.Claims
+		e = r.Evidence
+	}
+	if broken != nil {
+		op := broken.Event()
+		op.Index, op.Type = len(e.Ops), history.Info
+		if op.Index > 0 {
+			op.Time = e.Ops[op.Index-1].Time
+		}
+		e.Ops = append(e.Ops, op)
+	}
+	return e, nil
+}
+
+// breakdown is what the code under test did, or else why the harness failed.
+func (d *death) breakdown() (*testbed.Breakdown, error) {
+	switch d.killed {
+	case standstill, tooSlow, tooMuch, garbled: // the first would not have been in real time
+		return nil, errors.New(d.words())
+	case tooLong:
+		return &testbed.Breakdown{Kind: history.FRunaway, Detail: d.words()}, nil
+	}
+	text, at := panicked(d.stderr)
+	switch {
+	case text != "" && harness(at), text == "" && d.cut:
+		return nil, errors.New(d.words())
+	case strings.HasPrefix(text, asleep):
+		return &testbed.Breakdown{Kind: history.FDeadlock, Detail: text}, nil
+	case text != "":
+		return &testbed.Breakdown{Kind: history.FPanic, Detail: text}, nil
+	case d.exited:
+		return &testbed.Breakdown{Kind: history.FPanic, Detail: "the code under test ended its process: " + d.how}, nil
+	}
+	return nil, errors.New(d.words())
+}
+
+// waiting names who waits for a lock in a bubble, from a dump of goroutines.
+func waiting(stderr string) string {
+	m := locked.FindStringSubmatch(stderr)
+	if m == nil {
+		return ""
+	}
+	for _, c := range call.FindAllStringSubmatch(m[1], -1) {
+		if name := c[1]; !strings.HasPrefix(name, "runtime.") && !strings.HasPrefix(name, "sync.") && !strings.HasPrefix(name, "internal/") {
+			return name
+		}
+	}
+	return ""
+}
+
+var (
+	// locked is a goroutine that waits for a mutex, in a dump.
+	locked      = regexp.MustCompile(`(?ms)^goroutine \d+ [^\n]*\[sync\.[^\n(]*, [^\n]*synctest bubble[^\n]*\n(.*?)(?:\n\n|\z)`)
+	complaining = regexp.MustCompile(`(?m)^(?:panic|fatal error): `)
+	// complaint is the Go runtime's last word, up to the first goroutine.
+	complaint = regexp.MustCompile(`(?ms)^((?:panic|fatal error): .*?)\n(?:\[signal[^\n]*\n)?\n?^(goroutine \d+ [^\n]*\[[^\n]*\n.*?)(?:\n\n|\z)`)
+	// call is a function and its place, in a stack.
+	call = regexp.MustCompile(`(?m)^(\S.*)\([^()\n]*\)\n\t(\S+):(\d+)`)
+	// asides are what the runtime adds to the text of a panic.
+	asides = regexp.MustCompile(` \[recovered(, repanicked)?\]`)
+)
+
+// asleep is the Go runtime's word for a deadlock.
+const asleep = "fatal error: all goroutines are asleep"
+
+// panicLimit is how much of a panic's text is worth reading.
+const panicLimit = 300
+
+// panicked finds in a dead Go process's stderr what it died of, in one line that
+// is the same for the same panic, and whose doing it was: the topmost function of
+// ours, recipes included, else of anybody's below the runtime.
+func panicked(stderr string) (text, at string) {
+	// The last one: what was printed before, it lived through.
+	starts := complaining.FindAllStringIndex(stderr, -1)
+	if len(starts) == 0 {
+		return "", ""
+	}
+	m := complaint.FindStringSubmatch(stderr[starts[len(starts)-1][0]:])
+	if m == nil {
+		return "", ""
+	}
+	text = testbed.OneLine(asides.ReplaceAllString(m[1], ""))
+	if r := []rune(text); len(r) > panicLimit {
+		text = string(r[:panicLimit]) + "…"
+	}
+	stack := m[2]
+	if i := strings.LastIndex(stack, "\npanic("); i >= 0 {
+		stack = stack[i:] // where it arose, not where it was passed on
+	}
+	where := ""
+	for _, c := range call.FindAllStringSubmatch(stack, -1) {
+		name, file := c[1], c[2]
+		if name == "panic" || strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "internal/") || strings.HasPrefix(name, "created by ") {
+			continue
+		}
+		if where == "" {
+			where = fmt.Sprintf(" (in %s, %s:%s)", name, filepath.Base(file), c[3])
+			at = name
+		}
+		if strings.HasSuffix(file, "_test.go") { // of a user's test
+			at = ""
+			break
+		}
+		if strings.HasPrefix(name, module) { // whoever it called did what he was told
+			at = name
+			break
+		}
+	}
+	return text + where, at
+}
+
+// module is how the names of our own functions begin.
+const module = "github.com/lockstorm/lockstorm/"
+
+// harness says whether a function is ours, and not a recipe.
+func harness(function string) bool {
+	rest, ours := strings.CutPrefix(function, module)
+	return ours && !strings.HasPrefix(rest, "locks.") && !strings.HasPrefix(rest, "locks/")
+}
+
+// firstLine is the first of a text that is not empty.
+func firstLine(text string) string {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			return line
+		}
+	}
+	return ""
+}

@@ -1,0 +1,186 @@
+package campaign
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+)
+
+// unexpected lists violations that their recipes do not declare for the fault
+// under which they were found, each once, with the first trial that showed it.
+func unexpected(trials []Trial) []Surprise {
+	var all []Surprise
+	for _, t := range trials {
+		for _, f := range t.Flaws {
+			if f.Kind != "" {
+				continue
+			}
+			s := Surprise{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: t.Dir}
+			same := func(o Surprise) bool {
+				return o.Lock == s.Lock && o.Fault == s.Fault && o.Oracle == s.Oracle && o.Cause == s.Cause
+			}
+			if !slices.ContainsFunc(all, same) {
+				all = append(all, s)
+			}
+		}
+	}
+	slices.SortStableFunc(all, compareSurprises)
+	return all
+}
+
+// missed lists the declared flaws that were looked for in vain. Where trials do
+// the same again and the named schedules were run, a flaw has to show under each
+// fault that it is declared for; elsewhere under one of them at least. In a mix
+// of faults it is up to chance what comes together: nothing is missed there.
+func missed(info Info, trials []Trial) []Surprise {
+	h := huntOf(info, trials)
+	all := h.unconfirmed()
+	for _, r := range locks.All() {
+		for _, f := range r.Flaws {
+			all = append(all, h.misses(r.ID, f)...)
+		}
+	}
+	for i := range all {
+		all[i].Hidden = !info.Deterministic && slices.ContainsFunc(trials, all[i].mayHide)
+	}
+	slices.SortStableFunc(all, compareSurprises)
+	return all
+}
+
+// mayHide says whether the trial was to show the missed flaw and perhaps did: it was
+// spoilt, or its oracle could not tell.
+func (s Surprise) mayHide(t Trial) bool {
+	if t.Spec.Lock != s.Lock || !slices.Contains(strings.Split(s.Fault, ","), t.Spec.Fault) {
+		return false
+	}
+	perhaps := func(f checker.Finding) bool { return string(f.Cause) == s.Cause || f.Cause == checker.Unclassified }
+	return t.Spoilt || slices.ContainsFunc(t.Verdicts, func(v checker.Verdict) bool {
+		return v.Oracle == s.Oracle && (v.Result == checker.Unknown && len(v.Doubtful) == 0 ||
+			slices.ContainsFunc(v.Doubtful, perhaps) || slices.ContainsFunc(v.Findings, perhaps))
+	})
+}
+
+// hunt is what a campaign looked at.
+type hunt struct {
+	info Info
+	// flaws and oracles say what was found, and judged at all, in which cell.
+	flaws   map[place]bool
+	oracles map[place]bool
+	// finished counts the trials of a cell that came to their end.
+	finished map[place]int
+}
+
+// place is a cell, and an oracle with a cause or without.
+type place struct{ lock, fault, oracle, cause string }
+
+func huntOf(info Info, trials []Trial) hunt {
+	h := hunt{info: info, flaws: map[place]bool{}, oracles: map[place]bool{}, finished: map[place]int{}}
+	for _, t := range trials {
+		cell := place{lock: t.Spec.Lock, fault: t.Spec.Fault}
+		if t.Err == "" && !t.Further {
+			h.finished[cell]++
+		}
+		for _, v := range t.Verdicts {
+			if v.Result != checker.NotApplicable {
+				h.oracles[place{cell.lock, cell.fault, v.Oracle, ""}] = true
+			}
+		}
+		for _, f := range t.Flaws {
+			h.flaws[place{cell.lock, cell.fault, f.Oracle, f.Cause}] = true
+		}
+	}
+	return h
+}
+
+// misses are where a flaw of a lock should have been found, and was not.
+func (h hunt) misses(lock string, f locks.Flaw) []Surprise {
+	var under []string
+	shown := false
+	for _, p := range h.info.Plan {
+		switch {
+		case h.info.Config.Confirm != "": // what is sought is in Info.Sought
+		case !h.info.asDeclared():
+		case p.Lock != lock || !slices.Contains(f.Faults, p.Fault) || mixes(p.Fault):
+		case h.flaws[place{lock, p.Fault, f.Oracle, f.Cause}]:
+			shown = true
+		case h.looked(p, f.Oracle):
+			under = append(under, p.Fault)
+		}
+	}
+	if !h.info.thorough() {
+		if shown || len(under) == 0 {
+			return nil
+		}
+		under = []string{strings.Join(under, ",")}
+	}
+	var all []Surprise
+	for _, fault := range under {
+		all = append(all, Surprise{Lock: lock, Fault: fault, Oracle: f.Oracle, Cause: f.Cause})
+	}
+	return all
+}
+
+// looked says whether a cell was run to its end, with something for the oracle
+// to judge. A choice of workloads may leave it nothing: then it is no miss.
+func (h hunt) looked(p PlannedCell, oracle string) bool {
+	if p.NotSupported != nil || h.finished[place{lock: p.Lock, fault: p.Fault}] < h.info.trialsOf(p) {
+		return false
+	}
+	return h.info.everyWorkload() || h.oracles[place{p.Lock, p.Fault, oracle, ""}]
+}
+
+// thorough says whether a flaw shows wherever it is declared, or the search for
+// it was in vain: the named schedules were run, and nothing is left to luck.
+func (i Info) thorough() bool { return i.Deterministic && i.Config.Named }
+
+// trialsOf is how many trials a cell has when all are run.
+func (i Info) trialsOf(p PlannedCell) int {
+	if i.Config.Confirm != "" {
+		return p.Named
+	}
+	return i.Config.Trials*len(p.Workloads) + p.Named
+}
+
+// asDeclared says whether clients do, and wait for, at least what they do if nothing is
+// chosen. Recipes declare what shows then: under other workloads, or with clients that
+// wait longer or shorter for replies, a flaw that does not show is not missed.
+func (i Info) asDeclared() bool {
+	return i.everyWorkload() && i.Config.commandTimeout() == i.Config.TTL/2
+}
+
+// everyWorkload says whether at least those run that do if nothing is chosen.
+func (i Info) everyWorkload() bool {
+	return slices.Contains(i.Config.Workloads, allNames) || slices.Contains(i.Config.Workloads, standardNames)
+}
+
+func mixes(fault string) bool {
+	f, ok := nemesis.ByName(fault)
+	return ok && f.Mix
+}
+
+func compareSurprises(a, b Surprise) int {
+	return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Oracle, b.Oracle), cmp.Compare(a.Cause, b.Cause))
+}
+
+// TooFew counts the trials in which a missed flaw was looked for, if they were
+// too few to run every variant of its faults' plans; else it is 0.
+func (s Stored) TooFew(missed Surprise) int {
+	faults := strings.Split(missed.Fault, ",")
+	short := slices.ContainsFunc(s.Info.Plan, func(p PlannedCell) bool {
+		return p.Lock == missed.Lock && slices.Contains(faults, p.Fault) && p.Variants > s.Info.Config.Trials
+	})
+	if !short {
+		return 0
+	}
+	n := 0
+	for _, t := range s.Trials {
+		if t.Spec.Lock == missed.Lock && slices.Contains(faults, t.Spec.Fault) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,172 @@
+package campaign
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/checker"
+)
+
+// Parts of a trial that went well: client 0 had the lock once, by one command.
+const (
+	released = `{"index":2,"time":3000000,"process":0,"client":0,"type":"invoke","f":"release","lock":"a"}
+{"index":3,"time":4000000,"process":0,"client":0,"type":"ok","f":"release","lock":"a"}
+`
+	healed     = `{"index":4,"time":5000000,"process":"nemesis","client":-1,"type":"info","f":"healed"}` + "\n"
+	postMortem = `{"index":5,"time":6000000,"process":"nemesis","client":-1,"type":"info","f":"keys","node":"n0"}` + "\n"
+	wholeTrial = acquired + released + healed + postMortem
+	boom       = `{"index":2,"time":3000000,"process":"nemesis","client":-1,"type":"info","f":"panic","error":"boom"}` + "\n"
+	taken      = `{"index":0,"client":0,"node":"n0","op":0,"args":["SET","a","1"],"sent":2,"served":2,"exec":1,"reply":"OK"}` + "\n"
+	changed    = `{"index":0,"node":"n0","key":"a","by":"command","exec":1,"from":2,"to":2,"after":{"type":"string","value":"1"}}` + "\n"
+	promised   = `{"lock":"x","claims":{"lock":"x","quorum":1,"ttl":1000000000,"recovery":1000000000}}`
+)
+
+func TestWhatIsNotWholeIsNotSaidToHold(t *testing.T) {
+	tests := []struct {
+		name, history, commands, want string
+	}{
+		{"whole", wholeTrial, taken, ""},
+		{"empty", "", "", "nothing was acquired"},
+		{"history cut in a line", wholeTrial + `{"ind`, taken, "the history ends at 6ms: its last line is cut short"},
+		{"commands cut in a line", wholeTrial, taken + `{"ind`, "the commands end at 0s: the last line is cut short"},
+		{"history cut before it healed", acquired + released, taken, "the history ends at 4ms, before everything was healed"},
+		{"history cut before the post-mortem", acquired + released + healed, taken, "without a post-mortem"},
+		{"ended by the code under test", acquired + boom, taken, ""},
+		{"no commands", wholeTrial, "", "there are no commands"},
+		{"commands cut between lines", wholeTrial, strings.ReplaceAll(taken, `"client":0`, `"client":1`), "the commands end at 0s: there is none for what client 0 acquired"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r, err := LoadRecord(write(t, map[string]string{HistoryFile: test.history, CommandsFile: test.commands, KeysFile: changed, SpecFile: promised}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := checker.Judged("", checker.Unknown, r.missing()).Why; !strings.Contains(got, test.want) || got != "" && test.want == "" {
+				t.Errorf("missing: %q, want %q", got, test.want)
+			}
+			trial, err := Judge(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if holds := trial.has(checker.Held); holds != (test.want == "") || holds == (trial.Outcome == Unknown) {
+				t.Errorf("outcome %s, verdicts %+v", trial.Outcome, trial.Verdicts)
+			}
+		})
+	}
+}
+
+func TestFilesThatAreNotWhatWasJudgedAreTold(t *testing.T) {
+	c := Campaign{Config: fakeConfig(t.TempDir(), soundLock), Testbed: &fakeBed{}}
+	c.Config.Keep = true
+	inBubble(t, c, func(t *testing.T, s Stored, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder := filepath.Join(s.Dir, s.Trials[0].Dir)
+		differs := func() string {
+			t.Helper()
+			r, err := LoadJudged(filepath.Join(folder, HistoryFile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Differs == nil {
+				return ""
+			}
+			return r.Differs.Error()
+		}
+		if got := differs(); got != "" {
+			t.Errorf("untouched: %s", got)
+		}
+		history := filepath.Join(folder, HistoryFile)
+		data, err := os.ReadFile(history)
+		if err != nil {
+			t.Fatal(err)
+		}
+		short := data[:bytes.LastIndexByte(data[:len(data)-1], '\n')+1]
+		if err := os.WriteFile(history, short, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if got := differs(); !strings.Contains(got, "the files are not what was judged") || !strings.Contains(got, " entries, ") {
+			t.Errorf("history cut, verdict.json: %q", got)
+		}
+		if err := os.Remove(filepath.Join(folder, VerdictFile)); err != nil {
+			t.Fatal(err)
+		}
+		if got := differs(); !strings.Contains(got, "the files are not what was judged") {
+			t.Errorf("history cut, trials.jsonl: %q", got)
+		}
+	})
+}
+
+// TestWhatNobodyVouchesForHasNoVerdict: whatever is done to a stored trial's files, they
+// are not judged as if they were what the run judged.
+func TestWhatNobodyVouchesForHasNoVerdict(t *testing.T) {
+	remove := func(name string) func(t *testing.T, folder string) {
+		return func(t *testing.T, folder string) {
+			if err := os.Remove(filepath.Join(folder, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	replace := func(name, before, after string) func(t *testing.T, folder string) {
+		return func(t *testing.T, folder string) {
+			data, err := os.ReadFile(filepath.Join(folder, name))
+			if err != nil || !bytes.Contains(data, []byte(before)) {
+				t.Fatal(err, "nothing to replace")
+			}
+			if err := os.WriteFile(filepath.Join(folder, name), bytes.Replace(data, []byte(before), []byte(after), 1), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	tests := []struct {
+		name  string
+		spoil func(t *testing.T, folder string)
+		want  Standing
+	}{
+		{"untouched", func(*testing.T, string) {}, Vouched},
+		{"a key change of another kind", replace(KeysFile, `"by":"command"`, `"by":"stranger"`), Changed},
+		{"no key changes", remove(KeysFile), Changed},
+		{"another reply", replace(CommandsFile, `"reply":"OK"`, `"reply":"KO"`), Changed},
+		{"another operation", replace(HistoryFile, `"f":"healed"`, `"f":"better"`), Changed},
+		{"another promise", replace(SpecFile, `"recovery": 1000000000`, `"recovery": 0`), Changed},
+		{"no verdict", remove(VerdictFile), Unvouched},
+		{"a line that is cut short", func(t *testing.T, folder string) {
+			path := filepath.Join(folder, KeysFile)
+			if info, err := os.Stat(path); err != nil || os.Truncate(path, info.Size()-9) != nil {
+				t.Fatal(err)
+			}
+		}, Partial},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			folder, _ := storedTrial(t, false)
+			test.spoil(t, folder)
+			r, err := LoadJudged(folder)
+			if err != nil || r.Standing != test.want || (r.Differs == nil) != (test.want == Vouched) {
+				t.Fatalf("standing %s, %v, %v; want %s", r.Standing, r.Differs, err, test.want)
+			}
+			trial, err := Judge(t.Context(), r)
+			if err != nil || trial.has(checker.Held) != (test.want == Vouched) || test.want == Changed && trial.has(checker.Violated) {
+				t.Errorf("%v, %+v", err, trial.Verdicts)
+			}
+		})
+	}
+}
+
+func TestANewerStoreIsRefused(t *testing.T) {
+	folder, _ := storedTrial(t, false)
+	editJSON(t, filepath.Join(folder, SpecFile), func(v map[string]any) { v["format"] = storeFormat + 1 })
+	var bad *InputError
+	if _, err := LoadJudged(folder); !errors.Is(err, ErrNewer) || !errors.As(err, &bad) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), folder) {
+		t.Errorf("a trial: %v", err)
+	}
+	dir := write(t, map[string]string{CampaignFile: `{"format":3,"versions":{"lockstorm":"x"}}`, TrialsFile: ""})
+	if _, err := Load(dir); !errors.Is(err, ErrNewer) || !errors.As(err, &bad) {
+		t.Errorf("a campaign: %v", err)
+	}
+}

@@ -1,0 +1,107 @@
+package campaign
+
+import (
+	"context"
+	"slices"
+)
+
+// retries is how often a trial is run again that the machine spoilt.
+const retries = 2
+
+// spoilt is a trial that is unknown because the harness itself was not
+// scheduled for so long that a violation proves nothing, or that leaves an
+// undeclared one in doubt (Excuse).
+type spoilt struct {
+	job   job
+	trial Trial
+}
+
+// leaves is what the trial's next run inherits: the violations in doubt, and the folder of
+// the earliest run whose doubt is unresolved.
+func (s spoilt) leaves(doubted bool) earlier {
+	next := earlier{undeclared(s.trial.Doubtful), s.trial.Settled, s.job.before.dir}
+	same := func(f Flaw) bool { return slices.ContainsFunc(next.flaws, f.same) }
+	if doubted && !slices.ContainsFunc(s.job.before.flaws, same) {
+		next.dir = s.trial.Dir
+	}
+	return next
+}
+
+// spoils says whether the trial has to be run again, as far as it is about the
+// trial itself.
+func (r *run) spoils(d done, t Trial) bool {
+	return d.Stalled || !r.info.Deterministic && inDoubt(t, r.trials) // where it does the same again, no run settles it
+}
+
+// rounds runs jobs, and then those again that the machine spoilt and that could
+// still change their cell or settle a doubt: fewer at a time, so that the machine has peace, and
+// a twentieth of all at most, so that a busy one costs a little time and no more.
+func (r *run) rounds(ctx context.Context, jobs []job) {
+	parallel, budget := r.Config.Parallel, max(10, len(jobs)/20)
+	r.pool(ctx, jobs, parallel)
+	for range retries {
+		again := r.again(ctx, budget)
+		budget -= len(again)
+		parallel = max(1, parallel/3)
+		r.pool(ctx, again, parallel)
+	}
+	r.again(ctx, 0)
+}
+
+// further is another attempt at a trial that is recorded.
+func (p *planner) further(s Spec) Spec {
+	if p.confirm != nil { // it has attempts of its own
+		return p.confirm.next(s)
+	}
+	s.Attempt++
+	return s
+}
+
+// again takes up to n of the spoilt trials to be run once more, and records the
+// others as what they are. What is in doubt, and not declared, comes first. A trial
+// that shows a violation all the same is recorded in any case: what it leaves in
+// doubt is for another attempt. The evidence of an undeclared doubt stays, whatever
+// comes of the next attempt.
+func (r *run) again(ctx context.Context, n int) []job {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	doubted := func(s spoilt) bool { return inDoubt(s.trial, r.trials) }
+	first := slices.DeleteFunc(slices.Clone(r.spoilt), func(s spoilt) bool { return !doubted(s) })
+	others := slices.DeleteFunc(r.spoilt, doubted)
+	var jobs []job
+	for _, s := range append(first, others...) {
+		shows := s.trial.Violation()
+		if len(jobs) >= n || ctx.Err() != nil || !doubted(s) && (shows || r.decided(s.job.spec)) {
+			r.record(ctx, s.trial)
+			continue
+		}
+		if shows {
+			r.record(ctx, s.trial)
+			s.job.further = true
+			r.progress.Total++
+		}
+		s.job.before = s.leaves(doubted(s))
+		if doubted(s) { // which has to stay to be seen
+			s.job.spec = r.planner.further(s.job.spec)
+		} else if err := removeFolder(r.folder(s.job.spec)); err != nil {
+			r.fail(err)
+		}
+		s.job.again++
+		jobs = append(jobs, s.job)
+	}
+	r.spoilt = nil
+	return jobs
+}
+
+// decided says whether the cell of s has a verdict that outranks unknown; where
+// another campaign's flaws are confirmed, whether all that it showed there have
+// shown.
+func (r *run) decided(s Spec) bool {
+	if sought := r.info.Sought; len(sought) > 0 {
+		shows := huntOf(r.info, r.trials).shows
+		return !slices.ContainsFunc(sought, func(f Sought) bool { return f.Lock == s.Lock && f.Fault == s.Fault && !shows(f) })
+	}
+	return slices.ContainsFunc(r.trials, func(t Trial) bool {
+		return t.Violation() && t.Spec.Lock == s.Lock && t.Spec.Fault == s.Fault
+	})
+}

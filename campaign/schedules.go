@@ -1,0 +1,147 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// NamedTrials returns the specs of all named schedules of a cell under a
+// workload, as a campaign with this configuration runs them, whatever its seed;
+// none if the fault has nothing that could be enumerated. The fault-free trial
+// that shows which schedules there are is run first. The error is an InputError
+// if the cell is not supported.
+func NamedTrials(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string) ([]Spec, error) {
+	p, cell, err := planning(ctx, tb, c, lock, fault, workload)
+	if err != nil {
+		return nil, err
+	}
+	return p.schedules(cell, workload)
+}
+
+// Named trials are enumerated, not drawn: each strikes at one place of the
+// protocol that a recipe's probe showed. Neither they nor their probe depend on
+// the campaign's seed.
+
+// enumerated are the named trials of all cells, every cell's first before any
+// cell's second.
+func (p *planner) enumerated(cells []plannedCell) ([]job, error) {
+	if !p.config.Named {
+		return nil, nil
+	}
+	var lists [][]Spec
+	most := 0
+	for i := range cells {
+		c := &cells[i]
+		for _, w := range c.workloads {
+			if _, ok := p.seen[pair{c.recipe.ID, w}]; !ok {
+				continue // its probe failed, which is reported
+			}
+			specs, err := p.schedules(*c, w)
+			if err != nil {
+				return nil, err
+			}
+			c.named += len(specs)
+			lists, most = append(lists, specs), max(most, len(specs))
+		}
+		if p.config.NamedOnly && c.named == 0 && c.lack == nil && !c.fault.Undisturbed {
+			c.workloads, c.lack = nil, &Lack{What: LackOfNamed}
+		}
+	}
+	var jobs []job
+	for k := range most {
+		for _, specs := range lists {
+			if k < len(specs) {
+				jobs = append(jobs, job{spec: specs[k]})
+			}
+		}
+	}
+	return jobs, nil
+}
+
+// schedules are the named trials of a cell under a workload.
+func (p *planner) schedules(c plannedCell, workload string) ([]Spec, error) {
+	s := p.spec(c, workload, 0)
+	claims := s.claims(c.recipe)
+	world := p.world(s, claims)
+	all, err := p.schedule(s.Fault, world)
+	switch {
+	case errors.Is(err, nemesis.ErrNotSupported):
+		return nil, nil // nothing to name; what is drawn may find something
+	case err != nil:
+		return nil, fmt.Errorf("name schedules for %s under %s (%s): %w", s.Lock, s.Fault, workload, err)
+	}
+	specs := make([]Spec, 0, len(all))
+	for k, n := range all {
+		t := s
+		t.Schedule, t.Trial = n.Name, k
+		t.Seed = scheduleSeed(t.Lock, t.Fault, workload, n.Name)
+		t.Plan, t.Durability = n.Plan, n.Plan.Durability()
+		t.Options.Seed, t.Options.Clients, t.Options.Writers = t.Seed, n.Clients, n.Writers
+		t.Options.Duration = max(n.Plan.Length(world), leastNamed*t.Options.TTL) + p.config.patient()
+		if p.config.Overrun < 0 {
+			t.Options.Overrun = overrun(world, n.Plan)
+		}
+		specs = append(specs, t)
+	}
+	return specs, nil
+}
+
+// leastNamed is how many lease times a named trial is disturbed at least: its one
+// fault strikes as soon as somebody gets to its place, and what it leaves behind
+// lasts a lease.
+const leastNamed = 3
+
+// overrun is the share of a named trial's critical sections that outlast their
+// lease. Where a recipe renews, a plan that strikes inside one needs it: else
+// there may be no renewal to strike. Where leases claim a deadline, it is within
+// their claims, and shows what comes of a deadline that is too late.
+func overrun(w nemesis.World, p nemesis.Plan) float64 {
+	switch {
+	case w.Claims.Renews && strikesInside(p):
+		return 1
+	case w.Claims.Renews:
+		return 0.25
+	case w.Deadlines && !strikesRelease(p):
+		return 0.5
+	}
+	return 0
+}
+
+// strikesRelease says whether a plan waits for a release first, which is to find
+// something to release.
+func strikesRelease(p nemesis.Plan) bool {
+	return len(p) > 0 && p[0].Point != nil && p[0].Point.Step == testbed.StepRelease
+}
+
+// strikesInside says whether a plan waits for something within a critical section.
+func strikesInside(p nemesis.Plan) bool {
+	inside := []string{testbed.StepHold, testbed.StepRead, testbed.StepTouch}
+	return slices.ContainsFunc(p, func(a nemesis.Action) bool { return a.Point != nil && slices.Contains(inside, a.Point.Step) })
+}
+
+// PlanNamed returns the spec of a named schedule of a cell, as a campaign with
+// this configuration runs it, whatever its seed. The fault-free trial that shows
+// which schedules there are is run first. The error is an InputError if there is
+// no such schedule, also where the cell is not supported.
+func PlanNamed(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload, schedule string) (Spec, error) {
+	specs, err := NamedTrials(ctx, tb, c, lock, fault, workload)
+	if err != nil {
+		return Spec{}, err
+	}
+	var names []string
+	for _, s := range specs {
+		if s.Schedule == schedule {
+			return s, nil
+		}
+		names = append(names, s.Schedule)
+	}
+	if len(names) == 0 {
+		return Spec{}, Inputf("--schedule %q: %s under %s (%s) has no named schedules", schedule, lock, fault, workload)
+	}
+	return Spec{}, Inputf("--schedule %q: did you mean %s? there are %d", schedule, Nearest(schedule, names), len(names))
+}

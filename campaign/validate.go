@@ -1,0 +1,73 @@
+package campaign
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// sensible is an InputError if verdicts on the cells would mean nothing: a recipe's
+// claims cannot be meant, or clients are to hold a lock for longer than anybody
+// promises that they have it.
+func (p *planner) sensible(cells ...plannedCell) error {
+	for _, c := range cells {
+		if c.lack != nil {
+			continue
+		}
+		s := p.spec(c, "", 0)
+		if err := c.recipe.CheckClaims(s.Options.TTL, s.voters()); err != nil {
+			return &InputError{err}
+		}
+		if err := p.config.checkHold(c.recipe, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkHold refuses holds that outlive the lease where nobody asked for that, by
+// Overrun, and nothing renews it: each would be a violation of the client's own making.
+func (c Config) checkHold(r locks.Recipe, s Spec) error {
+	claims := s.claims(r)
+	lease := claims.TTL
+	longest := c.Hold * 3 / 2
+	if c.Overrun > 0 || claims.Renews || claims.Recovery == 0 || longest < lease {
+		return nil
+	}
+	return Inputf("--hold %v: holds last 0.5 to 1.5 times as long, and a lease of %s ends after %v (--ttl %v): expected --hold below %v, a longer --ttl, or --overrun for holds that are to outlive it",
+		c.Hold, r.ID, lease, c.TTL, (lease * 2 / 3).Truncate(time.Millisecond))
+}
+
+// testsSomething is an InputError with the reasons if no cell can be tested.
+func testsSomething(cells []plannedCell) error {
+	var whys []string
+	for _, c := range cells {
+		if c.lack == nil {
+			return nil
+		}
+		if why := c.lack.Sentence(); !slices.Contains(whys, why) {
+			whys = append(whys, why)
+		}
+	}
+	return testsNothing(whys)
+}
+
+// testsSomething is such an error too, for what is seen only in running worlds.
+func (m Matrix) testsSomething() error {
+	var whys []string
+	for _, c := range m.Cells {
+		if c.Verdict != NotSupported {
+			return nil
+		}
+		if !slices.Contains(whys, c.Why) {
+			whys = append(whys, c.Why)
+		}
+	}
+	return testsNothing(whys)
+}
+
+func testsNothing(whys []string) error {
+	return Inputf("nothing can be tested: no chosen recipe supports a chosen fault and workload: %s", strings.Join(whys, "; "))
+}

@@ -1,0 +1,289 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// This file tells what messages, nodes and clocks did that leases rely on them not
+// to do.
+
+// lateness is by how much more a command took than it should: to its node, and
+// from there.
+func (w *wire) lateness(c history.Command) time.Duration {
+	if c.Arrived == 0 {
+		return 0
+	}
+	late := sane(c.Arrived) - sane(c.Sent)
+	if c.Replied > 0 {
+		late = max(late, sane(c.Replied)-sane(c.Arrived))
+	}
+	return late
+}
+
+// slowest is the command of the client's operations, sent between the two times,
+// that was held up most.
+func (w *wire) slowest(client int, since, until time.Duration) (pos int, ok bool) {
+	most := w.notable()
+	for i, c := range w.Commands {
+		if c.Client == client && since <= c.Sent && c.Sent <= until && w.lateness(c) > most {
+			pos, ok, most = i, true, w.lateness(c)
+		}
+	}
+	return pos, ok
+}
+
+// delay tells of a command that was held up, on its way there or back.
+func (w *wire) delay(pos int) Fact {
+	c := w.Commands[pos]
+	if sane(c.Arrived)-sane(c.Sent) >= w.lateness(c) {
+		return w.arrival(pos)
+	}
+	return w.message(answeredLate, pos)
+}
+
+func (w *wire) arrival(pos int) Fact { return w.message(arrivedLate, pos) }
+
+// message tells what became of a command.
+func (w *wire) message(what What, pos int) Fact {
+	c := w.Commands[pos]
+	return Fact{What: what, Clients: []int{c.Client}, Nodes: []string{c.Node}, Command: w.call(pos)}
+}
+
+// unanswering tells of a command that did not arrive, or too late, or whose reply
+// did not come; nil of one that was answered, or whose sender is dead.
+func (w *wire) unanswering(pos int) *Assumption {
+	c := w.Commands[pos]
+	switch {
+	case c.Replied > 0 || w.crashOf(c.Client) < Never:
+		return nil
+	case c.Arrived == 0 && c.Exec == 0:
+		return &Assumption{Answered, w.message(neverArrived, pos)}
+	case w.lateness(c) > w.notable():
+		return &Assumption{InTime, w.arrival(pos)}
+	}
+	return &Assumption{Answered, w.message(neverAnswered, pos)}
+}
+
+// forgotten: a node did not have what had been acknowledged.
+func (w *wire) forgotten(s suspicion) *Assumption {
+	if s.first == nil {
+		return nil
+	}
+	if e := s.first.End; e != nil && e.How == keyspace.Lost {
+		for _, op := range w.Ops {
+			if op.Index == e.Event {
+				return w.loses(op, s.first.Key)
+			}
+		}
+	}
+	for _, p := range w.Partings {
+		if (s.first.Node == p.Old || s.first.Node == p.Heir) && p.From < s.first.Seq && (p.Until == 0 || s.first.Seq < p.Until) {
+			return &Assumption{OnePrimary, Fact{What: servedBoth, Nodes: []string{p.Old, p.Heir}, Since: p.Since}}
+		}
+	}
+	return w.upheaval(s.first, s.To)
+}
+
+// upheaval tells of the last event, not long before the claim and until that time,
+// in which its node lost something or another took its place.
+func (w *wire) upheaval(l *keyspace.Grant, until time.Duration) *Assumption {
+	since := l.At.Lo - w.Claims.TTL
+	if w.Claims.Reentrant {
+		since = 0 // a count that went wrong once stays wrong as long as its key is used
+	}
+	for _, op := range slices.Backward(w.Ops) {
+		if since <= op.Time && op.Time <= until && w.mayLoseKey(op, l.Node, l.Key) {
+			return w.loses(op, l.Key)
+		}
+	}
+	return nil
+}
+
+// mayLoseKey says whether the event can have cost the node that key.
+func (w *wire) mayLoseKey(op history.Op, node, key string) bool {
+	if op.Process != history.Nemesis || op.Window != nil {
+		return false
+	}
+	switch op.F {
+	case history.FPromote, history.FSplit: // in a Cluster, of the node's own shard
+		return op.From == "" || op.From == node || op.Node == node
+	case history.FNodeUp:
+		return op.Node == node
+	case history.FEvict:
+		return op.Node == node && slices.ContainsFunc(op.Keys, func(k history.KeyState) bool { return k.Key == key })
+	}
+	return false
+}
+
+// loses tells what the event cost.
+func (w *wire) loses(op history.Op, key string) *Assumption {
+	but := Fact{Nodes: []string{op.Node}, At: op.Time, Key: key}
+	switch op.F {
+	case history.FEvict:
+		but.What = evictedKey
+		return &Assumption{NodeKeeps, but}
+	case history.FSplit:
+		but.What = servedBeside
+		if old := w.oldPrimary(op); old != "" {
+			but.Nodes = append(but.Nodes, old)
+		}
+		return &Assumption{OnePrimary, but}
+	case history.FPromote:
+		but.What = promotedBehind
+		return &Assumption{ReplicaHas, but}
+	}
+	back := w.backUp(op)
+	but.What, but.At, but.Lost = restartedAndLost, back.Time, back.Lost
+	return &Assumption{NodeKeeps, but}
+}
+
+// backUp is the event of the node's return after it went down; the event itself if
+// that was not seen.
+func (w *wire) backUp(down history.Op) history.Op {
+	for _, op := range w.Ops {
+		if op.Index >= down.Index && op.F == history.FNodeUp && op.Process == history.Nemesis && op.Node == down.Node {
+			return op
+		}
+	}
+	return down
+}
+
+// oldPrimary is which node was primary when the clients parted in that event; "" if that
+// is not known.
+func (w *wire) oldPrimary(op history.Op) string {
+	for _, p := range w.Partings {
+		if p.Since == op.Time && p.Heir == op.Node {
+			return p.Old
+		}
+	}
+	return ""
+}
+
+// nodeClockWrong: a node's wall clock, by which it lets keys expire, had jumped.
+func (w *wire) nodeClockWrong(s suspicion) *Assumption {
+	if s.first == nil {
+		return nil
+	}
+	ahead := map[string]time.Duration{}
+	told := Fact{Nodes: []string{s.first.Node}}
+	for _, op := range w.Ops {
+		if op.F != history.FNodeClock || op.Process != history.Nemesis || op.Window != nil || op.Time > s.To {
+			continue
+		}
+		by := op.Offset - ahead[op.Node]
+		ahead[op.Node] = op.Offset
+		// That it is set right again ends no lease early, a jump ahead does.
+		if by != 0 && (by > 0 || told.What == "") && op.Node == s.first.Node && op.Time >= s.first.At.Lo {
+			told.What, told.Offset, told.At = nodeClockJumped, by.Round(time.Millisecond), op.Time
+		}
+	}
+	if by := ahead[s.first.Node]; told.What == "" && by != 0 {
+		told.What, told.Offset = nodeClockOff, by.Round(time.Millisecond)
+	}
+	if told.What == "" { // it came from a node with another clock
+		for _, l := range w.Of(s.first.Op) {
+			if by := ahead[s.first.Node] - ahead[l.Node]; by != 0 {
+				told = Fact{What: nodeClocksApart, Nodes: []string{s.first.Node, l.Node}, Offset: by.Round(time.Millisecond)}
+			}
+		}
+	}
+	if told.What == "" {
+		return nil
+	}
+	return &Assumption{ClocksAgree, told}
+}
+
+// clientClockWrong: clients' wall clocks differed, or a time was old when it was
+// used.
+func (w *wire) clientClockWrong(s suspicion) *Assumption {
+	var told Fact
+	most := time.Duration(0)
+	for _, pos := range s.cmds {
+		s.Clients = append(slices.Clone(s.Clients), w.Commands[pos].Client)
+	}
+	for _, op := range w.Ops {
+		concerned := op.F == history.FClock && op.Process == history.Nemesis && op.Window == nil &&
+			op.Time <= s.To && slices.Contains(s.Clients, op.Client)
+		if concerned && op.Offset.Abs() > most && w.aheadUntil(op) >= s.From-max(w.Claims.Recovery, w.Claims.TTL)-op.Offset.Abs() {
+			most = op.Offset.Abs()
+			told = Fact{What: clientClockOff, Clients: []int{op.Client}, Offset: op.Offset.Round(time.Millisecond), At: op.Time}
+		}
+	}
+	switch {
+	case told.What != "":
+		return &Assumption{ClocksAgree, told}
+	case s.first == nil:
+		return nil
+	}
+	since := w.asked(s.first)
+	for _, c := range append([]int{s.first.Client}, s.Clients...) {
+		if but, froze := w.standstill(c, since, s.To, s.first.At.Lo); froze {
+			return &Assumption{ReadingFresh, but}
+		}
+		if pos, ok := w.slowest(c, since, s.To); ok {
+			return &Assumption{ReadingFresh, w.delay(pos)}
+		}
+	}
+	return nil
+}
+
+// aheadUntil is when the clock that the event set wrong was set anew.
+func (w *wire) aheadUntil(event history.Op) time.Duration {
+	for _, o := range w.clocks[event.Client] {
+		if o.since > event.Time {
+			return o.since
+		}
+	}
+	return w.end
+}
+
+// counterLost tells where between two grants the fence counter was lost: the
+// commands that granted, and the assumption that was broken. It is empty where
+// nothing happened to a node: then the recipe counts wrongly.
+func (w *wire) counterLost(before, after grant) (cmds []int, broken *Assumption) {
+	first, second := w.granting(before.entry.Invoke.Index), w.granting(after.entry.Invoke.Index)
+	for _, pos := range []int{first, second} {
+		cmds = append(cmds, w.indexOf(pos)...)
+	}
+	slices.Sort(cmds)
+	for _, op := range slices.Backward(w.Ops) {
+		if op.Time > after.entry.Complete.Time || op.Time < before.entry.Invoke.Time || op.Process != history.Nemesis || op.Window != nil {
+			continue
+		}
+		switch {
+		case op.F == history.FPromote, op.F == history.FSplit,
+			op.F == history.FNodeUp && (second < 0 || op.Node == w.Commands[second].Node):
+			return cmds, w.loses(op, "")
+		case op.F == history.FEvict:
+			for _, k := range op.Keys {
+				if second < 0 || w.isCounter(before, k.Key) {
+					return cmds, w.loses(op, k.Key)
+				}
+			}
+		}
+	}
+	return cmds, nil
+}
+
+// granting is the place of the last command that ran for the acquire; -1 if none
+// was seen.
+func (w *wire) granting(acquire int) int {
+	for pos := len(w.Commands) - 1; pos >= 0; pos-- {
+		if c := w.Commands[pos]; c.Op == acquire && c.Ran() {
+			return pos
+		}
+	}
+	return -1
+}
+
+// isCounter says whether the grant's fence stood in that key.
+func (w *wire) isCounter(g grant, key string) bool {
+	return slices.ContainsFunc(w.Of(g.entry.Invoke.Index), func(x *keyspace.Grant) bool {
+		return x.Key == key && x.Wrote(fmt.Sprint(g.fence))
+	})
+}

@@ -1,0 +1,115 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// records are the places that a lock keeps beside itself: who asked last, how often it
+// was asked for. Everybody writes to them, so that a command that overwrites them ends
+// nobody's grant, and what stands there keeps nobody out.
+//
+// A place is such a record if an acquire that was refused left its own there, over or
+// beside what another client had put there, although it had met a holder's grant in
+// another place of the same node, and left that as it was: it was this that refused it.
+// To carry the lock, that other place must have been empty whenever another client's
+// grant came about in it, which tells it from a record of who was granted the lock last,
+// and be no share in a count, which tells it from a fence.
+//
+// It is none if a holder's release was in vain once somebody had overwritten what he had
+// put there: then it says whose the lock is.
+//
+// So a SET XX over another's grant is never excused: who is refused by a key leaves it
+// alone, and who overwrites it has met nothing else that refused him. A place of one's
+// own in a queue is no record either, since it was nobody else's before. Of a quorum of
+// keys each carries a part of the same grant: there nothing is beside the lock.
+func (w *wire) records() map[spot]bool {
+	if w.recorded != nil {
+		return w.recorded
+	}
+	w.recorded = map[spot]bool{}
+	if w.Claims.KeyQuorum() > 1 {
+		return w.recorded
+	}
+	over := map[*keyspace.Grant]bool{}
+	for _, g := range w.Grants {
+		over[g.Over] = over[g.Over] || g.Over != nil && g.Over.Client != g.Client
+	}
+	for _, g := range w.Grants {
+		at := spot{g.Key, g.Place}
+		if p, isAcquire := w.acquired(g.Op); !over[g] && !g.Beside || w.recorded[at] || !isAcquire || p.Done() != history.Fail {
+			continue
+		} else if stayed := g.End == nil || g.End.At.Lo > p.Complete.Time; stayed && w.refusedElsewhere(g) {
+			w.recorded[at] = true
+		}
+	}
+	for at := range w.recorded {
+		w.recorded[at] = !w.isTheLock(at, over)
+	}
+	for _, g := range w.Grants {
+		if at := (spot{g.Key, g.Place}); w.recorded[at] && over[g.Over] && g.Over.Client != g.Client && w.releasedInVain(g) {
+			w.recorded[at] = false
+		}
+	}
+	return w.recorded
+}
+
+// isTheLock says whether the place is a count, and none of those who were granted the lock
+// ever had a share beside or over another's there: it was that which refused the others.
+func (w *wire) isTheLock(at spot, over map[*keyspace.Grant]bool) bool {
+	counts := false
+	for _, g := range w.Grants {
+		if g.Key != at.key || g.Place != at.place {
+			continue
+		}
+		counts = counts || g.Beside
+		if p, isAcquire := w.acquired(g.Op); isAcquire && p.Done() == history.OK && (over[g] || g.Beside) {
+			return false
+		}
+	}
+	return counts
+}
+
+// releasedInVain says whether a release of the grant's owner, once that was overwritten,
+// left what the same acquire had put elsewhere on that node, whatever it answered.
+func (w *wire) releasedInVain(g *keyspace.Grant) bool {
+	return slices.ContainsFunc(w.Commands, func(c history.Command) bool {
+		p := w.operation(c.Op)
+		return c.Client == g.Client && c.Node == g.Node && p.Invoke.F == history.FRelease && p.Invoke.Lock == g.Lock &&
+			p.Done() != history.Info && p.Invoke.Time >= g.Over.At.Hi && slices.ContainsFunc(w.Of(g.Op), func(o *keyspace.Grant) bool {
+			return o.Node == g.Node && (o.Key != g.Key || o.Place != g.Place) && !o.Copied && (o.End == nil || o.End.At.Lo > p.Complete.Time)
+		})
+	})
+}
+
+// isRecord says whether the grant stands in a record beside the lock.
+func (w *wire) isRecord(g *keyspace.Grant) bool { return w.records()[spot{g.Key, g.Place}] }
+
+// refusedElsewhere says whether the attempt that made the grant met a holder's in another
+// place of the same node, which was empty before, and did not end that.
+func (w *wire) refusedElsewhere(g *keyspace.Grant) bool {
+	return slices.ContainsFunc(w.Contacts, func(m keyspace.Contact) bool {
+		return w.Commands[m.Cmd].Op == g.Op && slices.ContainsFunc(m.On, func(o *keyspace.Grant) bool {
+			ended := o.Over != nil && o.Over.Op == g.Op || o.End != nil && o.End.Cmd >= 0 && w.Commands[o.End.Cmd].Op == g.Op
+			return !ended && o.Node == g.Node && (o.Key != g.Key || o.Place != g.Place) && o.Client != g.Client &&
+				m.At.Lo < w.grantedUntil(o) && !o.Rested && w.foundEmpty(o)
+		})
+	})
+}
+
+// foundEmpty says whether nobody's acquire ever put a grant over another client's, or
+// beside it, in the place of this one.
+func (w *wire) foundEmpty(o *keyspace.Grant) bool {
+	return !slices.ContainsFunc(w.Grants, func(g *keyspace.Grant) bool {
+		if g.Key != o.Key || g.Place != o.Place {
+			return false
+		}
+		if g.Over != nil && g.Over.Client != g.Client {
+			_, isAcquire := w.acquired(g.Over.Op)
+			return isAcquire
+		}
+		return g.Beside
+	})
+}

@@ -1,0 +1,126 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// The heartbeat guards against ourselves. The harness records when it was not
+// scheduled (FStall). What it then saw may be its own doing: a client that
+// overran its lease because we froze is no flaw of the lock. So no violation
+// counts in a trial with a stall longer than TTL/10, and no overlap of holds
+// that is shorter than the longest stall. The nemesis is no excuse: what it
+// pauses are clients and nodes, never the harness. What no delay can bring about
+// counts all the same: it is the code's own doing whatever the time.
+//
+// The machine can also keep a node from answering for so long that the others
+// take it for dead (FElection). What is lost then, no fault has lost.
+//
+// What does not count is kept in Verdict.Doubtful: whether it is there without a
+// stall, another run can tell.
+
+// Stalled says for how long at most the harness was not scheduled during the
+// trial, and whether that is too long for a violation to prove anything; it
+// proves nothing either where nodes elected another primary unasked.
+func Stalled(e history.Evidence) (longest time.Duration, spoilt bool) {
+	longest, deposed := stalls(e)
+	return longest, deposed != "" || e.Claims.TTL > 0 && longest > e.Claims.TTL/10
+}
+
+// stalls finds the longest stall, and the first node that was taken for dead
+// though it was not; "" if there is none.
+func stalls(e history.Evidence) (longest time.Duration, deposed string) {
+	for _, op := range e.Ops {
+		switch {
+		case op.Process != history.Nemesis:
+		case op.F == history.FStall:
+			longest = max(longest, op.Offset)
+		case op.F == history.FElection:
+			deposed = cmp.Or(deposed, op.Node, "a primary")
+		}
+	}
+	return longest, deposed
+}
+
+// doubt makes a violation unknown that a stall of the harness, or of the whole
+// machine, may have caused.
+func doubt(e history.Evidence, v Verdict) Verdict {
+	_, spoilt := Stalled(e)
+	if v.Result != Violated || !spoilt {
+		return v
+	}
+	slack, deposed := stalls(e)
+	why := Fact{What: HarnessStalled, Span: slack.Round(time.Microsecond)}
+	if deposed != "" {
+		why = Fact{What: UnprovokedElection, Nodes: []string{deposed}}
+	}
+	var proven, doubtful []Finding
+	for _, f := range v.Findings {
+		if timeless(e.Claims, f) && !(deposed != "" && f.replicated()) {
+			proven = append(proven, f)
+		} else {
+			doubtful = append(doubtful, f)
+		}
+	}
+	if len(doubtful) > 0 {
+		why.Example = doubtful[0].Cause
+	}
+	switch {
+	case len(proven) == 0:
+		v.Result, v.Reasons = Unknown, []Fact{why}
+	case len(doubtful) > 0:
+		v.Reasons = append(v.Reasons, why)
+	}
+	v.Findings, v.Doubtful = proven, oneOfEach(append(v.Doubtful, doubtful...))
+	return v
+}
+
+// oneOfEach is the first finding of each cause.
+func oneOfEach(findings []Finding) (first []Finding) {
+	for _, f := range findings {
+		if !slices.ContainsFunc(first, func(g Finding) bool { return g.Cause == f.Cause }) {
+			first = append(first, f)
+		}
+	}
+	return first
+}
+
+// timeless says whether no stall can be behind the finding. Where it is not what let an
+// attempt time out, whoever is blocked for ever, is so at any pace; so is what deadlocks
+// or panics. Two grants by the protocol itself need no delay, unless it judges by times
+// that clients read; but that two believed at once is a matter of when, and no proof.
+func timeless(c history.Claims, f Finding) bool {
+	switch f.Cause {
+	case Deadlock, Panic, FenceRegressed, CrossSlot:
+		return true
+	case Race:
+		return !c.ClientClock && f.lasted == 0
+	}
+	return f.Forever && f.atAnyPace
+}
+
+// replicated says whether the finding is about what one node hands on to another, which
+// can be lost with a primary: counters, and that a key was deleted.
+func (f Finding) replicated() bool {
+	return f.Cause == FenceRegressed || f.Forever && f.Cause != CrossSlot
+}
+
+// beyondSlack returns the overlaps that are no shorter than the longest stall,
+// the others, and why these do not count.
+func beyondSlack(e history.Evidence, findings []Finding) (kept, short []Finding, why Fact) {
+	slack, _ := stalls(e)
+	for _, f := range findings {
+		if max(f.lasted, f.To-f.From) >= slack {
+			kept = append(kept, f)
+		} else {
+			short = append(short, f)
+		}
+	}
+	if len(short) > 0 {
+		why = Fact{What: ShorterThanStall, Count: len(short), Of: len(findings), Span: slack.Round(time.Microsecond)}
+	}
+	return kept, short, why
+}

@@ -1,0 +1,320 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// This file finds grants that key changes cannot tell apart: whose they are, and which
+// of them a command ended. Of these ownership is unknown, and so is the cause of an
+// overlap.
+
+// untoldGrants are those of a trial.
+type untoldGrants struct {
+	spots map[spot]Fact   // one value that carries several holders
+	pools map[string]Fact // by lock: grants are taken out of a key
+	why   Fact            // the first reason; none if all can be told apart
+}
+
+// untold finds the grants that cannot be told apart.
+func (w *wire) untold() *untoldGrants {
+	if w.blurred == nil {
+		w.blurred = &untoldGrants{spots: map[spot]Fact{}, pools: map[string]Fact{}}
+		w.severalInOne(w.blurred)
+		w.takenOut(w.blurred)
+	}
+	return w.blurred
+}
+
+// of says why the grant cannot be told from others.
+func (u *untoldGrants) of(g *keyspace.Grant) (why Fact, untold bool) {
+	if why, untold = u.spots[spot{g.Key, g.Place}]; !untold {
+		why, untold = u.pools[g.Lock]
+	}
+	return why, untold
+}
+
+// because takes down a reason.
+func (u *untoldGrants) because(f Fact) Fact {
+	u.why = either(u.why, f)
+	return f
+}
+
+// severalInOne finds the places in which one value carries several holders at once, as a
+// list of owners in one string does: a command replaced the value under a holder, and all
+// that the holder had added to it stands in the new one too.
+//
+// A value that is only put over another's, as by SET XX, does not carry what the other
+// had added, so that it stays a replacement.
+func (w *wire) severalInOne(u *untoldGrants) {
+	for _, s := range w.Strikes {
+		if s.Kind != keyspace.Replacement {
+			continue
+		}
+		for _, g := range s.On {
+			at := spot{g.Key, g.Place}
+			if _, known := u.spots[at]; known || w.Commands[s.Cmd].Client == g.Client || s.At.Lo >= w.grantedUntil(g) || !w.carriesOn(s, g) {
+				continue
+			}
+			u.spots[at] = u.because(Fact{
+				What: severalInOne, Key: g.Key, Nodes: []string{g.Node}, Clients: []int{w.Commands[s.Cmd].Client, g.Client},
+				Command: w.call(s.Cmd), At: s.At.Lo,
+			})
+		}
+	}
+}
+
+// carriesOn says whether all that the holder had added to the value stands in the one
+// that the strike put in its place, and others' beside it.
+func (w *wire) carriesOn(s keyspace.Strike, g *keyspace.Grant) bool {
+	if args := w.Commands[s.Cmd].Args; len(args) > 0 && bitwise[strings.ToUpper(string(args[0]))] {
+		return true
+	}
+	added := map[string]bool{}
+	for pos, c := range w.Commands {
+		if c.Client != g.Client && pos != s.Cmd {
+			continue
+		}
+		for _, i := range w.Effects[pos] {
+			k := w.Evidence.Keys[i]
+			if string(k.Key) != g.Key || !slices.Contains(append(g.Moved, g.Node), k.Node) || w.Ran(pos).Lo < g.At.Lo {
+				continue
+			}
+			was, is := partsAt(k.Before, g.Place), partsAt(k.After, g.Place)
+			if pos == s.Cmd {
+				return len(added) > 0 && len(is) > len(added) && containsAll(is, added)
+			}
+			for p := range added {
+				if !is[p] {
+					delete(added, p)
+				}
+			}
+			for p := range is {
+				if !was[p] {
+					added[p] = true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func containsAll(in, all map[string]bool) bool {
+	for p := range all {
+		if !in[p] {
+			return false
+		}
+	}
+	return true
+}
+
+// partsAt are the parts of the value that stands in that place of a content.
+func partsAt(k *history.KeyContent, place string) map[string]bool {
+	if k == nil {
+		return nil
+	}
+	if place == "" && len(k.Fields) == 0 && len(k.Members) == 0 {
+		return parts(string(k.Value))
+	}
+	for _, f := range k.Fields {
+		if string(f.Name) == place {
+			return parts(string(f.Value))
+		}
+	}
+	return nil
+}
+
+// parts are the words of a text. What is none has none: of a number in binary nobody
+// knows what its bytes stand for.
+func parts(value string) map[string]bool {
+	all := map[string]bool{}
+	if strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) || r == unicode.ReplacementChar }) {
+		return all
+	}
+	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' }
+	for _, p := range strings.FieldsFunc(value, func(r rune) bool { return !word(r) }) {
+		all[p] = true
+	}
+	return all
+}
+
+// bitwise are the commands that set some bits of a value and keep the rest.
+var bitwise = map[string]bool{"SETBIT": true, "BITFIELD": true}
+
+// takenOut finds the locks whose grants are elements that are taken out of a key, as a
+// token that is popped from a list: every acquire that succeeded took something out of
+// the key last of what it did to it, and one of them took what was neither its client's
+// own nor added by the same attempt. So neither a queue that one leaves when it is let
+// in, nor a signal that only those get who had to wait, is such a key.
+//
+// Where each put what it had taken into another place, that place carries its grant, and
+// all can be told.
+func (w *wire) takenOut(u *untoldGrants) {
+	all := w.takings()
+	if len(all) == 0 {
+		return
+	}
+	type pool struct{ lock, key string }
+	takers := map[pool][]*taking{}
+	var pools []pool
+	granted := map[string]map[int]bool{}
+	for _, h := range w.holds {
+		if op, ok := w.invocation(h.Acquire); ok && w.sentSomething(op) {
+			if granted[h.Lock] == nil {
+				granted[h.Lock] = map[int]bool{}
+			}
+			granted[h.Lock][op] = true
+		}
+	}
+	for _, t := range all {
+		at := pool{w.operation(t.op).Invoke.Lock, t.key}
+		if !granted[at.lock][t.op] {
+			continue
+		}
+		if takers[at] == nil {
+			pools = append(pools, at)
+		}
+		takers[at] = append(takers[at], t)
+	}
+	for _, at := range pools {
+		all := takers[at]
+		others := slices.IndexFunc(all, func(t *taking) bool { return !t.added && !w.tookOwn(t) })
+		if len(all) < len(granted[at.lock]) || others < 0 || !slices.ContainsFunc(all, func(t *taking) bool { return !w.standsElsewhere(t) }) {
+			continue
+		}
+		if _, known := u.pools[at.lock]; !known {
+			t := all[others]
+			u.pools[at.lock] = u.because(Fact{
+				What: takenOut, Key: t.key, Nodes: []string{w.Commands[t.cmd].Node}, Clients: []int{w.Commands[t.cmd].Client},
+				Command: w.call(t.cmd), At: w.Ran(t.cmd).Lo,
+			})
+		}
+	}
+}
+
+// taking is that an acquire took something out of a key, and has added nothing since.
+type taking struct {
+	op, cmd int
+	key     string
+	what    []string // names of elements
+	took    bool
+	added   bool // before it took, it had added something itself
+}
+
+// takings lists what acquires took out of keys, in order of the log.
+func (w *wire) takings() []*taking {
+	type where struct {
+		op  int
+		key string
+	}
+	at := map[where]*taking{}
+	var all []*taking
+	for pos, c := range w.Commands {
+		effects := w.Effects[pos]
+		if _, isAcquire := w.acquired(c.Op); len(effects) == 0 || !isAcquire {
+			continue
+		}
+		for _, i := range effects {
+			k := w.Evidence.Keys[i]
+			here := where{c.Op, string(k.Key)}
+			t := at[here]
+			if t == nil {
+				t = &taking{op: c.Op, cmd: pos, key: here.key}
+				at[here] = t
+				all = append(all, t)
+			}
+			switch what, took := movedOut(k); {
+			case took:
+				t.what, t.took, t.cmd = append(t.what, what...), true, pos
+			case !k.Before.SameValue(k.After):
+				t.took, t.added = false, true
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(t *taking) bool { return !t.took })
+}
+
+// movedOut says which elements the change took out of its key, if it put nothing there.
+// A number that was lowered is none: of a count, shares are told apart.
+func movedOut(k history.KeyChange) (what []string, took bool) {
+	before, after := elements(k.Before), elements(k.After)
+	for name, is := range after {
+		if was, there := before[name]; !there || is.n > was.n || is.value != was.value {
+			return nil, false
+		}
+	}
+	for name, was := range before {
+		if after[name].n < was.n {
+			what = append(what, name)
+		}
+	}
+	slices.Sort(what)
+	return what, len(what) > 0
+}
+
+// element is one of those that a content consists of: how often it is there, and what
+// stands under its name.
+type element struct {
+	n     int
+	value string
+}
+
+// elements are what a content consists of, by name; of a plain value, that alone.
+func elements(k *history.KeyContent) map[string]element {
+	if k == nil {
+		return nil
+	}
+	if len(k.Fields) == 0 && len(k.Members) == 0 {
+		return map[string]element{"": {1, string(k.Value)}}
+	}
+	all := map[string]element{}
+	for _, f := range k.Fields {
+		all[string(f.Name)] = element{1, string(f.Value)}
+	}
+	for _, m := range k.Members {
+		all[string(m)] = element{n: all[string(m)].n + 1}
+	}
+	return all
+}
+
+// tookOwn says whether what was taken had been put there by an acquire of the same client.
+func (w *wire) tookOwn(t *taking) bool {
+	return slices.ContainsFunc(w.Strikes, func(s keyspace.Strike) bool {
+		return s.Cmd == t.cmd && s.Key == t.key && s.Kind != keyspace.Prolonging && slices.ContainsFunc(s.On, func(g *keyspace.Grant) bool {
+			_, isAcquire := w.acquired(g.Op)
+			return isAcquire && g.Client == w.Commands[t.cmd].Client
+		})
+	})
+}
+
+// standsElsewhere says whether the acquire put one of the elements that it took into
+// another place.
+func (w *wire) standsElsewhere(t *taking) bool {
+	return slices.ContainsFunc(w.Of(t.op), func(g *keyspace.Grant) bool {
+		return g.Key != t.key && slices.ContainsFunc(t.what, func(e string) bool {
+			place, _, _ := strings.Cut(g.Place, "#")
+			return e != "" && (place == e || g.Place == e || parts(g.Value)[e])
+		})
+	})
+}
+
+// untoldCause is the reason of a finding about a grant that cannot be told from others.
+func (w *wire) untoldCause(f Finding) ([]reason, bool) {
+	u := w.untold()
+	if u.why.What == "" {
+		return nil, false
+	}
+	why, untold := u.pools[f.Lock]
+	for _, client := range f.Clients {
+		for _, g := range w.party(f, client) {
+			if !untold {
+				why, untold = u.of(g)
+			}
+		}
+	}
+	return []reason{{cause: Unclassified, why: why}}, untold
+}

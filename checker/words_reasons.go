@@ -1,0 +1,182 @@
+package checker
+
+import "strings"
+
+// Why a result is what it is, beyond what findings tell.
+const (
+	NothingAcquired  What = "nothing-acquired"
+	NothingCertain   What = "nothing-certain"
+	NothingTouched   What = "nothing-touched"
+	NothingExtended  What = "nothing-extended"
+	NothingReentered What = "nothing-re-entered"
+	NoCommands       What = "no-commands"
+	NoLease          What = "no-lease"
+	NoModel          What = "no-model"
+	NotFenced        What = "not-fenced"
+	NotReentrant     What = "not-reentrant"
+	SeveralHolders   What = "several-holders"
+	SeveralUsers     What = "several-users"
+
+	OutOfTime          What = "out-of-time"
+	NotJudged          What = "not-judged"
+	NotJudgedToEnd     What = "not-judged-to-the-end"
+	OracleCrashed      What = "oracle-crashed"
+	HistoryImpossible  What = "history-impossible"
+	CheckersDisagree   What = "checkers-disagree"
+	NotDecided         What = "not-decided"
+	TooManyOperations  What = "too-many-operations"
+	NotMinimal         What = "not-minimal"
+	OverlapsCounted    What = "overlaps-counted"
+	FirstListed        What = "first-listed"
+	SomeListed         What = "some-listed"
+	HarnessStalled     What = "harness-stalled"
+	ShorterThanStall   What = "shorter-than-stall"
+	UnprovokedElection What = "unprovoked-election"
+
+	KeysUnrecorded What = "keys-unrecorded"
+	KeysUnseen     What = "keys-unseen"
+	RestsOnNoKey   What = "rests-on-no-key"
+	EndUnseen      What = "end-unseen"
+	OrderUnseen    What = "order-unseen"
+	LapseUnsure    What = "lapse-unsure"
+
+	EndedByCode   What = "ended-by-code"
+	NeverHealed   What = "never-healed"
+	LetInLate     What = "let-in-late"
+	StillBelieved What = "still-believed"
+	Unexplained   What = "unexplained"
+	KeyYoung      What = "key-young"
+	NotLongEnough What = "not-long-enough"
+)
+
+// Why a stored trial, or a history of somebody else's, leaves a question open.
+const (
+	HistoryCut         What = "history-cut"
+	CommandsCut        What = "commands-cut"
+	KeysCut            What = "keys-cut"
+	HistoryUnhealed    What = "history-unhealed"
+	HistoryUnexamined  What = "history-unexamined"
+	CommandsGone       What = "commands-gone"
+	KeysGone           What = "keys-gone"
+	CommandsIncomplete What = "commands-incomplete"
+	HashDiffers        What = "hash-differs"
+	HistoryUntimed     What = "history-untimed"
+	HistoryUnordered   What = "history-unordered"
+	ClientsGuessed     What = "clients-guessed"
+)
+
+// proofless ends what is said of violations that a real machine may have made itself.
+const proofless = ", so this proves nothing"
+
+// reasonWords are the sentences of why results are what they are.
+var reasonWords = map[What]string{
+	NothingAcquired:  "nothing was acquired",
+	NothingCertain:   "nothing was acquired or released for certain",
+	NothingTouched:   "nothing guarded was touched",
+	NothingExtended:  "no lease was extended",
+	NothingReentered: "nobody acquired again while holding",
+	NoCommands:       "no commands on keys were recorded",
+	NoLease:          "no lease time is claimed to count from",
+	NoModel:          `there is no model "{model}"`,
+	NotFenced:        "the recipe claims no fencing tokens",
+	NotReentrant:     "the recipe does not claim to be reentrant",
+	SeveralHolders:   "several owners may hold the lock at a time",
+	SeveralUsers:     "{count} owners may use it at a time",
+
+	OutOfTime:          "{said}",
+	NotJudged:          "not judged: {said}",
+	NotJudgedToEnd:     "not judged to the end: {said}",
+	OracleCrashed:      "the oracle crashed: {said}",
+	HistoryImpossible:  "the history is impossible: {said}",
+	CheckersDisagree:   "{said}",
+	NotDecided:         "porcupine came to no answer in time for {locks}",
+	TooManyOperations:  "{locks} has {count} operations, more than {of}",
+	NotMinimal:         "the conflict on {locks} could not be made minimal in time",
+	OverlapsCounted:    "there are {count} overlaps",
+	FirstListed:        "the first {count} of {of} findings are listed",
+	SomeListed:         "{count} of {of} findings are listed",
+	HarnessStalled:     "the harness itself was not scheduled for {span}, more than a tenth of the lease time" + proofless,
+	ShorterThanStall:   "{count} of {of} findings are shorter than the {span} for which the harness itself was not scheduled",
+	UnprovokedElection: "{node} was taken for dead though no fault had struck it" + proofless,
+
+	KeysUnrecorded: "what the nodes' keys were is not on record",
+	KeysUnseen:     "what {node}'s keys were was not seen: {said}",
+	RestsOnNoKey:   "what {who} was granted at {at} rests on no key that it set or found",
+	EndUnseen:      "nobody saw what became of {key} on {node}, which {who} had set at {at}",
+	LapseUnsure:    "whether {who}'s grant of {since} had lapsed when {by}'s {command} ran at {at} cannot be told: nobody says how long a lease is",
+	OrderUnseen:    "whether {who} still held {key} of {since} when {by}'s {command} ran at {at} cannot be told",
+
+	EndedByCode:   "the code under test ended the trial at {at} ({said}): whoever waited then was not given the time to get in",
+	NeverHealed:   "the run ended before its faults were healed",
+	LetInLate:     "{who} was let into {locks} at {at} only, after {until}, and no key explains it",
+	StillBelieved: "{who} was never let into {locks}, which {whom} still believed it held",
+	Unexplained:   "{all} never got into {locks} after {since}, though no key that was left behind explains it",
+	KeyYoung:      "{all} did not get into {locks} before the run ended at {at}, though the key that is there is no older than the recipe claims",
+	NotLongEnough: "{all} did not get into {locks} before the run ended at {at}; it had until {until}",
+
+	HistoryCut:         "the history ends at {span}: its last line is cut short",
+	CommandsCut:        "the commands end at {span}: the last line is cut short",
+	KeysCut:            "the key changes end at {span}: the last line is cut short",
+	HistoryUnhealed:    "the history ends at {span}, before everything was healed",
+	HistoryUnexamined:  "the history ends at {span}, without a post-mortem of the nodes",
+	CommandsGone:       "there are no commands beside the history",
+	KeysGone:           "there are no key changes beside the history",
+	CommandsIncomplete: "the commands end at {span}: there is none for what client {number} acquired at {age}",
+	HashDiffers:        "{said}",
+	HistoryUntimed:     "the history has no times: how long anybody waited is not known",
+	HistoryUnordered:   "the history does not say in which order the resource saw reads and writes",
+	ClientsGuessed:     "{result} if processes {count} apart are one client, {otherwise} if each process is one: the history does not say which",
+}
+
+// Judged is a verdict that somebody else than an oracle gives, for these reasons.
+func Judged(oracle string, r Result, reasons ...Fact) Verdict {
+	v := Verdict{Oracle: oracle, Result: r, Reasons: reasons}
+	v.Why = v.words()
+	return v
+}
+
+// unknown is the verdict where a fact leaves the question open.
+func unknown(why Fact) Verdict { return Verdict{Result: Unknown, Reasons: []Fact{why}} }
+
+// notApplicable is the verdict where there is no question.
+func notApplicable(why Fact) Verdict { return Verdict{Result: NotApplicable, Reasons: []Fact{why}} }
+
+// outOfTime is the verdict of an oracle whose time was over.
+func outOfTime(err error) Verdict { return unknown(Fact{What: OutOfTime, Text: err.Error()}) }
+
+// saying are those of the facts that say anything.
+func saying(facts ...Fact) (all []Fact) {
+	for _, f := range facts {
+		if f.What != "" {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// either is the first fact that says anything.
+func either(facts ...Fact) Fact {
+	for _, f := range facts {
+		if f.What != "" {
+			return f
+		}
+	}
+	return Fact{}
+}
+
+// words are the verdict's reasons in plain sentences, with what stands for the findings
+// that do not count.
+func (v Verdict) words() string {
+	var said []string
+	for _, r := range v.Reasons {
+		text := plain.say(Account{Fact: r})
+		for _, f := range v.Doubtful {
+			if r.Example != "" && f.Cause == r.Example {
+				text += ": " + plain.Summary(f)
+				break
+			}
+		}
+		said = append(said, text)
+	}
+	return strings.Join(said, "; ")
+}

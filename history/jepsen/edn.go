@@ -1,0 +1,314 @@
+package jepsen
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"olympos.io/encoding/edn"
+)
+
+// defaultLock is the name of the lock in a history that names none.
+const defaultLock = "lock"
+
+// ednEntry is an operation as Jepsen wrote it, before it is known what the plain
+// values of this history mean.
+type ednEntry struct {
+	op       history.Op
+	line     int
+	indexed  bool
+	timed    bool
+	explicit bool // Lockstorm wrote it: its keys say what the value would
+	owner    string
+	value    any
+}
+
+// clientFs are the names that lock tests give to what clients do.
+var clientFs = map[string]struct {
+	f    string
+	mode history.Mode
+}{
+	"acquire": {history.FAcquire, ""}, "lock": {history.FAcquire, ""}, "try-lock": {history.FAcquire, ""},
+	"release": {history.FRelease, ""}, "unlock": {history.FRelease, ""},
+	"extend": {history.FExtend, ""}, "renew": {history.FExtend, ""}, "refresh": {history.FExtend, ""},
+	"read": {history.FRead, ""}, "write": {history.FWrite, ""}, "lost": {history.FLost, ""},
+	"acquire-read": {history.FAcquire, history.Read}, "read-lock": {history.FAcquire, history.Read},
+	"acquire-write": {history.FAcquire, history.Write}, "write-lock": {history.FAcquire, history.Write},
+	"release-read": {history.FRelease, history.Read}, "read-unlock": {history.FRelease, history.Read},
+	"release-write": {history.FRelease, history.Write}, "write-unlock": {history.FRelease, history.Write},
+}
+
+// readEDN reads a history in EDN.
+func readEDN(text []byte, name string, values Values) (Reading, error) {
+	entries, line, err := ednEntries(text)
+	if err != nil {
+		return Reading{}, fmt.Errorf("%s:%d: %w", name, line, err)
+	}
+	r := Reading{Foreign: true}
+	named, line, err := r.meanings(entries, values)
+	if err == nil {
+		line, err = r.stamps(entries)
+	}
+	if err != nil {
+		return Reading{}, fmt.Errorf("%s:%d: %w", name, line, err)
+	}
+	for _, e := range entries {
+		r.Ops = append(r.Ops, e.op)
+	}
+	if line, err := owned(entries); err != nil {
+		return Reading{}, fmt.Errorf("%s:%d: %w", name, line, err)
+	} else if line > 0 {
+		r.own(named)
+	}
+	if _, err := history.Pairs(r.Ops); err != nil {
+		var m *history.MisfitError
+		if errors.As(err, &m) {
+			line = entries[m.At].line
+		}
+		return Reading{}, fmt.Errorf("%s:%d: %w", name, line, err)
+	}
+	r.unordered()
+	return r, nil
+}
+
+// ednEntries decodes the operations of a file: the values in it, or in the one
+// vector or list that it is. An error comes with its line.
+func ednEntries(text []byte) (entries []ednEntry, line int, err error) {
+	f := forms{text: text, line: 1}
+	c, err := f.skip()
+	if err != nil {
+		return nil, f.line, err
+	}
+	if c == '[' || c == '(' {
+		at := f.pos
+		end, err := f.end(at)
+		if err != nil {
+			return nil, f.line, err
+		}
+		rest := forms{text: text, pos: end, line: 1 + bytes.Count(text[:end], []byte{'\n'})}
+		if c, err := rest.skip(); c != 0 || err != nil {
+			return nil, rest.line, fmt.Errorf("expected nothing after the %s that holds the history", map[byte]string{'[': "vector", '(': "list"}[text[at]])
+		}
+		f.text = text[:end-1]
+		f.advance(at + 1)
+	}
+	for {
+		if _, err := f.skip(); err != nil {
+			return nil, f.line, err
+		}
+		line := f.line
+		raw, err := f.next()
+		if err != nil {
+			return nil, f.line, err
+		}
+		if raw == nil {
+			return entries, f.line, nil
+		}
+		e, err := newEDNEntry(raw)
+		if err != nil {
+			return nil, line, err
+		}
+		e.line = line
+		entries = append(entries, e)
+	}
+}
+
+// newEDNEntry decodes one operation.
+func newEDNEntry(raw []byte) (ednEntry, error) {
+	m, err := members(raw)
+	if err != nil {
+		return ednEntry{}, err
+	}
+	k := keys{m: m}
+	e := ednEntry{indexed: k.has("index"), timed: k.has("time"), explicit: k.in("client")}
+	e.op = history.Op{
+		Index: int(k.number("index")), Time: time.Duration(k.number("time")),
+		Client: history.NoClient, Type: history.Type(k.word("type")), F: k.word("f"), Error: k.text("error"),
+	}
+	switch process := k.any("process").(type) {
+	case int64:
+		if e.op.Process = history.Process(process); process < 0 {
+			return e, fmt.Errorf(":process is %d, expected a number from 0 or :nemesis", process)
+		}
+	case edn.Keyword, edn.Symbol, string:
+		if word(process) != "nemesis" {
+			return e, fmt.Errorf(":process is %v, expected a number or :nemesis", process)
+		}
+		e.op.Process = history.Nemesis
+	default:
+		return e, fmt.Errorf(":process is %s, expected a number or :nemesis", excerptOf(m, "process"))
+	}
+	switch {
+	case k.err != nil:
+		return e, k.err
+	case e.op.Type != history.Invoke && e.op.Type != history.OK && e.op.Type != history.Fail && e.op.Type != history.Info:
+		return e, fmt.Errorf(":type is %s, expected :invoke, :ok, :fail or :info", excerptOf(m, "type"))
+	}
+	if e.op.Process == history.Nemesis {
+		k.nemesis(&e)
+		return e, k.err
+	}
+	err = k.clients(&e)
+	return e, err
+}
+
+func excerptOf(m map[string][]byte, key string) string {
+	if raw, ok := m[key]; ok {
+		return excerpt(raw)
+	}
+	return "missing"
+}
+
+// clients fills in what a client did.
+func (k *keys) clients(e *ednEntry) error {
+	known, ok := clientFs[e.op.F]
+	if !ok {
+		return fmt.Errorf(":f is %s, expected one of %s", excerptOf(k.m, "f"), expectedFs())
+	}
+	e.op.F, e.op.Mode = known.f, known.mode
+	if k.has("mode") {
+		mode, err := modeOf(k.any("mode"))
+		if err != nil {
+			return err
+		}
+		e.op.Mode = mode
+	}
+	e.op.Lock = k.text("lock")
+	if k.has("token") || k.has("fence") || k.has("deadline") {
+		e.op.Lease = &history.Lease{Token: k.text("token"), Fence: k.number("fence"), Deadline: time.Duration(k.number("deadline"))}
+	}
+	e.op.Seq, e.op.Reason = k.number("seq"), history.Reason(k.word("reason"))
+	e.value = k.any("value")
+	client := k.any("client")
+	if _, e.explicit = whole(client); !e.explicit {
+		e.owner = word(client) // somebody else's name for it
+	} else {
+		e.op.Client = int(k.number("client"))
+		if e.op.F == history.FRead || e.op.F == history.FWrite {
+			e.op.Value = numbers(e.value)
+		}
+	}
+	return k.err
+}
+
+// nemesis fills in what Lockstorm's nemesis did. That of others may do what it
+// likes; its names must not be taken for ours, which mean something to oracles.
+func (k *keys) nemesis(e *ednEntry) {
+	op := &e.op
+	if !e.explicit {
+		op.Type = history.Info
+		if op.F = cmp.Or(op.F, "nemesis"); ours(op.F) {
+			op.F = "nemesis " + op.F
+		}
+		return
+	}
+	if k.has("client") {
+		op.Client = int(k.number("client"))
+	}
+	op.Lock, op.Node, op.From = k.text("lock"), k.text("node"), k.text("from")
+	op.Offset = time.Duration(k.number("offset"))
+	if k.has("lost") {
+		op.Lost = new(history.Lost)
+		k.into("lost", op.Lost)
+	}
+	if k.has("window") {
+		op.Window = new(history.Window)
+		k.into("window", op.Window)
+		if string(k.m["opens"]) == "true" {
+			op.Type = history.Invoke
+		}
+	}
+}
+
+// ours says whether a nemesis's event of this name means something to oracles.
+func ours(f string) bool {
+	return slices.Contains([]string{
+		history.FCrash, history.FClock, history.FNodeDown, history.FNodeUp, history.FPromote, history.FNodeClock, history.FEvict, history.FSplit, history.FMigrate, history.FHealed, history.FKeys, history.FStall, history.FElection,
+		history.FDeadlock, history.FPanic, history.FRunaway, history.FLost, history.FAcquire, history.FRelease, history.FExtend, history.FRead, history.FWrite,
+	}, f)
+}
+
+// modes are the words for how a read-write lock is taken.
+var modes = map[string]history.Mode{"read": history.Read, "shared": history.Read, "write": history.Write, "exclusive": history.Write}
+
+// modeOf is what a word for a mode means, none if there is no word.
+func modeOf(v any) (history.Mode, error) {
+	mode, ok := modes[word(v)]
+	if !ok && v != nil {
+		return "", fmt.Errorf(":mode is %v, expected :read or :shared, :write or :exclusive", v)
+	}
+	return mode, nil
+}
+
+func expectedFs() string {
+	var names []string
+	for f := range clientFs {
+		names = append(names, ":"+f)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// stamps numbers what has no index and times what has no time.
+func (r *Reading) stamps(entries []ednEntry) (line int, err error) {
+	if len(entries) == 0 {
+		return 0, nil
+	}
+	back := 0
+	for i := range entries {
+		e, op := &entries[i], &entries[i].op
+		switch {
+		case e.indexed != entries[0].indexed:
+			return e.line, fmt.Errorf(":index is here or missing unlike in the entries before: expected it in every entry or in none")
+		case e.timed != entries[0].timed:
+			return e.line, fmt.Errorf(":time is here or missing unlike in the entries before: expected it in every entry or in none")
+		case !e.indexed:
+			op.Index = i
+		case i > 0 && op.Index <= entries[i-1].op.Index:
+			return e.line, fmt.Errorf(":index is %d, expected more than %d", op.Index, entries[i-1].op.Index)
+		}
+		switch {
+		case !e.timed:
+			op.Time = time.Duration(i+1) * time.Millisecond
+		case op.Time < 0:
+			return e.line, fmt.Errorf(":time is %d, expected nanoseconds since the start", op.Time)
+		case i > 0 && op.Time < entries[i-1].op.Time:
+			back++
+			op.Time = entries[i-1].op.Time + 1
+		}
+	}
+	if !entries[0].indexed {
+		r.note("entries have no :index: they are numbered from 0 in their order")
+	}
+	if r.Untimed = !entries[0].timed; r.Untimed {
+		r.note("entries have no :time: they are taken in their order, a millisecond apart, so that how long something lasts means nothing")
+	}
+	if back > 0 {
+		r.note(fmt.Sprintf("%d entries are timed before the entry that precedes them: the order of the file counts, as in Jepsen", back))
+	}
+	return 0, nil
+}
+
+// owned says whether clients are missing, from every entry of a client: then the
+// line is that of one.
+func owned(entries []ednEntry) (line int, err error) {
+	explicit := false
+	for _, e := range entries {
+		switch {
+		case e.op.Process == history.Nemesis:
+		case e.explicit:
+			explicit = true
+		case line == 0:
+			line = e.line
+		}
+	}
+	if explicit && line > 0 {
+		return line, fmt.Errorf(":client is missing, expected it in every entry of a client or in none")
+	}
+	return line, nil
+}

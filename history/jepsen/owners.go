@@ -1,0 +1,161 @@
+package jepsen
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// own gives owners to the entries of a history without clients. Named are the
+// owners that entries tell.
+func (r *Reading) own(named map[history.Process]string) {
+	apart := slices.Clone(r.Ops)
+	notes, step := owners(r.Ops, named)
+	if step > 0 {
+		assign(apart, named, 0, true)
+		if slices.EqualFunc(apart, r.Ops, func(a, b history.Op) bool { return a.Client == b.Client }) {
+			notes = notes[1:] // every owner is named: nothing was guessed
+		} else {
+			r.Apart, r.Step = apart, int(step)
+		}
+	}
+	r.note(notes...)
+}
+
+// owners decides on whose behalf each process of a history without clients
+// acts, sets Op.Client, and says how it was decided. Jepsen's process p is run by
+// thread p mod concurrency: after an info, which retires a process, its thread
+// goes on as process p + concurrency. It returns the concurrency that it guessed,
+// 0 if each process is a client of its own. It remains a guess: another thread
+// may have begun late.
+func owners(ops []history.Op, named map[history.Process]string) (notes []string, step history.Process) {
+	step, retired := concurrency(ops)
+	return assign(ops, named, step, retired)
+}
+
+func assign(ops []history.Op, named map[history.Process]string, step history.Process, retired bool) (notes []string, guessed history.Process) {
+	thread := func(p history.Process) history.Process {
+		if step > 0 {
+			return p % step
+		}
+		return p
+	}
+	names := map[history.Process]string{} // of a thread
+	for p, name := range named {
+		if old, ok := names[thread(p)]; ok && old != name {
+			// The thread is no single owner: each process is what it says.
+			step = 0
+		}
+		names[thread(p)] = name
+	}
+	if step == 0 {
+		names = named
+	}
+	switch {
+	case step > 0:
+		notes = append(notes, fmt.Sprintf("processes %d apart may be one client, as in a Jepsen run of concurrency %d, where the thread goes on as a new process after an info: judged both ways, so and with each process a client of its own; entries that say :client would settle it", step, step))
+	case retired:
+		notes = append(notes, "which process goes on for one that an info retired cannot be told: each process is taken for a client of its own")
+	}
+	numbers, told := map[string]int{}, map[int]string{}
+	for i := range ops {
+		op := &ops[i]
+		if op.Process == history.Nemesis {
+			continue
+		}
+		op.Client = int(thread(op.Process))
+		if name, ok := names[thread(op.Process)]; ok {
+			if _, known := numbers[name]; !known {
+				numbers[name] = len(numbers)
+			}
+			op.Client = numbers[name]
+			told[op.Client] = name
+		}
+	}
+	if len(numbers) == 0 {
+		return notes, step
+	}
+	unnamed(ops, names, thread, len(numbers))
+	var parts []string
+	for _, c := range slices.Sorted(maps.Keys(told)) {
+		parts = append(parts, fmt.Sprintf("c%d is %s", c, told[c]))
+	}
+	return append(notes, "clients are those that completions name: "+strings.Join(parts, ", ")), step
+}
+
+// unnamed numbers the owners that no entry names after those that have names.
+func unnamed(ops []history.Op, names map[history.Process]string, thread func(history.Process) history.Process, next int) {
+	numbers := map[history.Process]int{}
+	for i := range ops {
+		t := thread(ops[i].Process)
+		if _, ok := names[t]; ok || ops[i].Process == history.Nemesis {
+			continue
+		}
+		if _, ok := numbers[t]; !ok {
+			numbers[t] = next + len(numbers)
+		}
+		ops[i].Client = numbers[t]
+	}
+}
+
+// concurrency infers how many threads ran a history: the least number such that
+// as many processes began, and every later one follows a process that an info
+// retired. It is 0 if there is none, or nothing to infer it from; retired says
+// whether processes were retired, and more came after all.
+func concurrency(ops []history.Op) (step history.Process, retired bool) {
+	seen, over := map[history.Process]int{}, map[history.Process]int{}
+	var order []history.Process
+	for i, op := range ops {
+		if op.Process == history.Nemesis {
+			continue
+		}
+		if _, gone := over[op.Process]; gone {
+			return 0, true // it went on: this is not Jepsen's way
+		}
+		if _, known := seen[op.Process]; !known {
+			seen[op.Process] = i
+			order = append(order, op.Process)
+		}
+		if op.Type == history.Info && op.F != history.FLost {
+			over[op.Process] = i
+		}
+	}
+	if len(over) == 0 || len(order) == 0 {
+		return 0, false
+	}
+	last := slices.Max(order)
+	var steps []history.Process
+	for p := range over {
+		if p < last {
+			steps = append(steps, last-p)
+		}
+	}
+	slices.Sort(steps)
+	for _, step := range slices.Compact(steps) {
+		if succeed(step, order, seen, over) {
+			return step, true
+		}
+	}
+	return 0, len(steps) > 0
+}
+
+// succeed says whether step threads explain the processes: first all of the
+// threads' own, then only successors of retired ones.
+func succeed(step history.Process, order []history.Process, seen, over map[history.Process]int) bool {
+	for i, p := range order {
+		if p < step {
+			if i >= int(step) {
+				return false
+			}
+			continue
+		}
+		end, gone := over[p-step]
+		if i < int(step) || !gone || end > seen[p] {
+			return false
+		}
+	}
+	return true
+}

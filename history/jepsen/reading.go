@@ -1,0 +1,225 @@
+package jepsen
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Reading is a history as a file tells it, which somebody else may have
+// recorded, with what had to be supposed to read it.
+type Reading struct {
+	Ops []history.Op
+	// Truncated reports a last line that was cut short and left out.
+	Truncated error
+	// Notes say in plain sentences what the file leaves open and how it was taken.
+	Notes []string
+	// Untimed: no entry has a time. Entries stand a millisecond apart, in their
+	// order: what lasts how long means nothing.
+	Untimed bool
+	// Unordered: reads and writes do not say in which order the resource saw
+	// them (Op.Seq), so nothing can be said of the resource.
+	Unordered bool
+	// Foreign: it is not a history.jsonl as Lockstorm stores it: ReadOps does not
+	// read it.
+	Foreign bool
+	// Apart is Ops with each process a client of its own, if in Ops processes that
+	// are Step apart are one client by a guess; else nil.
+	Apart []history.Op
+	Step  int
+
+	unnumbered bool // the first entry has no index
+}
+
+// Values says what a plain :value of acquires is: Jepsen's tests write there
+// what they like.
+type Values string
+
+// The meanings of a plain value of acquires.
+const (
+	ValuesAuto  Values = ""      // as the history shows: an error where it does not
+	ValuesLock  Values = "lock"  // the lock's name
+	ValuesToken Values = "token" // what this one acquire is known by
+)
+
+// Read reads a history that anybody may have recorded: Jepsen's EDN (one vector
+// or list of maps, or one map after another), JSON Lines as Lockstorm writes
+// them, or one JSON array of these. The name's extension tells which (.edn,
+// .jsonl, .ndjson, .json), else the content. Errors start with "name:line: ".
+//
+// What must not be guessed is an error. What may be missing, if it is missing
+// from every entry, is this: the index (entries are numbered), the time, and the
+// client, which is then the process, or the thread that processes
+// succeeded each other on (see Jepsen's concurrency); Notes say so.
+func Read(r io.Reader, name string, values Values) (Reading, error) {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return Reading{}, fmt.Errorf("%s: %w", name, err)
+	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	var all Reading
+	switch {
+	case isEDN(text, name):
+		return readEDN(text, name, values)
+	case bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")):
+		all.Foreign = true
+		err = all.readArray(text, name)
+	default:
+		err = all.readLines(text, name)
+	}
+	if err != nil {
+		return Reading{}, err
+	}
+	all.unordered()
+	return all, nil
+}
+
+// isEDN tells the format by the name, else by what follows the first brackets:
+// in EDN not a string.
+func isEDN(text []byte, name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".edn":
+		return true
+	case ".jsonl", ".ndjson", ".json":
+		return false
+	}
+	rest := bytes.TrimLeft(text, "[{ \t\r\n,")
+	return len(rest) > 0 && bytes.IndexByte([]byte(`:#(;)`), rest[0]) >= 0
+}
+
+func (r *Reading) readLines(text []byte, name string) error {
+	var entries []history.Entry
+	var err error
+	r.Truncated, err = history.ReadLines(bytes.NewReader(text), name, func(e history.Entry) error {
+		entries = append(entries, e)
+		return r.add(e, len(entries))
+	})
+	if err != nil {
+		return err
+	}
+	return r.finish(name)
+}
+
+// readArray reads one JSON array of entries.
+func (r *Reading) readArray(text []byte, name string) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	line := func() int { return 1 + bytes.Count(text[:d.InputOffset()], []byte{'\n'}) }
+	if _, err := d.Token(); err != nil {
+		return fmt.Errorf("%s:%d: %w", name, line(), err)
+	}
+	for n := 1; d.More(); n++ {
+		var e history.Entry
+		if err := d.Decode(&e); err != nil {
+			return fmt.Errorf("%s:%d: entry %d: expected a JSON object: %w", name, line(), n, err)
+		}
+		if err := r.add(e, n); err != nil {
+			return fmt.Errorf("%s:%d: %w", name, line(), err)
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return fmt.Errorf("%s:%d: expected ] at the end: %w", name, line(), err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s:%d: expected nothing after the array that holds the history", name, line())
+	}
+	return r.finish(name)
+}
+
+// ownerless is Op.Client of an entry whose client is missing.
+const ownerless = -2
+
+// add takes in the n-th entry of a JSON file.
+func (r *Reading) add(e history.Entry, n int) error {
+	missing := e.Client == nil && e.Process != nil && *e.Process != history.Nemesis
+	if missing {
+		none := ownerless
+		e.Client = &none
+	}
+	untimed := e.Time == nil
+	if untimed {
+		at := time.Duration(n-1) * time.Millisecond
+		e.Time = &at
+	}
+	op, err := e.Complete()
+	if err != nil {
+		return err
+	}
+	if len(r.Ops) == 0 {
+		r.unnumbered, r.Untimed = e.Index == nil, untimed
+	}
+	if e.Index == nil {
+		op.Index = n - 1
+	}
+	if len(r.Ops) > 0 {
+		last := r.Ops[len(r.Ops)-1]
+		switch {
+		case r.unnumbered != (e.Index == nil):
+			return errors.New("index is here or missing unlike in the entries before: expected it in every entry or in none")
+		case untimed && !r.Untimed:
+			return errors.New("time is missing: expected it in every entry or in none")
+		case r.Untimed && !untimed:
+			return errors.New("time is here and was missing before: expected it in every entry or in none")
+		case op.Index <= last.Index:
+			return fmt.Errorf("index is %d, expected more than %d", op.Index, last.Index)
+		case op.Time < last.Time:
+			return fmt.Errorf("time %d is before the previous entry's %d", op.Time, last.Time)
+		}
+	}
+	r.Ops = append(r.Ops, op)
+	return nil
+}
+
+// finish gives owners to what has none and checks that the history is possible.
+func (r *Reading) finish(name string) error {
+	owned, lack := -1, -1
+	for i, op := range r.Ops {
+		switch {
+		case op.Process == history.Nemesis:
+		case op.Client != ownerless:
+			owned = i
+		case lack < 0:
+			lack = i
+		}
+	}
+	if lack >= 0 && owned >= 0 {
+		return fmt.Errorf("%s: entry %d: client is missing, expected it in every entry or in none", name, r.Ops[lack].Index)
+	}
+	if lack >= 0 {
+		r.own(nil)
+	}
+	if r.Untimed {
+		r.note("entries have no time: they are taken in their order, a millisecond apart, so that how long something lasts means nothing")
+	}
+	r.Foreign = r.Foreign || lack >= 0 || r.unnumbered || r.Untimed
+	if _, err := history.Pairs(r.Ops); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+func (r *Reading) note(texts ...string) { r.Notes = append(r.Notes, texts...) }
+
+// unordered notes that reads and writes have no order, if they have none.
+func (r *Reading) unordered() {
+	touched := false
+	for _, op := range r.Ops {
+		if op.Process == history.Nemesis || op.Type != history.OK || op.F != history.FRead && op.F != history.FWrite {
+			continue
+		}
+		if op.Seq != 0 {
+			return
+		}
+		touched = true
+	}
+	if touched {
+		r.Unordered = true
+		r.note("reads and writes have no seq, the order in which the resource saw them: the resource is not judged")
+	}
+}

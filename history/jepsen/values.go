@@ -1,0 +1,274 @@
+package jepsen
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/history"
+	"olympos.io/encoding/edn"
+)
+
+// What the :value of an operation on a lock says is each test's own. These are
+// the shapes that are read:
+//
+//	nil             nothing
+//	name            the lock, where acquires share names; see Values
+//	[lock value]    jepsen.independent's tuple: the lock, and one of the others
+//	number          of an acquire's ok: its fence; of what follows: the fence it is done under
+//	token           of an acquire's ok, and of what is done under it
+//	:read, :write   how a read-write lock is taken
+//	{…}             :lock, :mode, :fence (0 = none), :token, :client; others are ignored
+//	true            nothing: it was acquired
+
+// saying is what one value says.
+type saying struct {
+	lock   string
+	mode   history.Mode
+	fence  int64
+	token  string
+	client string
+	isMap  bool
+	plain  any // what is none of these yet: a word or a number
+}
+
+const shapes = "nil, a lock's name, a fence, a token, [lock value], :read or :write, or a map with :lock, :fence, :token, :client"
+
+// said reads a value of an operation on a lock.
+func said(v any) (saying, error) {
+	switch v := plainly(v).(type) {
+	case nil:
+		return saying{}, nil
+	case bool:
+		if !v {
+			return saying{}, fmt.Errorf(":value is false, expected :type :fail of what did not succeed")
+		}
+		return saying{}, nil
+	case []any:
+		if len(v) != 2 || scalar(v[0]) == "" {
+			return saying{}, fmt.Errorf(":value is a vector of %d, expected %s", len(v), shapes)
+		}
+		if _, nested := plainly(v[1]).([]any); nested {
+			return saying{}, fmt.Errorf(":value is a tuple in a tuple, expected %s", shapes)
+		}
+		s, err := said(v[1])
+		s.lock = scalar(v[0])
+		return s, err
+	case map[any]any:
+		return saidByMap(v)
+	case edn.Keyword:
+		if mode, ok := modes[string(v)]; ok {
+			return saying{mode: mode}, nil
+		}
+	}
+	if scalar(v) == "" {
+		return saying{}, fmt.Errorf(":value is %v, expected %s", v, shapes)
+	}
+	return saying{plain: plainly(v)}, nil
+}
+
+func saidByMap(m map[any]any) (saying, error) {
+	s := saying{
+		isMap: true, lock: scalar(either(m, "lock", "name", "key")), token: scalar(either(m, "token")),
+		client: scalar(either(m, "client", "owner")),
+	}
+	var err error
+	if s.mode, err = modeOf(plainly(either(m, "mode"))); err != nil {
+		return s, err
+	}
+	if fence := either(m, "fence"); fence != nil {
+		n, ok := whole(fence)
+		if !ok {
+			return s, fmt.Errorf(":fence is %v, expected a whole number", fence)
+		}
+		s.fence = n
+	}
+	return s, nil
+}
+
+// scalar is a word or a whole number as text, "" of anything else.
+func scalar(v any) string {
+	v = plainly(v)
+	if n, ok := whole(v); ok {
+		return fmt.Sprint(n)
+	}
+	return word(v)
+}
+
+// meanings fills in what the values of the entries say, as far as Lockstorm did
+// not write them, and returns the owners that they name.
+func (r *Reading) meanings(entries []ednEntry, values Values) (named map[history.Process]string, line int, err error) {
+	all := make([]saying, len(entries))
+	for i, e := range entries {
+		if e.plainOp() && (e.op.F != history.FRead && e.op.F != history.FWrite) {
+			if all[i], err = said(e.value); err != nil {
+				return nil, e.line, err
+			}
+		}
+	}
+	names, line, err := r.plainLocks(entries, all, values)
+	if err != nil {
+		return nil, line, err
+	}
+	m := meaning{names: names, tokens: values == ValuesToken, open: map[history.Process]int{}, named: map[history.Process]string{}}
+	for i := range entries {
+		if !entries[i].plainOp() {
+			continue
+		}
+		m.tuples = m.tuples || all[i].lock != "" && !all[i].isMap
+	}
+	for i := range entries {
+		if entries[i].plainOp() {
+			m.fill(entries, all, i)
+		}
+	}
+	return m.named, 0, nil
+}
+
+// plainOp says whether a client of somebody else's did it.
+func (e *ednEntry) plainOp() bool { return e.op.Process != history.Nemesis && !e.explicit }
+
+// plainLocks returns the plain values of acquires that are names of locks: they
+// are if two clients share one, or if all acquires have the same; they are not if
+// completions come back with a map in their place. Else only the user knows.
+func (r *Reading) plainLocks(entries []ednEntry, all []saying, values Values) (names map[string]int, line int, err error) {
+	count, acquires, first, shared, replaced := map[string]int{}, 0, -1, false, false
+	open, retired := map[history.Process]int{}, map[history.Process]bool{}
+	users := map[string]map[history.Process]bool{}
+	for i := range entries {
+		e := &entries[i]
+		if e.op.Type == history.Info && e.op.F != history.FLost {
+			retired[e.op.Process] = true
+		}
+		switch {
+		case !e.plainOp() || e.op.F != history.FAcquire:
+		case e.op.Type == history.Invoke:
+			acquires++
+			open[e.op.Process] = i
+			if v := scalar(all[i].plain); v != "" && all[i].lock == "" {
+				if count[v]++; first < 0 {
+					first = i
+				}
+				if users[v] == nil {
+					users[v] = map[history.Process]bool{}
+				}
+				users[v][e.op.Process] = true
+				for p := range users[v] {
+					// After an info, the same client may go on as another process.
+					shared = shared || p != e.op.Process && !retired[p]
+				}
+			}
+		case all[i].isMap:
+			if at, ok := open[e.op.Process]; ok && all[at].plain != nil && all[i].lock == "" {
+				replaced = true
+			}
+		}
+	}
+	switch {
+	case first < 0 || values == ValuesToken:
+		return nil, 0, nil
+	case values == ValuesLock || !replaced && (shared || count[scalar(all[first].plain)] == acquires):
+		r.note("the plain values of acquires are read as names of locks: " + someOf(slices.Sorted(maps.Keys(count))))
+		return count, 0, nil
+	case replaced:
+		r.note("the plain values of invocations are not the names of locks, since completions replace them: all is taken for one lock")
+		return nil, 0, nil
+	}
+	return nil, entries[first].line, fmt.Errorf("no two clients acquire with the same :value (here %s), so it may name the lock, or the client or this one acquire: expected --values lock or --values token", scalar(all[first].plain))
+}
+
+// someOf lists names, not more than can be read.
+func someOf(names []string) string {
+	const most = 8
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// meaning gives the entries of one history their locks and leases.
+type meaning struct {
+	names          map[string]int // plain values that are names of locks
+	tokens, tuples bool
+	open           map[history.Process]int // the open invocation
+	named          map[history.Process]string
+}
+
+// fill gives one entry what its value and its invocation's say.
+func (m *meaning) fill(entries []ednEntry, all []saying, i int) {
+	e, s := &entries[i], &all[i]
+	if owner := cmp.Or(e.owner, s.client); owner != "" {
+		m.named[e.op.Process] = owner
+	}
+	at, completes := m.open[e.op.Process]
+	completes = completes && e.op.Type != history.Invoke && e.op.F != history.FLost
+	if e.op.Type == history.Invoke {
+		m.open[e.op.Process] = i
+	}
+	if e.op.F == history.FRead || e.op.F == history.FWrite {
+		m.touch(e)
+	} else {
+		m.plain(e, s, completes && scalar(all[at].plain) == scalar(s.plain))
+	}
+	if completes {
+		delete(m.open, e.op.Process)
+		e.op.Lock = entries[at].op.Lock
+		if e.op.Mode == "" {
+			e.op.Mode = entries[at].op.Mode
+		}
+		if s.lock != "" && all[at].lock == "" && all[at].plain == nil {
+			e.op.Lock = s.lock // it was told which one it got
+			entries[at].op.Lock = s.lock
+		}
+	}
+}
+
+// plain gives an operation on a lock its lock, mode and lease. What a completion
+// merely repeats of its invocation is nothing new.
+func (m *meaning) plain(e *ednEntry, s *saying, repeats bool) {
+	lease, lock, text := history.Lease{Token: s.token, Fence: s.fence}, s.lock, scalar(s.plain)
+	_, number := whole(s.plain)
+	proposed := e.op.F == history.FAcquire && e.op.Type == history.Invoke
+	switch {
+	case text == "":
+	case m.tokens && (proposed || repeats || !number):
+		lease.Token = text
+	case repeats:
+	case lock == "" && e.op.Type == history.Invoke && m.names[text] > 0:
+		lock = text
+	case proposed && lock == "": // an operation's own name, which its completion replaces
+	case number:
+		lease.Fence, _ = whole(s.plain)
+	default:
+		lease.Token = text
+	}
+	if e.op.Lock == "" {
+		e.op.Lock = lock
+	}
+	if e.op.Lock == "" {
+		e.op.Lock = defaultLock
+	}
+	if s.mode != "" {
+		e.op.Mode = s.mode
+	}
+	if lease != (history.Lease{}) && e.op.Lease == nil {
+		e.op.Lease = &lease
+	}
+}
+
+// touch gives a read or a write its lock and its numbers.
+func (m *meaning) touch(e *ednEntry) {
+	v := plainly(e.value)
+	if tuple, ok := v.([]any); ok && m.tuples && len(tuple) == 2 {
+		if e.op.Lock == "" {
+			e.op.Lock = scalar(tuple[0])
+		}
+		v = plainly(tuple[1])
+	}
+	if e.op.Lock == "" {
+		e.op.Lock = defaultLock
+	}
+	e.op.Value = numbers(v)
+}

@@ -1,0 +1,144 @@
+package jepsen
+
+import (
+	"bufio"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/history"
+	"olympos.io/encoding/edn"
+)
+
+// Write writes a history as Jepsen writes its history.edn: a map a line,
+// with :process, :type, :f, :value, :time and :index, so that Knossos, Elle and
+// whoever reads Jepsen's histories can. Everything of a client is invoked and
+// completed as it was; the nemesis only ever does :info, as in Jepsen.
+//
+// The :value of an acquire's ok is its fence, if there is one, and that of a
+// read or a write is what was read or written. What Jepsen has no word for
+// stands in keys of its own, which it ignores and Read understands: :client (in
+// every entry; nil if it concerns none), :lock, :mode, :token, :fence,
+// :deadline, :seq, :reason, and of the nemesis :node, :from, :offset, :lost,
+// :window, and :opens where a window is opened. A deadline ends a hold without an
+// operation: a model that does not know of :deadline takes the lock for held until
+// a release that succeeds. Left out are the keys that a post-mortem found and that an eviction took (Op.Keys): of
+// these events only the node and the time are left.
+func Write(w io.Writer, ops []history.Op) error {
+	out := bufio.NewWriter(w)
+	var m ednMap
+	for i := range ops {
+		m.b = m.b[:0]
+		m.op(&ops[i])
+		if _, err := out.Write(append(m.b, '\n')); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// ednMap is a map on its way to a file.
+type ednMap struct{ b []byte }
+
+func (m *ednMap) op(op *history.Op) {
+	process, kind := "", op.Type
+	if op.Process == history.Nemesis {
+		process, kind = ":nemesis", history.Info
+	}
+	m.b = append(m.b, '{')
+	if process == "" {
+		m.b = appendInt(append(m.b, ":process "...), op.Process)
+	} else {
+		m.b = append(append(m.b, ":process "...), process...)
+	}
+	m.raw(":type", ":"+string(kind))
+	m.raw(":f", keyword(op.F))
+	m.value(op)
+	m.b = appendInt(append(m.b, ", :time "...), op.Time)
+	m.b = appendInt(append(m.b, ", :index "...), op.Index)
+	m.text(":error", op.Error)
+	if op.Client == history.NoClient {
+		m.raw(":client", "nil")
+	} else {
+		m.b = appendInt(append(m.b, ", :client "...), op.Client)
+	}
+	m.text(":lock", op.Lock)
+	if op.Mode != "" {
+		m.raw(":mode", keyword(string(op.Mode)))
+	}
+	if op.Lease != nil {
+		m.text(":token", op.Lease.Token)
+		number(m, ":fence", op.Lease.Fence)
+		number(m, ":deadline", op.Lease.Deadline)
+	}
+	number(m, ":seq", op.Seq)
+	if op.Reason != "" {
+		m.raw(":reason", keyword(string(op.Reason)))
+	}
+	m.text(":node", op.Node)
+	m.text(":from", op.From)
+	number(m, ":offset", op.Offset)
+	if op.Lost != nil {
+		m.raw(":lost", ednOf(op.Lost))
+	}
+	if op.Window != nil {
+		if op.Type == history.Invoke {
+			m.raw(":opens", "true")
+		}
+		m.raw(":window", ednOf(op.Window))
+	}
+	m.b = append(m.b, '}')
+}
+
+// value writes what Jepsen's models look at.
+func (m *ednMap) value(op *history.Op) {
+	m.b = append(m.b, ", :value "...)
+	switch {
+	case len(op.Value) == 1:
+		m.b = appendInt(m.b, op.Value[0])
+	case len(op.Value) > 1:
+		for i, v := range op.Value {
+			m.b = appendInt(append(m.b, "[ "[min(i, 1)]), v)
+		}
+		m.b = append(m.b, ']')
+	case op.F == history.FAcquire && op.Type == history.OK && op.Lease != nil && op.Lease.Fence != 0:
+		m.b = appendInt(m.b, op.Lease.Fence)
+	default:
+		m.b = append(m.b, "nil"...)
+	}
+}
+
+func (m *ednMap) raw(key, value string) {
+	m.b = append(append(append(append(m.b, ", "...), key...), ' '), value...)
+}
+
+func (m *ednMap) text(key, value string) {
+	if value != "" {
+		m.raw(key, quotedEDN(value))
+	}
+}
+
+// quotedEDN writes a string. What it gets cannot fail; bytes that are no UTF-8
+// become the replacement character, as in JSON.
+func quotedEDN(s string) string {
+	text, _ := edn.Marshal(strings.ToValidUTF8(s, "\ufffd"))
+	return string(text)
+}
+
+// keyword writes a name: as a keyword if it can be one.
+func keyword(name string) string {
+	plain := name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == ""
+	if !plain || name[0] < 'A' {
+		return quotedEDN(name)
+	}
+	return ":" + name
+}
+
+func appendInt[T ~int | ~int64](b []byte, n T) []byte { return strconv.AppendInt(b, int64(n), 10) }
+
+// number writes a member unless it is 0.
+func number[T ~int | ~int64](m *ednMap, key string, n T) {
+	if n != 0 {
+		m.raw(key, strconv.FormatInt(int64(n), 10))
+	}
+}

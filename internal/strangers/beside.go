@@ -1,0 +1,122 @@
+package strangers
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// The scripts of a lock that makes its key's name of ARGV[1], and names it to nobody.
+// ARGV[2] the token, ARGV[3] milliseconds.
+var (
+	obtainNamed  = redis.NewScript(`return redis.call('set', 'lock:' .. ARGV[1], ARGV[2], 'NX', 'PX', ARGV[3])`)
+	releaseNamed = redis.NewScript(`
+local key = 'lock:' .. ARGV[1]
+if redis.call('get', key) == ARGV[2] then
+  return redis.call('del', key)
+end
+return 0`)
+)
+
+// obtainOnRecord takes the key if it is free, and notes who asked, let in or not.
+// KEYS[1] the lock, KEYS[2] who asked last; ARGV[1] the token, ARGV[2] milliseconds.
+var obtainOnRecord = redis.NewScript(`
+redis.call('set', KEYS[2], ARGV[1])
+return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])`)
+
+// leave gives the key the milliseconds that it has to stay; with none it goes.
+// KEYS[1] the lock; ARGV[1] the token, ARGV[2] milliseconds.
+var leave = redis.NewScript(`
+if redis.call('get', KEYS[1]) ~= ARGV[1] then
+  return 0
+end
+if tonumber(ARGV[2]) > 0 then
+  return redis.call('pexpire', KEYS[1], ARGV[2])
+end
+return redis.call('del', KEYS[1])`)
+
+// beside are locks that have something beside their key, or their key beside what their
+// commands name.
+func beside() []Stranger {
+	return []Stranger{
+		{ID: "permit-left", Doc: "two permits that were set up beforehand: DECR takes one, and INCR gives it back, but nobody gives back what a dead owner had",
+			promises: func(c *history.Claims, _ int) { c.Permits, c.Recovery = permits, 0 }, bind: of(countDown)},
+		{ID: "script-named", Doc: "a script that makes the key's name itself, of the lock's", Right: true, bind: of(scriptNamed)},
+		{ID: "last-asker", Doc: "who asks overwrites a record beside the lock that says who asked last", Right: true, bind: of(lastAsker)},
+		{ID: "at-least-for", Doc: "ShedLock's lockAtLeastFor: a release within so long leaves the key until then", Right: true,
+			// Whoever waits does so for those that are left, too.
+			promises: func(c *history.Claims, _ int) { c.Recovery += 3 * leastFor },
+			bind:     of(atLeastFor)},
+	}
+}
+
+// countDown takes a permit of those that are left.
+func countDown(l lease) locks.Lock {
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			if err := l.node().SetNX(ctx, l.key, permits, 0).Err(); err != nil {
+				return locks.Lease{}, err
+			}
+			left, err := l.node().Decr(ctx, l.key).Result()
+			if err != nil || left >= 0 {
+				return locks.Lease{}, err
+			}
+			if err := l.node().Incr(ctx, l.key).Err(); err != nil {
+				return locks.Lease{}, err
+			}
+			return locks.Lease{}, locks.ErrBusy
+		},
+		func(ctx context.Context, _ locks.Lease) error { return l.node().Incr(ctx, l.key).Err() },
+	}
+}
+
+func scriptNamed(l lease) locks.Lock {
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			return l.attempt(func(token string) *redis.Cmd { return obtainNamed.Run(ctx, l.node(), nil, l.key, token, l.life()) })
+		},
+		func(ctx context.Context, held locks.Lease) error {
+			return released(releaseNamed.Run(ctx, l.node(), nil, l.key, held.Token))
+		},
+	}
+}
+
+func lastAsker(l lease) locks.Lock {
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			return l.attempt(func(token string) *redis.Cmd {
+				return obtainOnRecord.Run(ctx, l.node(), []string{l.key, l.key + ":last"}, token, l.life())
+			})
+		},
+		l.unlock,
+	}
+}
+
+// leastFor is how long the key stays at least.
+const leastFor = 200 * time.Millisecond
+
+func atLeastFor(l lease) locks.Lock {
+	var mu sync.Mutex
+	since := map[string]time.Time{} // by token
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			asked := time.Now()
+			held, err := scriptLock(l).TryLock(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			since[held.Token] = asked
+			return held, err
+		},
+		func(ctx context.Context, held locks.Lease) error {
+			mu.Lock()
+			rest := leastFor - time.Since(since[held.Token])
+			mu.Unlock()
+			return released(leave.Run(ctx, l.node(), []string{l.key}, held.Token, max(0, milliseconds(rest))))
+		},
+	}
+}

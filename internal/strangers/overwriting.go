@@ -1,0 +1,268 @@
+package strangers
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// overwriting are locks in which those who are refused, or who come next, write over what
+// the holder has put there, by mistake or because it is over.
+func overwriting() []Stranger {
+	renews := func(c *history.Claims, _ int) { c.Renews = true }
+	return []Stranger{
+		{ID: "number-overwritten", Doc: "the value is a ticket, and who is refused puts his own in its place", bind: of(numberOverwritten)},
+		{ID: "worker-number", Doc: "a script puts the worker's number there, whoever has the lock", bind: of(workerNumber)},
+		{ID: "fence-overwritten", Doc: "the value is the fence, and every attempt puts its own in the last one's place",
+			promises: func(c *history.Claims, _ int) { c.Fenced = true }, bind: of(fenceOverwritten)},
+		{ID: "constant-overwritten", Doc: "SET of the same value without NX: everybody gets in, and nobody releases", bind: of(constantOverwritten)},
+		{ID: "owner-overwritten", Doc: "who is refused overwrites the owner's name, and a release that does not find its own says ok", bind: of(ownerOverwritten)},
+		{ID: "count-prolonged", Doc: "the lock is a count, to which every attempt gives a new life", bind: of(countProlonged)},
+		{ID: "renamed", Doc: "RENAMENX of a key of one's own", Right: true, bind: of(renamed)},
+		{ID: "reaped", Doc: "a sorted set, out of which a reaper in each client takes what is over by the node's clock", Right: true, bind: of(reaped)},
+		{ID: "field-renewed", Doc: "a hash that says until when; a watchdog puts that off", Right: true, promises: renews, bind: of(byField("until"))},
+		{ID: "field-forgotten", Doc: "the same, but who asks goes by the time of the grant, and by no renewal", promises: renews, bind: of(byField("since"))},
+	}
+}
+
+// KEYS[1] the lock, KEYS[2] the tickets; ARGV[1] milliseconds.
+var drawTicket = redis.NewScript(`
+local n = redis.call('incr', KEYS[2])
+if redis.call('get', KEYS[1]) then
+  redis.call('set', KEYS[1], n, 'KEEPTTL')
+  return 0
+end
+redis.call('set', KEYS[1], n, 'PX', ARGV[1])
+return n`)
+
+func numberOverwritten(l lease) locks.Lock {
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			n, err := drawTicket.Run(ctx, l.node(), []string{l.key, l.key + ":n"}, l.life()).Int64()
+			switch {
+			case err != nil:
+				return locks.Lease{}, err
+			case n == 0:
+				return locks.Lease{}, locks.ErrBusy
+			}
+			return locks.Lease{Token: strconv.FormatInt(n, 10)}, nil
+		}, l.unlock,
+	}
+}
+
+// KEYS[1] the lock; ARGV[1] the worker's number, ARGV[2] milliseconds.
+var putNumber = redis.NewScript(`
+redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`)
+
+func workerNumber(l lease) locks.Lock {
+	id, _ := strconv.Atoi(strings.TrimPrefix(l.c.ID, "c"))
+	number := strconv.Itoa(id + 1)
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			return locks.Lease{Token: number}, granted(putNumber.Run(ctx, l.node(), []string{l.key}, number, l.life()))
+		}, l.unlock,
+	}
+}
+
+// KEYS[1] the lock, KEYS[2] the fences; ARGV[1] milliseconds.
+var putFence = redis.NewScript(`
+local n = redis.call('incr', KEYS[2])
+redis.call('set', KEYS[1], n, 'PX', ARGV[1])
+return n`)
+
+func fenceOverwritten(l lease) locks.Lock {
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			n, err := putFence.Run(ctx, l.node(), []string{l.key, l.key + ":n"}, l.life()).Int64()
+			return locks.Lease{Token: strconv.FormatInt(n, 10), Fence: n}, err
+		}, l.unlock,
+	}
+}
+
+func constantOverwritten(l lease) locks.Lock {
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			return locks.Lease{}, l.node().Set(ctx, l.key, "1", l.ttl).Err()
+		},
+		func(context.Context, locks.Lease) error { return nil },
+	}
+}
+
+// obtainNaming takes the first key if it is free, and says who came in the second.
+// KEYS[1] the lock, KEYS[2] its owner; ARGV[1] the token, ARGV[2] milliseconds.
+var (
+	obtainNaming = redis.NewScript(`
+redis.call('set', KEYS[2], ARGV[1], 'PX', ARGV[2])
+if redis.call('set', KEYS[1], '1', 'NX', 'PX', ARGV[2]) then
+  return 1
+end
+return 0`)
+	releaseSilently = redis.NewScript(`
+if redis.call('get', KEYS[2]) == ARGV[1] then
+  redis.call('del', KEYS[1], KEYS[2])
+end
+return 1`)
+)
+
+func ownerOverwritten(l lease) locks.Lock {
+	keys := []string{l.key, l.key + ":owner"}
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			return l.attempt(func(token string) *redis.Cmd { return obtainNaming.Run(ctx, l.node(), keys, token, l.life()) })
+		},
+		func(ctx context.Context, held locks.Lease) error {
+			return released(releaseSilently.Run(ctx, l.node(), keys, held.Token))
+		},
+	}
+}
+
+// KEYS[1] the lock, KEYS[2] its owner; ARGV[1] the token, ARGV[2] milliseconds.
+var countAndTime = redis.NewScript(`
+local n = redis.call('incr', KEYS[1])
+redis.call('pexpire', KEYS[1], ARGV[2])
+if n > 1 then
+  return 0
+end
+redis.call('set', KEYS[2], ARGV[1], 'PX', ARGV[2])
+return 1`)
+
+func countProlonged(l lease) locks.Lock {
+	keys := []string{l.key, l.key + ":owner"}
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			return l.attempt(func(token string) *redis.Cmd { return countAndTime.Run(ctx, l.node(), keys, token, l.life()) })
+		},
+		func(ctx context.Context, held locks.Lease) error {
+			return released(uncountOwned.Run(ctx, l.node(), keys, held.Token))
+		},
+	}
+}
+
+func renamed(l lease) locks.Lock {
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			token, err := l.c.Token()
+			if err != nil {
+				return locks.Lease{}, err
+			}
+			held, own := locks.Lease{Token: token}, l.key+":"+token
+			if err := l.node().Set(ctx, own, token, l.ttl).Err(); err != nil {
+				return held, err
+			}
+			first, err := l.node().RenameNX(ctx, own, l.key).Result()
+			switch {
+			case err != nil && strings.Contains(err.Error(), "no such key"): // it came too late
+				return held, locks.ErrBusy
+			case err == nil && !first:
+				_ = l.node().Del(ctx, own).Err() // else its life ends it
+				return held, locks.ErrBusy
+			}
+			return held, err
+		}, l.unlock,
+	}
+}
+
+// now begins scripts that go by the node's clock, in milliseconds.
+const now = `
+local t = redis.call('time')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+`
+
+// KEYS[1] the lock; ARGV[1] the token, ARGV[2] milliseconds.
+var (
+	takeEmpty = redis.NewScript(now + `
+if redis.call('zcard', KEYS[1]) > 0 then
+  return 0
+end
+redis.call('zadd', KEYS[1], now + ARGV[2], ARGV[1])
+return 1`)
+	reap = redis.NewScript(now + `return redis.call('zremrangebyscore', KEYS[1], '-inf', now - 1)`)
+)
+
+func reaped(l lease) locks.Lock {
+	started := false
+	return steps{
+		func(ctx context.Context) (locks.Lease, error) {
+			if !started {
+				started = true
+				go every(l.c.Context, l.ttl/20, func() {
+					ctx, cancel := context.WithTimeout(l.c.Context, l.ttl/4)
+					defer cancel()
+					_ = reap.Run(ctx, l.node(), []string{l.key}).Err() // the next time will do
+				})
+			}
+			return l.attempt(func(token string) *redis.Cmd { return takeEmpty.Run(ctx, l.node(), []string{l.key}, token, l.life()) })
+		},
+		func(ctx context.Context, held locks.Lease) error {
+			return released(l.node().Do(ctx, "ZREM", l.key, held.Token))
+		},
+	}
+}
+
+// KEYS[1] the lock; ARGV[1] the token, ARGV[2] milliseconds, ARGV[3] the field that tells
+// whether the lease is over.
+var (
+	takeByField = redis.NewScript(now + `
+local told = tonumber(redis.call('hget', KEYS[1], ARGV[3]) or '0')
+if ARGV[3] == 'since' then
+  told = told + ARGV[2]
+end
+if told >= now then
+  return 0
+end
+redis.call('hset', KEYS[1], 'owner', ARGV[1], 'since', string.format('%.0f', now), 'until', string.format('%.0f', now + ARGV[2]))
+return 1`)
+	renewField = redis.NewScript(now + `
+if redis.call('hget', KEYS[1], 'owner') ~= ARGV[1] then
+  return 0
+end
+redis.call('hset', KEYS[1], 'until', string.format('%.0f', now + ARGV[2]))
+return 1`)
+	releaseFields = redis.NewScript(`
+if redis.call('hget', KEYS[1], 'owner') ~= ARGV[1] then
+  return 0
+end
+return redis.call('del', KEYS[1])`)
+)
+
+// byField makes a lock with a watchdog whose field of that name says when it is over.
+func byField(field string) func(lease) locks.Lock {
+	return func(l lease) locks.Lock {
+		dogs := &kennel{byToken: map[string]context.CancelFunc{}}
+		return steps{
+			func(ctx context.Context) (locks.Lease, error) {
+				held, err := l.attempt(func(token string) *redis.Cmd {
+					return takeByField.Run(ctx, l.node(), []string{l.key}, token, l.life(), field)
+				})
+				if err != nil {
+					return held, err
+				}
+				process, quit := context.WithCancel(l.c.Context)
+				dogs.add(held.Token, quit)
+				lost := make(chan struct{})
+				held.LostC = lost
+				go every(process, l.ttl/3, func() {
+					ctx, cancel := context.WithTimeout(process, l.ttl/4)
+					defer cancel()
+					err := released(renewField.Run(ctx, l.node(), []string{l.key}, held.Token, l.life()))
+					if errors.Is(err, locks.ErrNotHeld) && process.Err() == nil {
+						quit()
+						close(lost)
+					}
+				})
+				return held, nil
+			},
+			func(ctx context.Context, held locks.Lease) error {
+				dogs.stop(held.Token)
+				return released(releaseFields.Run(ctx, l.node(), []string{l.key}, held.Token))
+			},
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package strangers
+
+import (
+	"maps"
+
+	"github.com/lockstorm/lockstorm/checker"
+)
+
+func init() { maps.Copy(table, overwritingTable()) }
+
+// overwritingTable is what is expected of the locks in which somebody writes over what
+// the holder has put there.
+func overwritingTable() map[string]promised {
+	everywhere := func(oracle string, cause checker.Cause) []row { return under(columns, finds("", oracle, cause)) }
+	return map[string]promised{
+		"number-overwritten": {
+			// No release finds its own number any more, or after a loss another's that is the same.
+			may: all(limits(), wrong(checker.Race, "ownership"), wrong(checker.OrphanedKey, "liveness"), wrong(checker.Starved, "liveness"),
+				mistaken(losing, checker.ForeignDelete, "exclusion", "resource", "ownership")),
+			rows: rows(everywhere("ownership", checker.Race), everywhere("liveness", checker.OrphanedKey)),
+		},
+		"worker-number": {
+			may: all(limits(), wrong(checker.Race, "exclusion", "resource", "ownership"),
+				mistaken([]string{"delay"}, checker.LateCommand, beliefs...)),
+			rows: rows(everywhere("exclusion", checker.Race), everywhere("ownership", checker.Race)),
+		},
+		"fence-overwritten": {
+			// After a loss fences come twice, so that a release takes another's for its own.
+			may: all(fenced(), wrong(checker.Race, "exclusion", "ownership"), wrong(checker.ForeignDelete, "exclusion", "ownership"),
+				mistaken([]string{mix}, checker.FenceRegressed, "fencing")),
+			rows: rows(everywhere("exclusion", checker.Race), everywhere("ownership", checker.Race)),
+		},
+		"constant-overwritten": {
+			may:  all(limits(), wrong(checker.Race, beliefs...), wrong(checker.ForeignRenewal, "ownership")),
+			rows: []row{finds("none", "exclusion", checker.Race), finds("none", "ownership", checker.ForeignRenewal)},
+		},
+		"owner-overwritten": {
+			may: all(limits(), wrong(checker.Race, "ownership"), wrong(checker.OrphanedKey, "liveness"),
+				mistaken([]string{"node-clock"}, checker.ServerClock, "liveness"),
+				mistaken([]string{"client-pause", "node-pause"}, checker.ForeignDelete, beliefs...)),
+			rows: rows(everywhere("ownership", checker.Race), everywhere("liveness", checker.OrphanedKey)),
+		},
+		"count-prolonged": {
+			may: all(limits(), wrong(checker.ForeignRenewal, "ownership"),
+				mistaken(append([]string{mix}, stranding...), checker.ForeignRenewal, "liveness")),
+			rows: rows(everywhere("ownership", checker.ForeignRenewal),
+				[]row{blocks("client-crash", checker.ForeignRenewal), blocks("lost-reply", checker.ForeignRenewal)}),
+		},
+		"renamed":       plain(),
+		"reaped":        plain(),
+		"field-renewed": {may: all(limits(), renewed(cutting...)), rows: shown()},
+		"field-forgotten": {
+			may: all(limits(), renewed(cutting...), wrong(checker.Race, "exclusion", "resource", "ownership"),
+				mistaken([]string{"client-pause", "node-pause"}, checker.ForeignDelete, "exclusion", "resource", "ownership")),
+			rows: rows(everywhere("exclusion", checker.Race), everywhere("ownership", checker.Race)),
+		},
+	}
+}

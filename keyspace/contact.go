@@ -1,0 +1,100 @@
+package keyspace
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// This file finds out which keys a command reached: those that it names, those that it
+// changed, and those that its script is known to make the names of.
+
+// made is a key whose name a script makes itself.
+type made struct {
+	key string
+	of  []history.Bytes // the arguments that the name is made of
+}
+
+// user is a script as operations on one lock run it, or as it runs in none.
+type user struct{ script, lock string }
+
+// reach learns from what scripts changed which keys they name themselves, and notes which
+// commands ran such scripts, or would have.
+func (r *reader) reach() {
+	taught := map[user][]made{}
+	for pos := range r.Commands {
+		for _, i := range r.Effects[pos] {
+			key := string(r.Evidence.Keys[i].Key)
+			if slices.Contains(r.Commands[pos].Args, history.Bytes(key)) {
+				continue
+			}
+			by, ok := r.userOf(pos)
+			if known := slices.ContainsFunc(taught[by], func(m made) bool { return m.key == key }); !ok || known {
+				continue
+			}
+			m := made{key: key}
+			for _, a := range r.Commands[pos].Args[2:] {
+				if a != "" && strings.Contains(key, string(a)) {
+					m.of = append(m.of, a)
+				}
+			}
+			taught[by] = append(taught[by], m)
+		}
+	}
+	r.unnamed = map[int][]string{}
+	if len(taught) == 0 {
+		return
+	}
+	for pos, c := range r.Commands {
+		by, _ := r.userOf(pos)
+		for _, m := range taught[by] {
+			if !slices.ContainsFunc(m.of, func(a history.Bytes) bool { return !slices.Contains(c.Args, a) }) {
+				r.unnamed[pos] = append(r.unnamed[pos], m.key)
+			}
+		}
+		slices.Sort(r.unnamed[pos])
+	}
+}
+
+// userOf is which script the command runs, and for which lock; not ok if it runs none.
+func (r *reader) userOf(pos int) (user, bool) {
+	c := r.Commands[pos]
+	sha, ok := c.Script()
+	return user{sha, r.pairs[c.Op].Invoke.Lock}, ok
+}
+
+// Reaches says whether the command at that place of the log names the key, or its script
+// does.
+func (k *Keys) Reaches(pos int, key string) bool {
+	args := k.commands[pos].Args
+	return len(args) > 1 && slices.Contains(args[1:], history.Bytes(key)) || slices.Contains(k.unnamed[pos], key)
+}
+
+// meet notes which keys the command reached that were there: those that it named,
+// changed, or found as they are.
+func (r *reader) meet(n *node, x item) (met []string) {
+	at := r.ran[x.cmd]
+	reached := func(name string) {
+		k := n.keys[name]
+		if k == nil || k.content == nil || k.term.Mortal && k.due().Hi < at.Lo || slices.Contains(met, name) {
+			return
+		}
+		met = append(met, name)
+		if on := k.carried(); len(on) > 0 {
+			r.Contacts = append(r.Contacts, Contact{Cmd: x.cmd, At: at, Seq: r.tick(), On: on})
+		}
+	}
+	for i, a := range r.Commands[x.cmd].Args {
+		if i > 0 {
+			reached(string(a))
+		}
+	}
+	for _, i := range x.changes {
+		reached(string(r.Evidence.Keys[i].Key))
+	}
+	for _, name := range r.unnamed[x.cmd] {
+		reached(name)
+	}
+	return met
+}

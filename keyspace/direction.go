@@ -1,0 +1,145 @@
+package keyspace
+
+import (
+	"strings"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// This file finds out which counts go down: their numbers are permits that were set up
+// beforehand. An acquire takes one, and its release puts it back.
+
+// where is a place of a key, on whichever node.
+type where struct{ key, place string }
+
+// leaning is what is known of a count's direction.
+type leaning struct {
+	up, down bool // the first acquire that counted there raised it, or lowered it
+	one      bool // an acquire put the first number there: 1, as if it counted from nothing
+	returned bool // an operation that is no acquire raised it
+}
+
+// orient finds the counts that acquires lower, and not only to put back what they had
+// raised themselves.
+func (r *reader) orient() {
+	found := map[where]*leaning{}
+	type share struct {
+		where
+		op int
+	}
+	raised := map[share]int64{}
+	for _, n := range r.order {
+		for _, x := range n.items {
+			if x.cmd < 0 || !r.mayCount(x.cmd) {
+				continue
+			}
+			by := actor{pos: x.cmd, op: r.Commands[x.cmd].Op}
+			for _, i := range x.changes {
+				c := r.Evidence.Keys[i]
+				for _, s := range r.counts(i, by) {
+					at := where{string(c.Key), s.place}
+					l := found[at]
+					if l == nil {
+						l = &leaning{}
+						found[at] = l
+					}
+					mine := share{at, by.op}
+					raised[mine] += s.step
+					l.learn(s, r.acquires(by.op), s.step < 0 && raised[mine] >= 0)
+				}
+			}
+		}
+	}
+	r.down = map[where]bool{}
+	for at, l := range found {
+		r.down[at] = l.down && (!l.one || l.returned)
+	}
+}
+
+// learn takes in a step. One that is undone puts back what the same operation took.
+func (l *leaning) learn(s counting, acquire, undone bool) {
+	switch {
+	case !acquire:
+		l.returned = l.returned || s.step > 0
+	case s.from && !s.pure: // it may have set up what it took from
+		l.one = l.one || s.step == 1
+	case undone || l.up || l.down:
+	default:
+		l.up, l.down = s.step > 0, s.step < 0
+	}
+}
+
+// counting is a step of a count.
+type counting struct {
+	place string
+	step  int64
+	from  bool // nothing stood there before
+	pure  bool // by a command that only counts
+}
+
+// counts are the steps of a change.
+func (r *reader) counts(change int, by actor) (all []counting) {
+	c, d := r.Evidence.Keys[change], r.difference(change)
+	pure := counters[r.name(by.pos)]
+	for _, s := range d.changed {
+		if step, counts := r.counted(where{string(c.Key), s.name}, s.was, s.value, by); counts {
+			all = append(all, counting{s.name, step, false, pure})
+		}
+	}
+	for _, s := range d.added {
+		if step, counts := r.counted(where{string(c.Key), s.name}, "0", s.value, by); counts {
+			all = append(all, counting{s.name, step, true, pure})
+		}
+	}
+	return all
+}
+
+// name is the command's, in capitals; "" for none.
+func (r *reader) name(pos int) string {
+	args := r.Commands[pos].Args
+	if len(args) == 0 {
+		return ""
+	}
+	name, known := r.names[args[0]]
+	if !known {
+		name = strings.ToUpper(string(args[0]))
+		r.names[args[0]] = name
+	}
+	return name
+}
+
+func (r *reader) mayCount(pos int) bool {
+	name := r.name(pos)
+	return counters[name] || scripted[name]
+}
+
+// acquires says whether the operation is an acquire.
+func (r *reader) acquires(op int) bool { return op >= 0 && r.pairs[op].Invoke.F == history.FAcquire }
+
+// takes says whether who counts by that step, to that number, takes a share, and does
+// not give one back. Below zero only acquires do: a number may be there because
+// somebody gave back what was not his.
+func (r *reader) takes(at where, step, is int64, by actor) bool {
+	switch {
+	case r.down[at]:
+		return step < 0
+	case r.acquires(by.op):
+		return step > 0
+	}
+	return step > 0 && is > 0
+}
+
+// setUp sets aside the grants that put the number there from which shares are taken.
+// They are no shares; but an acquire that set it up may have taken its own with it.
+func (r *reader) setUp(p *place, g *Grant) {
+	var shares []*Grant
+	for _, old := range p.current {
+		if done := r.pairs[old.Op]; old.counted || old.Op != g.Op && r.acquires(old.Op) && done.Done() == history.OK {
+			shares = append(shares, old)
+			continue
+		}
+		old.Over, old.OverSeq, old.base = g, g.Seq, true
+		p.overwritten = append(p.overwritten, old)
+	}
+	p.current = shares
+}

@@ -1,0 +1,221 @@
+package keyspace
+
+import (
+	"iter"
+	"slices"
+	"sort"
+	"time"
+)
+
+// A sequel is what became of a key, or of a place, that carries several grants: they
+// share it, each from where it joined to where it left. A count that was raised n times
+// would else have n grants with up to n values and lives of their own.
+type sequel[T comparable] struct {
+	entries []T
+	shared  bool
+	at      map[T][]int // where each stands, in order; nil for none
+}
+
+func (s *sequel[T]) add(v T) {
+	if s.at != nil {
+		s.at[v] = append(s.at[v], len(s.entries))
+	}
+	s.entries = append(s.entries, v)
+}
+
+// stretch is a part of a sequel.
+type stretch[T comparable] struct {
+	of       *sequel[T]
+	from, to int // to is open while it goes on
+}
+
+const open = -1
+
+func (s stretch[T]) until() int {
+	if s.to == open {
+		return len(s.of.entries)
+	}
+	return s.to
+}
+
+// trail is what one grant went through, stretch by stretch: only the last may be open.
+// The zero trail is empty.
+type trail[T comparable] struct{ parts []stretch[T] }
+
+func (t *trail[T]) last() *stretch[T] {
+	if len(t.parts) == 0 {
+		return nil
+	}
+	return &t.parts[len(t.parts)-1]
+}
+
+// follow has the trail go on with whatever is added to the sequel from now on.
+func (t *trail[T]) follow(s *sequel[T]) {
+	t.parts = append(t.parts, stretch[T]{of: s, from: len(s.entries), to: open})
+}
+
+// leave ends what it follows.
+func (t *trail[T]) leave() (followed *sequel[T]) {
+	if s := t.last(); s != nil && s.to == open {
+		s.to, followed = len(s.of.entries), s.of
+	}
+	return followed
+}
+
+// add adds what is only the trail's own.
+func (t *trail[T]) add(v T) {
+	followed := t.leave()
+	if s := t.last(); s != nil && !s.of.shared && s.to == len(s.of.entries) {
+		s.of.add(v)
+		s.to++
+	} else {
+		t.parts = append(t.parts, stretch[T]{of: &sequel[T]{entries: []T{v}}, to: 1})
+	}
+	if followed != nil {
+		t.follow(followed)
+	}
+}
+
+func (t *trail[T]) len() (n int) {
+	for _, s := range t.parts {
+		n += s.until() - s.from
+	}
+	return n
+}
+
+// get is the entry at that place, which must not be changed.
+func (t *trail[T]) get(i int) *T {
+	for _, s := range t.parts {
+		n := s.until() - s.from
+		if i < n {
+			return &s.of.entries[s.from+i]
+		}
+		i -= n
+	}
+	return nil
+}
+
+// first are a trail's first n entries, as a trail that follows nothing.
+func (t *trail[T]) first(n int) (head trail[T]) {
+	for _, s := range t.parts {
+		if s.to = min(s.until(), s.from+n); s.to > s.from {
+			head.parts = append(head.parts, s)
+			n -= s.to - s.from
+		}
+	}
+	return head
+}
+
+// amend changes the last entry for this trail only.
+func (t *trail[T]) amend(change func(*T)) {
+	n := t.len() - 1
+	v := *t.get(n)
+	change(&v)
+	followed := t.leave()
+	*t = t.first(n)
+	t.add(v)
+	if followed != nil {
+		t.follow(followed)
+	}
+}
+
+// has says whether the value is among the trail's.
+func (t *trail[T]) has(v T) bool {
+	return slices.ContainsFunc(t.parts, func(s stretch[T]) bool {
+		if s.of.at == nil {
+			return slices.Contains(s.of.entries[s.from:s.until()], v)
+		}
+		all := s.of.at[v]
+		i, _ := slices.BinarySearch(all, s.from)
+		return i < len(all) && all[i] < s.until()
+	})
+}
+
+// Wrote says whether the value is one that the grant has had.
+func (g *Grant) Wrote(value string) bool { return g.values.has(value) }
+
+// Lives are the lives that it had, from the first; never none.
+func (g *Grant) Lives() iter.Seq2[int, *Term] {
+	return func(yield func(int, *Term) bool) {
+		i := 0
+		for _, s := range g.lives.parts {
+			for at := s.from; at < s.until(); at++ {
+				if !yield(i, &s.of.entries[at]) {
+					return
+				}
+				i++
+			}
+		}
+	}
+}
+
+// LifeCount is how many lives it had, at least one.
+func (g *Grant) LifeCount() int { return g.lives.len() }
+
+// Life is one of its lives, from 0.
+func (g *Grant) Life(i int) *Term { return g.lives.get(i) }
+
+// AnyLife says whether any of its lives is such.
+func (g *Grant) AnyLife(such func(*Term) bool) bool {
+	for _, t := range g.Lives() {
+		if such(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// Last is the life that it had last.
+func (g *Grant) Last() *Term { return g.lives.get(g.lives.len() - 1) }
+
+// TermAt is the life that it had at that time; its first, if that was before.
+func (g *Grant) TermAt(at time.Duration) *Term {
+	after := sort.Search(g.LifeCount(), func(i int) bool { return g.Life(i).At.Lo > at })
+	return g.Life(max(0, after-1))
+}
+
+// WouldBe is the grant of a command that put nothing anywhere, for its life was over.
+func WouldBe(node string, client, op, cmd int, at When) *Grant {
+	g := &Grant{Node: node, Client: client, Op: op, Cmd: cmd, At: at}
+	g.lives.add(Term{Cmd: cmd, Client: client, At: at, Mortal: true, Expiry: at, Fair: at, Event: -1})
+	return g
+}
+
+// relive takes in that the key has another life, and with it all that it carries.
+func (k *keyState) relive(t Term) {
+	if k.later == nil {
+		k.later = &sequel[Term]{shared: true}
+		for _, g := range k.everything() {
+			g.lives.follow(k.later)
+		}
+	}
+	k.later.add(t)
+}
+
+// join takes a grant into the key: from now on its life is the key's.
+func (k *keyState) join(g *Grant) *Grant {
+	if k.later != nil {
+		g.lives.follow(k.later)
+	}
+	return g
+}
+
+// tell takes in another number that stands in the place: all that the place carries, or
+// did, has it.
+func (p *place) tell(number string) {
+	if p.numbers == nil {
+		p.numbers = &sequel[string]{shared: true, at: map[string][]int{}}
+		for _, g := range p.all() {
+			g.values.follow(p.numbers)
+		}
+	}
+	p.numbers.add(number)
+}
+
+// join takes a grant into the place.
+func (p *place) join(g *Grant) {
+	p.current = append(p.current, g)
+	if p.numbers != nil {
+		g.values.follow(p.numbers)
+	}
+}

@@ -1,0 +1,98 @@
+package nemesis
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// ErrNotSupported is wrapped by errors that say why a fault cannot be tried at
+// all on a testbed, topology or recipe: each of them is an Unsupported.
+var ErrNotSupported = errors.New("not supported")
+
+// Unsupported is why a fault cannot be tried: an error, and data that is stored.
+type Unsupported struct {
+	Fault string `json:"fault"`
+	Why   Want   `json:"why"`
+	// Nodes is the arrangement that a recipe needs, Topology one that the testbed has
+	// not, or that lacks what the fault strikes.
+	Nodes    locks.Topology     `json:"nodes,omitempty"`
+	Topology testbed.Topology   `json:"topology,omitempty"`
+	Needs    testbed.Capability `json:"needs,omitempty"`
+	Beside   string             `json:"beside,omitempty"` // another fault
+	// Span is how long something lasts, Life how long the keys live.
+	Span time.Duration `json:"span,omitempty"`
+	Life time.Duration `json:"life,omitempty"`
+	// Hint is what the testbed itself says of how it could be done.
+	Hint string `json:"hint,omitempty"`
+}
+
+// Want is what a fault wants for. Its sentence has a row in wants.
+type Want string
+
+// Wants.
+const (
+	WrongNodes       Want = "wrong-nodes" // it strikes none of the recipe's kind
+	NoTopology       Want = "no-topology"
+	NoCapability     Want = "no-capability"
+	OneHeir          Want = "one-heir" // which another fault promotes too
+	NoPlanFits       Want = "no-plan-fits"
+	NothingDisturbed Want = "nothing-disturbed"
+	NoReplica        Want = "no-replica"
+	NoSlots          Want = "no-slots"
+	NoScripts        Want = "no-scripts"
+	NoLives          Want = "no-lives"
+	TooFewClients    Want = "too-few-clients"
+	ExpiredBefore    Want = "expired-before" // the node is back
+)
+
+// wants are the sentences of what faults want for.
+var wants = map[Want]func(Unsupported) string{
+	WrongNodes:       func(u Unsupported) string { return fmt.Sprintf("it cannot strike %s nodes", u.Nodes) },
+	NoTopology:       func(u Unsupported) string { return fmt.Sprintf("the testbed has no %s topology", u.Topology) },
+	NoCapability:     func(u Unsupported) string { return fmt.Sprintf("the testbed cannot disturb %s", u.Needs) },
+	OneHeir:          func(u Unsupported) string { return fmt.Sprintf("it and %s promote the same replica", u.Beside) },
+	NoPlanFits:       func(u Unsupported) string { return fmt.Sprintf("no plan fits a trial of %v", u.Span) },
+	NothingDisturbed: func(Unsupported) string { return "the testbed can disturb nothing" },
+	NoReplica:        func(u Unsupported) string { return fmt.Sprintf("a %s topology has no replica", u.Topology) },
+	NoSlots:          func(u Unsupported) string { return fmt.Sprintf("a %s topology has no slots", u.Topology) },
+	NoScripts:        func(Unsupported) string { return "it ran no scripts where nothing was disturbed" },
+	NoLives:          func(Unsupported) string { return "no key of the recipe ever expires, and it asks no node for the time" },
+	TooFewClients:    func(Unsupported) string { return "one client cannot be on two sides" },
+	ExpiredBefore: func(u Unsupported) string {
+		return fmt.Sprintf("a master of a cluster serves %v after its restart at the earliest, when what it had for %v has expired", u.Span, u.Life)
+	},
+}
+
+// Words say in a sentence what the fault wants for, without naming the fault.
+func (u Unsupported) Words() string {
+	said := string(u.Why)
+	if words, ok := wants[u.Why]; ok {
+		said = words(u)
+	}
+	if u.Hint != "" {
+		said += ": " + u.Hint
+	}
+	return said
+}
+
+// Error implements error.
+func (u Unsupported) Error() string {
+	return fmt.Sprintf("%s: %v: %s", u.Fault, ErrNotSupported, u.Words())
+}
+
+// Unwrap makes it ErrNotSupported.
+func (Unsupported) Unwrap() error { return ErrNotSupported }
+
+// impossible is why the fault has nothing to strike in this world; not ok if it has.
+func (f Fault) impossible(w World) (u Unsupported, is bool) {
+	if f.Impossible == nil {
+		return u, false
+	}
+	u = f.Impossible(w)
+	u.Fault = f.Name
+	return u, u.Why != ""
+}

@@ -1,0 +1,239 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
+)
+
+func TestAPausedClientSendsAndReceivesNothing(t *testing.T) {
+	inBubble(t, true, func(w *world) {
+		w.step("acquire")
+		undo, err := w.gate.PauseClient(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var trace []string
+		go func() {
+			w.step("hold")
+			trace = append(trace, "step")
+			w.do("SET k v")
+			trace = append(trace, "reply")
+		}()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if got := w.seen(); len(trace) > 0 || len(got) > 0 {
+			t.Errorf("while paused: got %v and %q at the node", trace, got)
+		}
+		if hits, err := undo(w.t.Context()); hits != 1 || err != nil {
+			t.Errorf("undo: got %d, %v, want the one step that waited", hits, err)
+		}
+		synctest.Wait()
+		if got, want := trace, []string{"step", "reply"}; !slices.Equal(got, want) {
+			t.Errorf("after resume: got %v, want %v", got, want)
+		}
+		if hits, _ := undo(w.t.Context()); hits != 1 {
+			t.Errorf("undo again: got %d, want 1", hits)
+		}
+	})
+}
+
+func TestAReplyThatComesDuringAPauseOutlastsTheDeadline(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer bool
+		want   error
+		after  time.Duration // after the resume
+	}{
+		"reply there":     {true, nil, 0},
+		"reply not there": {false, os.ErrDeadlineExceeded, 2 * time.Second}, // what was left of it
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, false, func(w *world) {
+				w.step("acquire")
+				w.conn.SetDeadline(time.Now().Add(3 * time.Second))
+				go resp.Read(resp.NewReader(w.node))
+				if _, err := io.WriteString(w.conn, wire("SET k v")); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				undo, _ := w.gate.PauseClient(0)
+				if c.answer {
+					go io.WriteString(w.node, "+OK\r\n")
+				}
+				got := make(chan error)
+				go func() { got <- replies(w.conn, 1) }()
+				time.Sleep(time.Hour)
+				resumed := time.Now()
+				undo(w.t.Context())
+				if err := <-got; !errors.Is(err, c.want) {
+					t.Errorf("got %v, want %v", err, c.want)
+				}
+				if after := time.Since(resumed); after != c.after {
+					t.Errorf("got it %v after the resume, want %v", after, c.after)
+				}
+			})
+		})
+	}
+}
+
+func TestWhatAPointDoesToItsClientTakesEffectAtOnce(t *testing.T) {
+	const pauseFor = time.Minute
+	for name, c := range map[string]struct {
+		point   testbed.Point
+		crash   bool
+		arrived int
+		replied bool
+	}{
+		"paused at the step":     {point: testbed.Point{Step: "acquire"}},
+		"paused before":          {point: testbed.Point{N: 1, When: testbed.Before}},
+		"paused when sent":       {point: testbed.Point{N: 1, When: testbed.Sent}, arrived: 1},
+		"paused with the reply":  {point: testbed.Point{N: 1, When: testbed.Replied}, arrived: 1},
+		"crashed at the step":    {point: testbed.Point{Step: "acquire"}, crash: true},
+		"crashed before":         {point: testbed.Point{N: 1, When: testbed.Before}, crash: true},
+		"crashed when sent":      {point: testbed.Point{N: 1, When: testbed.Sent}, crash: true, arrived: 1},
+		"crashed with the reply": {point: testbed.Point{N: 1, When: testbed.Replied}, crash: true, arrived: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, true, func(w *world) {
+				var undo testbed.Undo
+				w.gate.At(c.point, func(testbed.Hit) {
+					if c.crash {
+						if err := w.gate.CrashClient(0); err != nil {
+							t.Error(err)
+						}
+						return
+					}
+					undo, _ = w.gate.PauseClient(0)
+				})
+				done := make(chan error, 1)
+				go func() {
+					err := w.gate.Step(w.t.Context(), 0, "acquire")
+					if err == nil {
+						err = exchange(w.conn, "SET k v")
+					}
+					done <- err
+				}()
+				time.Sleep(pauseFor)
+				synctest.Wait()
+				if got := len(w.seen()); got != c.arrived {
+					t.Errorf("got %d commands at the node, want %d", got, c.arrived)
+				}
+				if c.crash {
+					w.gate.Close()
+					if err := <-done; err == nil {
+						t.Error("the crashed client got an answer")
+					}
+					return
+				}
+				if hits, _ := undo(w.t.Context()); hits == 0 {
+					t.Error("the pause held nothing")
+				}
+				if err := <-done; err != nil {
+					t.Errorf("after resume: %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestNothingLeavesOrReachesACrashedClient(t *testing.T) {
+	inBubble(t, true, func(w *world) {
+		w.do("PING")
+		if err := w.gate.CrashClient(0); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.gate.Step(w.t.Context(), 0, "hold"); !errors.Is(err, testbed.ErrCrashed) {
+			t.Errorf("Step: got %v, want %v", err, testbed.ErrCrashed)
+		}
+		began := time.Now()
+		w.conn.SetDeadline(began.Add(time.Second))
+		if err := exchange(w.conn, "SET k v"); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("SET: got %v, want %v", err, os.ErrDeadlineExceeded)
+		}
+		if got := time.Since(began); got != time.Second {
+			t.Errorf("SET ended after %v, want its deadline", got)
+		}
+		w.conn.Close()
+		if _, err := w.node.Write([]byte("+OK\r\n")); err != nil {
+			t.Errorf("the node sees the connection closed: %v", err)
+		}
+		ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
+		defer cancel()
+		_, err := w.gate.Dial(ctx, 0, "n0", func(context.Context, *Conn) (net.Conn, error) {
+			t.Error("a crashed client dials")
+			return nil, errors.New("dialled")
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Dial: got %v, want %v", err, context.DeadlineExceeded)
+		}
+		if got, want := w.seen(), []string{"PING"}; !slices.Equal(got, want) {
+			t.Errorf("at the node: got %q, want %q", got, want)
+		}
+		if err := w.gate.Step(w.t.Context(), 1, "hold"); err != nil {
+			t.Errorf("the other client: %v", err)
+		}
+	})
+}
+
+func TestWhatAPausedClientClosesIsClosedWhenItResumes(t *testing.T) {
+	inBubble(t, false, func(w *world) {
+		undo, _ := w.gate.PauseClient(0)
+		w.conn.Close()
+		closed := make(chan struct{})
+		go func() {
+			w.node.Read(make([]byte, 1))
+			close(closed)
+		}()
+		time.Sleep(time.Hour)
+		select {
+		case <-closed:
+			t.Error("the node sees it closed during the pause")
+		default:
+		}
+		undo(w.t.Context())
+		<-closed
+	})
+}
+
+func TestStepEndsWithItsContext(t *testing.T) {
+	inBubble(t, true, func(w *world) {
+		undo, _ := w.gate.PauseClient(0)
+		defer undo(w.t.Context())
+		ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
+		defer cancel()
+		if err := w.gate.Step(ctx, 0, "hold"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+		}
+	})
+}
+
+func TestWhatComesDuringAPauseIsReadInOrder(t *testing.T) {
+	inBubble(t, false, func(w *world) {
+		go io.WriteString(w.conn, wire("SUBSCRIBE ch"))
+		resp.Read(resp.NewReader(w.node))
+		undo, _ := w.gate.PauseClient(0)
+		want := wire("subscribe ch 1", "message ch a", "message ch b", "message ch c")
+		time.AfterFunc(time.Hour, func() { undo(w.t.Context()) })
+		go func() {
+			for left := want; left != ""; left = left[1:] {
+				io.WriteString(w.node, left[:1]) // waits for the gate if that reads
+				time.Sleep(time.Second)
+			}
+			io.WriteString(w.node, "+late\r\n")
+			w.node.Close()
+		}()
+		got, err := io.ReadAll(w.conn)
+		if want += "+late\r\n"; string(got) != want || err != nil {
+			t.Errorf("got %q, %v, want %q and the end", got, err, want)
+		}
+	})
+}

@@ -1,0 +1,398 @@
+package gate
+
+import (
+	"cmp"
+	"errors"
+	"net"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/queue"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
+)
+
+// Conn is a client's end of one connection, seen through the gate.
+//
+// Replies are taken from the connection below ahead of the client; the client's
+// reads take what was let through. So the gate knows when a reply is there
+// although the client does not look, and deadlines can stand still.
+type Conn struct {
+	gate   *Gate
+	client *gateClient
+	node   string
+	number int  // among the client's dials of that node, from 1
+	aside  bool // nobody counts or logs its commands
+	way    *way
+	inner  net.Conn
+	ended  chan struct{} // closed by Close
+
+	writer   chan struct{} // a lock that may be held for long; it guards these:
+	out      []byte        // the beginning of a command
+	texts    resp.Texts
+	deadline time.Time // of inner's writes
+
+	// Gate.mu guards the rest.
+	in        []byte // replies that the client may read
+	read      int    // how much of in it has read
+	inErr     error  // why there will be no more
+	closed    bool
+	readBy    deadline
+	writeBy   deadline
+	readers   int           // goroutines that wait in Read
+	readable  chan struct{} // lets one of them look again
+	alarm     *time.Timer   // does so at the time of alarmAt; nil at first
+	alarmAt   time.Time     // zero = not set
+	wake      chan struct{} // closed when closed or writeBy changes, or a record has left; nil if nobody waits
+	replies   resp.Replies
+	records   queue.Queue[*record] // of which more may be learnt, by number
+	arrivals  queue.Queue[arrival] // that wait their turn to be let through
+	admitting bool                 // a goroutine sees to them
+	observed  bool
+	nodeDone  bool
+}
+
+func newConn(g *Gate, cl *gateClient, node string) *Conn {
+	w := cl.way(node)
+	w.dials++
+	return &Conn{
+		gate: g, client: cl, node: node, number: w.dials, way: w,
+		ended: make(chan struct{}), writer: make(chan struct{}, 1), readable: make(chan struct{}, 1),
+	}
+}
+
+// Number is the connection's number as in history.Command.Conn: among all dials
+// of its client to its node, from 1.
+func (c *Conn) Number() int {
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	return c.number
+}
+
+func (c *Conn) compare(other *Conn) int {
+	return cmp.Or(cmp.Compare(c.node, other.node), cmp.Compare(c.number, other.number))
+}
+
+// wait until the client, or closed or writeBy of the connection changes, a record
+// has left, or the deadline has passed. mu is held on entry and return.
+func (c *Conn) wait(d deadline) {
+	var expired <-chan time.Time
+	if !d.at.IsZero() {
+		t := time.NewTimer(time.Until(d.at))
+		defer t.Stop()
+		expired = t.C
+	}
+	mine, clients := await(&c.wake), await(&c.client.wake)
+	c.gate.mu.Unlock()
+	select {
+	case <-mine:
+	case <-clients:
+	case <-expired:
+	}
+	c.gate.mu.Lock()
+}
+
+// signal lets a reader that waits look again. mu is held.
+func (c *Conn) signal() {
+	if c.readers == 0 {
+		return
+	}
+	select {
+	case c.readable <- struct{}{}:
+	default: // one will look already
+	}
+}
+
+// awaitReply waits until somebody signals or the deadline has passed; it may
+// return too early. mu is held on entry and return.
+func (c *Conn) awaitReply(by time.Time) {
+	// An alarm that was set for an earlier read is left alone: it costs less to
+	// wake once too often than to set it for every command.
+	if !by.IsZero() && (c.alarmAt.IsZero() || by.Before(c.alarmAt)) {
+		c.alarmAt = by
+		if c.alarm == nil {
+			c.alarm = time.AfterFunc(time.Until(by), c.ring)
+		} else {
+			c.alarm.Reset(time.Until(by))
+		}
+	}
+	c.readers++
+	c.gate.mu.Unlock()
+	<-c.readable
+	c.gate.mu.Lock()
+	c.readers--
+}
+
+func (c *Conn) ring() {
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	c.alarmAt = time.Time{}
+	c.signal()
+}
+
+// Read implements net.Conn.
+func (c *Conn) Read(p []byte) (int, error) {
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	for waited, held := false, false; ; waited = true {
+		if waited && c.gate.closed || held && !c.gate.holds(c.client) {
+			c.gate.asleep(waiter{c.client, c, reading})
+			held = false
+		}
+		if c.gate.holds(c.client) && !c.closed && !c.gate.closed {
+			held = true
+			c.awaitReply(time.Time{})
+			continue
+		}
+		if n, err, ok := c.take(p); ok {
+			c.signal() // another reader may find something, too
+			return n, err
+		}
+		c.awaitReply(c.readBy.at)
+	}
+}
+
+// take is Read without waiting; ok is false if it had to. The client is not
+// paused, or the connection has ended. mu is held.
+func (c *Conn) take(p []byte) (n int, err error, ok bool) {
+	there := c.in[c.read:]
+	switch {
+	case c.closed || c.gate.closed:
+		return 0, net.ErrClosed, true
+	case len(there) > 0 && !c.client.crashed:
+		n := copy(p, there)
+		if c.read += n; n == len(there) {
+			c.in, c.read = c.in[:0], 0
+		}
+		return n, nil, true
+	case c.inErr != nil && !c.client.crashed:
+		return 0, c.inErr, true
+	case c.readBy.passed():
+		return 0, os.ErrDeadlineExceeded, true
+	}
+	return 0, nil, false
+}
+
+// Write implements net.Conn. Commands are handed on whole, one by one: the
+// beginning of a command stays here until its end comes.
+func (c *Conn) Write(p []byte) (int, error) {
+	select {
+	case c.writer <- struct{}{}:
+		defer func() { <-c.writer }()
+	case <-c.ended:
+	}
+	select {
+	case <-c.ended: // whichever of both was chosen
+		return 0, net.ErrClosed
+	default:
+	}
+	left := p
+	if len(c.out) > 0 {
+		c.out = append(c.out, p...)
+		left = c.out
+	}
+	for len(left) > 0 {
+		args, n, err := resp.Cut(left, &c.texts)
+		if err == nil && n > 0 {
+			err = c.send(left[:n:n], args)
+		}
+		if err != nil {
+			c.out = c.out[:0]
+			return 0, err
+		}
+		if n == 0 {
+			break
+		}
+		left = left[n:]
+	}
+	c.out = append(c.out[:0], left...)
+	return len(p), nil
+}
+
+// send takes one command through the gate.
+func (c *Conn) send(m resp.Message, args []history.Bytes) error {
+	g, who := c.gate, waiter{c.client, c, writing}
+	g.mu.Lock()
+	defer g.unlock()
+	if err := c.mayWrite(); err != nil {
+		return err
+	}
+	if c.aside {
+		by := c.writeBy.at
+		g.mu.Unlock()
+		err := c.handOn(m, by)
+		g.mu.Lock()
+		if err != nil {
+			return err
+		}
+		return c.mayWrite()
+	}
+	cmd := c.count(args)
+	if cmd.N > 0 {
+		g.reach(&cmd, testbed.Before, who)
+		if err := c.mayWrite(); err != nil {
+			return err
+		}
+	}
+	sent := c.log(cmd)
+	by := c.writeBy.at
+	g.mu.Unlock()
+	err := c.handOn(m, by)
+	g.mu.Lock()
+	if err == nil && cmd.N > 0 {
+		g.reach(&sent.Command, testbed.Sent, who)
+	}
+	sent.leaving = false
+	broadcast(&c.wake)
+	if err != nil {
+		sent.clientDone = true
+		c.settle(sent)
+		return err
+	}
+	return c.mayWrite()
+}
+
+// handOn writes to the connection below.
+func (c *Conn) handOn(m resp.Message, by time.Time) error {
+	if !by.Equal(c.deadline) {
+		if err := c.inner.SetWriteDeadline(by); err != nil {
+			return err
+		}
+		c.deadline = by
+	}
+	_, err := c.inner.Write(m)
+	return err
+}
+
+// count describes a command that is about to be sent and gives it its number in
+// the step. mu is held.
+func (c *Conn) count(args []history.Bytes) history.Command {
+	cl := c.client
+	cmd := history.Command{
+		Index: -1, Client: cl.id, Node: c.node, Conn: c.number, Phase: cl.phase, Op: cl.op, Args: args,
+	}
+	if resp.Counts(args) {
+		c.way.commands++
+		cmd.N = c.way.commands
+	} else {
+		cmd.Args = withoutPassword(args)
+	}
+	return cmd
+}
+
+// mayWrite waits while the client is paused, and once it crashed, unless its
+// process did, until the deadline. mu is held on entry and return.
+func (c *Conn) mayWrite() error {
+	for {
+		c.gate.pass(waiter{c.client, c, writing}, c.ended)
+		switch {
+		case c.closed || c.gate.closed || c.client.crashed && c.gate.outside():
+			return net.ErrClosed
+		case !c.client.crashed:
+			return nil
+		case c.writeBy.passed():
+			return os.ErrDeadlineExceeded
+		}
+		c.wait(c.writeBy)
+		if c.gate.closed {
+			c.gate.asleep(waiter{c.client, c, writing})
+		}
+	}
+}
+
+// Close implements net.Conn. A paused client's connection is closed when it is
+// resumed, a crashed one's with the gate; that of a process at once.
+func (c *Conn) Close() error {
+	c.gate.mu.Lock()
+	if c.closed {
+		c.gate.mu.Unlock()
+		return net.ErrClosed
+	}
+	c.closed = true
+	close(c.ended)
+	c.clientEnded()
+	broadcast(&c.wake)
+	c.signal()
+	if c.alarm != nil {
+		c.alarm.Stop()
+	}
+	frozen := !c.gate.outside() && (c.client.crashed || len(c.client.pauses) > 0)
+	if !frozen {
+		c.client.conns = slices.DeleteFunc(c.client.conns, func(other *Conn) bool { return other == c })
+	}
+	c.gate.unlock()
+	if frozen {
+		return nil
+	}
+	return c.inner.Close()
+}
+
+// LocalAddr implements net.Conn.
+func (c *Conn) LocalAddr() net.Addr { return c.below().LocalAddr() }
+
+// RemoteAddr implements net.Conn.
+func (c *Conn) RemoteAddr() net.Addr { return c.below().RemoteAddr() }
+
+// SetDeadline implements net.Conn.
+func (c *Conn) SetDeadline(t time.Time) error { return c.setDeadlines(t, true, true) }
+
+// SetReadDeadline implements net.Conn.
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadlines(t, true, false) }
+
+// SetWriteDeadline implements net.Conn.
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadlines(t, false, true) }
+
+func (c *Conn) setDeadlines(t time.Time, read, write bool) error {
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	if c.closed {
+		return net.ErrClosed
+	}
+	d := deadline{at: t}
+	if len(c.client.pauses) > 0 {
+		d.set = time.Now()
+	}
+	if read {
+		c.readBy = d
+		c.signal()
+	}
+	if write {
+		c.writeBy = d
+		broadcast(&c.wake)
+	}
+	return nil
+}
+
+// SyscallConn implements syscall.Conn for those who look whether an idle
+// connection is still good, as go-redis does before it uses one from its pool:
+// Read of the result fails if the connection has ended or something unasked has
+// come, and never calls its argument. There is no file descriptor behind it.
+func (c *Conn) SyscallConn() (syscall.RawConn, error) { return idleCheck{c}, nil }
+
+var (
+	errUnasked      = errors.New("unexpected data on an idle connection")
+	errNoDescriptor = errors.New("a connection through the gate has no file descriptor")
+)
+
+type idleCheck struct{ conn *Conn }
+
+func (i idleCheck) Read(func(uintptr) bool) error {
+	c := i.conn
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	switch {
+	case c.closed:
+		return net.ErrClosed
+	case c.client.crashed || len(c.client.pauses) > 0:
+		return nil
+	case len(c.in) > c.read:
+		return errUnasked
+	}
+	return c.inErr
+}
+
+func (i idleCheck) Write(func(uintptr) bool) error { return errNoDescriptor }
+func (i idleCheck) Control(func(uintptr)) error    { return errNoDescriptor }

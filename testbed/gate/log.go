@@ -1,0 +1,282 @@
+package gate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed/resp"
+)
+
+// record is a command that was sent. Gate.mu guards it.
+type record struct {
+	history.Command
+	number     int    // on its connection, from 1, handshakes included
+	sentTo     string // the node that it was sent to, whichever served it
+	leaving    bool   // Sent points are not through yet
+	clientDone bool   // replied, or the client's end of the connection has ended
+	unread     bool   // replied to a process that is frozen
+	served     bool
+	ended      bool // nothing more will be learnt
+
+	listed     bool
+	prev, next *record // in Gate.open
+}
+
+// records is a list in the order of Index.
+type records struct{ first, last *record }
+
+func (l *records) add(r *record) {
+	r.listed, r.prev = true, l.last
+	if l.last == nil {
+		l.first = r
+	} else {
+		l.last.next = r
+	}
+	l.last = r
+}
+
+func (l *records) remove(r *record) {
+	if !r.listed {
+		return
+	}
+	if r.prev == nil {
+		l.first = r.next
+	} else {
+		r.prev.next = r.next
+	}
+	if r.next == nil {
+		l.last = r.prev
+	} else {
+		r.next.prev = r.prev
+	}
+	r.listed, r.prev, r.next = false, nil, nil
+}
+
+// slab is how many records are made at once.
+const slab = 64
+
+// log begins the record of a command that is about to be sent. mu is held.
+func (c *Conn) log(cmd history.Command) *record {
+	g := c.gate
+	if len(g.unused) == 0 {
+		g.unused = make([]record, slab)
+	}
+	r := &g.unused[0]
+	g.unused = g.unused[1:]
+	cmd.Sent = g.clock()
+	r.Command, r.number, r.sentTo, r.leaving = cmd, c.replies.Sent(cmd.Args), c.node, true
+	c.records.Push(r)
+	g.fresh = append(g.fresh, r)
+	if !g.ordered {
+		g.number()
+	}
+	return r
+}
+
+// record is the connection's command of that number, nil if nothing more will be
+// learnt of it. mu is held.
+func (c *Conn) record(number int) *record {
+	all := c.records.Live()
+	if i, ok := find(all, number); ok {
+		return all[i]
+	}
+	return nil
+}
+
+func find(sorted []*record, number int) (at int, ok bool) {
+	if len(sorted) > 0 && sorted[0].number == number {
+		return 0, true
+	}
+	return slices.BinarySearchFunc(sorted, number, func(r *record, n int) int { return cmp.Compare(r.number, n) })
+}
+
+// number gives the fresh commands their indices, in an order that does not
+// depend on who came first at one instant. mu is held.
+func (g *Gate) number() {
+	if len(g.fresh) > 1 {
+		slices.SortFunc(g.fresh, func(a, b *record) int {
+			return cmp.Or(cmp.Compare(a.Sent, b.Sent), cmp.Compare(a.Client, b.Client),
+				cmp.Compare(a.sentTo, b.sentTo), cmp.Compare(a.Conn, b.Conn), cmp.Compare(a.number, b.number))
+		})
+		countAnew(g.fresh)
+	}
+	for _, r := range g.fresh {
+		r.Index = g.index
+		g.index++
+		if !r.ended {
+			g.open.add(r)
+		}
+	}
+	clear(g.fresh)
+	g.fresh = g.fresh[:0]
+}
+
+// countAnew lets the numbers in the step of sorted commands that a client sent to
+// one node at one instant follow their order, too.
+func countAnew(sorted []*record) {
+	for i, a := range sorted {
+		for _, b := range sorted[i+1:] {
+			if a.Sent != b.Sent || a.Client != b.Client || a.sentTo != b.sentTo {
+				break
+			}
+			if b.N > 0 && b.N < a.N && a.Phase == b.Phase {
+				a.N, b.N = b.N, a.N
+			}
+		}
+	}
+}
+
+// Number gives an index to the commands that were sent since its last call, in
+// the order of the time, the client, the node, the connection and the command's
+// number on it, N in the same order, and passes on those that have ended. It is
+// for a gate that is Ordered, and to be called when all that could send at this
+// instant has: in a bubble, when everything but the caller is blocked.
+func (g *Gate) Number() {
+	g.mu.Lock()
+	g.number()
+	some := len(g.ended) > 0
+	g.mu.Unlock()
+	if some && g.ordered {
+		g.passOn()
+	}
+}
+
+// settle passes the record on if nothing more will be learnt. mu is held.
+func (c *Conn) settle(r *record) {
+	if r.ended || !r.clientDone || c.observed && !r.served && !c.nodeDone {
+		return
+	}
+	r.ended = true
+	if at, ok := find(c.records.Live(), r.number); ok {
+		c.records.Remove(at)
+	}
+	c.gate.open.remove(r)
+	c.gate.ended = append(c.gate.ended, r)
+}
+
+// settleAll looks whether more will be learnt of any of the connection's
+// commands. mu is held.
+func (c *Conn) settleAll() {
+	for _, r := range slices.Clone(c.records.Live()) {
+		c.settle(r)
+	}
+}
+
+// clientEnded says that nothing more will reach the client over this
+// connection. mu is held.
+func (c *Conn) clientEnded() {
+	for _, r := range c.records.Live() {
+		r.clientDone = !r.unread // else the process has it already
+	}
+	c.settleAll()
+}
+
+// unlock releases mu and passes on the commands that have ended.
+func (g *Gate) unlock() {
+	some := len(g.ended) > 0 && !g.flushed && !g.ordered
+	g.mu.Unlock()
+	if some {
+		g.passOn()
+	}
+}
+
+// passOn passes on the commands that have ended, in the order in which they
+// did, whoever calls it first, or in the order of their index.
+func (g *Gate) passOn() {
+	g.passing.Lock()
+	defer g.passing.Unlock()
+	g.mu.Lock()
+	ended := g.ended
+	g.ended = g.passed[:0]
+	if g.ordered {
+		g.number()
+		slices.SortFunc(ended, byIndex)
+	}
+	g.mu.Unlock()
+	for _, r := range ended {
+		g.commands(r.Command)
+	}
+	clear(ended)
+	g.passed = ended
+}
+
+func byIndex(a, b *record) int { return cmp.Compare(a.Index, b.Index) }
+
+// Flush passes on all commands that still waited for their outcome, in the order of
+// their index, and returns when all have been passed on. Later calls
+// of anything add nothing. Call it after Close, when the nodes' side has ended.
+func (g *Gate) Flush() {
+	g.mu.Lock()
+	g.number()
+	for r := g.open.first; r != nil; r = g.open.first {
+		g.open.remove(r)
+		r.ended = true
+		g.ended = append(g.ended, r)
+	}
+	slices.SortFunc(g.ended, byIndex)
+	g.mu.Unlock()
+	g.passOn()
+	g.mu.Lock()
+	g.flushed = true
+	g.mu.Unlock()
+}
+
+// Outstanding returns the commands that were sent and whose outcome is still open, in the
+// order of their index. Those that have none yet are left out:
+// theirs will be Next or more.
+func (g *Gate) Outstanding() []history.Command {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var open []history.Command
+	for r := g.open.first; r != nil; r = r.next {
+		open = append(open, r.Command)
+	}
+	return open
+}
+
+// Next is the index that the next command to get one will have.
+func (g *Gate) Next() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.index
+}
+
+// Observe announces that somebody at the node's side will stamp this
+// connection's commands and call NodeEnded. Without it a command ends at the
+// client's side alone. It must be called before the first command is sent.
+func (c *Conn) Observe() {
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	c.observed = true
+}
+
+// Arrived stamps the connection's command of that number, from 1 and with
+// handshakes counted, as handed to the node now. Exec is its place in the node's
+// order of execution, 0 if that is not known.
+func (c *Conn) Arrived(number int, node string, exec int) {
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	if r := c.record(number); r != nil {
+		r.Arrived, r.Node, r.Exec = c.gate.clock(), node, exec
+	}
+}
+
+// Served stamps the command as answered by the node now. It must be called
+// before the reply can reach the client.
+func (c *Conn) Served(number int, reply resp.Message) {
+	c.gate.mu.Lock()
+	defer c.gate.unlock()
+	if r := c.record(number); r != nil {
+		r.Served, r.Reply, r.served = c.gate.clock(), reply.Compact(), true
+		c.settle(r)
+	}
+}
+
+// NodeEnded says that no more stamps will come.
+func (c *Conn) NodeEnded() {
+	c.gate.mu.Lock()
+	defer c.gate.unlock()
+	c.nodeDone = true
+	c.settleAll()
+}

@@ -1,0 +1,108 @@
+package gate
+
+import (
+	"slices"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// armed is a point that waits to be reached. Gate.mu guards it.
+type armed struct {
+	point testbed.Point
+	do    func(testbed.Hit)
+	skip  int
+	due   bool
+	done  chan struct{} // closed when do has returned
+}
+
+// At is Env.At. Its cancel waits for do if that is running, so it must not be
+// called from do itself.
+//
+// Do runs on the goroutine that reached the point and no lock is held, so it may
+// do to this very client what it likes; a pause or crash takes effect before
+// the client goes on. If a command passes several points at once, their
+// functions run one after the other: by Point.Turn, then in the order of At.
+func (g *Gate) At(p testbed.Point, do func(testbed.Hit)) (cancel func()) {
+	a := &armed{point: p, do: do, skip: p.Skip, done: make(chan struct{})}
+	g.mu.Lock()
+	if !g.closed {
+		g.armed = append(g.armed, a)
+	}
+	g.mu.Unlock()
+	return func() {
+		g.mu.Lock()
+		g.armed = slices.DeleteFunc(g.armed, func(b *armed) bool { return a == b })
+		due := a.due
+		g.mu.Unlock()
+		if due {
+			<-a.done
+		}
+	}
+}
+
+// reach runs what was asked for at a place in the protocol: the side w of a
+// command, or a step's beginning for a command without arguments. mu is held on
+// entry and return, but not meanwhile.
+func (g *Gate) reach(cmd *history.Command, w testbed.When, who waiter) {
+	if !g.awaited(cmd, w) {
+		return
+	}
+	g.asleep(who) // others that come at this instant have gone on when the function runs
+	if w != testbed.Sent && who.conn != nil && who.conn.closed {
+		return // the command is not sent, or its reply is not let through
+	}
+	now := g.clock()
+	var due []*armed
+	g.armed = slices.DeleteFunc(g.armed, func(a *armed) bool {
+		if now < a.point.After || !lies(&a.point, cmd, w) {
+			return false
+		}
+		if a.skip > 0 {
+			a.skip--
+			return false
+		}
+		a.due = true
+		due = append(due, a)
+		return true
+	})
+	if len(due) == 0 {
+		return
+	}
+	slices.SortStableFunc(due, func(a, b *armed) int { return b.point.Turn - a.point.Turn })
+	hit := testbed.Hit{Time: now, Command: *cmd}
+	g.mu.Unlock()
+	for _, a := range due {
+		hit.Point = a.point
+		a.run(hit)
+	}
+	g.mu.Lock()
+	g.asleep(who) // whom the function woke has gone on before
+}
+
+// awaited says whether anybody looks at that place of the protocol. mu is held.
+func (g *Gate) awaited(cmd *history.Command, w testbed.When) bool {
+	for _, a := range g.armed {
+		if lies(&a.point, cmd, w) && g.clock() >= a.point.After {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *armed) run(h testbed.Hit) {
+	defer close(a.done)
+	a.do(h)
+}
+
+// lies says whether the point lies at the side w of the command, or at the
+// beginning of a step.
+func lies(p *testbed.Point, cmd *history.Command, w testbed.When) bool {
+	if p.Client != cmd.Client || p.Step != "" && p.Step != cmd.Phase {
+		return false
+	}
+	if len(cmd.Args) == 0 {
+		return p.N == 0
+	}
+	return p.N > 0 && p.N == cmd.N && (p.When == "" || p.When == w) && (p.Node == "" || p.Node == cmd.Node)
+}

@@ -1,0 +1,215 @@
+package live
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
+)
+
+// sources are where peers come from.
+var sources = map[string]string{"a": "127.3.2.1", "b": "127.3.2.2"}
+
+// lobby is a door in front of a server that echoes lines.
+type lobby struct {
+	*testing.T
+	doors  *doors
+	door   *door
+	server atomic.Value // its address as a string; "" while it is down
+	heard  chan string
+}
+
+func newLobby(t *testing.T) *lobby {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs addresses of 127.0.0.0/8 to come from, which Linux alone has without being told")
+	}
+	t.Cleanup(func() { goleak.VerifyNone(t) })
+	l := &lobby{T: t, heard: make(chan string, 100)}
+	proxies := newProxies(mustLive(t))
+	l.doors = newDoors(proxies, loopback)
+	l.serve()
+	var err error
+	l.door, err = l.doors.open("server", func() (string, error) {
+		if addr := l.server.Load().(string); addr != "" {
+			return addr, nil
+		}
+		return "", errors.New("down")
+	}, func(peer string, args []history.Bytes) { l.heard <- peer + ": " + resp.Name(args) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, addr := range sources {
+		l.doors.meet(addr, name)
+	}
+	t.Cleanup(func() {
+		proxies.heal()
+		l.doors.shut()
+		proxies.close()
+		l.doors.close()
+	})
+	return l
+}
+
+// serve starts the server anew, elsewhere.
+func (l *lobby) serve() {
+	s, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.server.Store(s.Addr().String())
+	go func() {
+		for {
+			c, err := s.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				io.Copy(c, c)
+				c.Close()
+			}()
+		}
+	}()
+	l.Cleanup(func() { s.Close() })
+}
+
+// visit is a connection of a peer.
+type visit struct {
+	*lobby
+	net.Conn
+	replies *bufio.Reader
+}
+
+func (l *lobby) visit(peer string) *visit {
+	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(sources[peer])}}
+	c, err := from.Dial("tcp4", l.door.announced())
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.Cleanup(func() { c.Close() })
+	return &visit{l, c, bufio.NewReader(c)}
+}
+
+func (v *visit) say(word string) { fmt.Fprintf(v, "*1\r\n$%d\r\n%s\r\n", len(word), word) }
+
+// hears checks whether the word comes back.
+func (v *visit) hears(word string) {
+	v.Helper()
+	want := fmt.Sprintf("*1\r\n$%d\r\n%s\r\n", len(word), word)
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(v.replies, got); err != nil || string(got) != want {
+		v.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+// hearsNothing checks that nothing comes, for a moment.
+func (v *visit) hearsNothing() {
+	v.Helper()
+	v.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	defer v.SetReadDeadline(time.Time{})
+	if b, err := v.replies.Peek(1); err == nil {
+		v.Errorf("got %q, want nothing", b)
+	}
+}
+
+func TestADoorTellsPeersApart(t *testing.T) {
+	l := newLobby(t)
+	for _, d := range []testbed.Direction{testbed.Upstream, testbed.Downstream, testbed.Both} {
+		a, b := l.visit("a"), l.visit("b")
+		for _, v := range []*visit{a, b} {
+			v.say("ONE")
+			v.hears("ONE")
+		}
+		pair, err := l.door.pair("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		undo := pair.shut(d, (*valve).hold)
+		a.say("TWO")
+		b.say("TWO")
+		b.hears("TWO")
+		a.hearsNothing()
+		undo()
+		a.hears("TWO")
+	}
+	for range 6 {
+		<-l.heard
+	}
+}
+
+func TestADoorHearsWhatPeersSay(t *testing.T) {
+	l := newLobby(t)
+	a := l.visit("a")
+	a.say("slaveof")
+	a.hears("slaveof")
+	if got := <-l.heard; got != "a: SLAVEOF" {
+		t.Errorf("got %q, want a: SLAVEOF", got)
+	}
+}
+
+func TestADoorLeadsToWhereItsServerIs(t *testing.T) {
+	l := newLobby(t)
+	l.visit("a").say("ONE")
+	<-l.heard
+	l.serve()
+	a := l.visit("a")
+	a.say("TWO")
+	a.hears("TWO")
+}
+
+func TestADoorIsClosedToStrangersAndWhenItsServerIsDown(t *testing.T) {
+	l := newLobby(t)
+	up := l.server.Swap("")
+	if _, err := l.visit("a").replies.ReadByte(); err != io.EOF {
+		t.Errorf("while the server is down: got %v, want %v", err, io.EOF)
+	}
+	l.server.Store(up)
+	c, err := net.Dial("tcp4", l.door.announced())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	stranger := &visit{l, c, bufio.NewReader(c)}
+	stranger.say("ONE")
+	stranger.hearsNothing()
+	l.doors.meet(loopback, "c")
+	stranger.hears("ONE")
+}
+
+func TestAFaultThatIsHalfPossibleShutsNothing(t *testing.T) {
+	l := newLobby(t)
+	gone, err := newDoors(newProxies(mustLive(t)), loopback).open("gone", func() (string, error) { return "", errors.New("down") }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.doors.shut()
+	defer gone.doors.close()
+	a := l.visit("a")
+	if _, err := disturbAll([]entry{{"a", l.door}, {"a", gone}}, testbed.Both, (*valve).hold); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("got %v, want %v", err, net.ErrClosed)
+	}
+	a.say("PING")
+	a.hears("PING")
+	undos, err := disturbAll([]entry{{"a", l.door}, {"b", l.door}}, testbed.Both, (*valve).hold)
+	if err != nil || len(undos) != 2 {
+		t.Fatalf("got %d undos, %v, want two", len(undos), err)
+	}
+	a.say("HELD")
+	a.hearsNothing()
+	for _, undo := range undos {
+		if _, err := undo(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	a.hears("HELD")
+}

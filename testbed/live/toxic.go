@@ -1,0 +1,248 @@
+package live
+
+import (
+	"bufio"
+	"bytes"
+	"sync"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/Shopify/toxiproxy/v2/toxics"
+	"github.com/lockstorm/lockstorm/testbed/resp"
+)
+
+// valveType is how toxiproxy's registry knows valves.
+const valveType = "lockstorm_valve"
+
+func init() { toxics.Register(valveType, new(valve)) }
+
+// valve is a toxic of ours that is on each direction of each proxy from the
+// beginning, open, and can be shut in two ways: cut drops what comes, hold keeps
+// it until it is released.
+//
+// Toxiproxy's own timeout and latency would be added and removed instead. But
+// timeout, when it is removed, closes every connection, also those that lost
+// nothing, and until then lets the end of a connection through; latency forgets
+// to hold what it has when another toxic is added; of two toxics on one
+// direction the second is not removed from a connection that the first closed;
+// and a receiver that breaks off leaves the goroutines of the connection stuck
+// for ever, because nobody takes their data. A valve always takes it.
+type valve struct {
+	mu      sync.Mutex
+	cuts    int
+	holds   int
+	one     map[int]int   // holds of single connections, by their number
+	conns   int           // that were made so far
+	drops   int           // how often open was called
+	changed chan struct{} // closed and replaced when any of the above changes
+	caught  bytes.Buffer  // what was cut or held
+}
+
+// mode is a valve's state at one moment.
+type mode struct {
+	cut, hold bool
+	drops     int
+	changed   <-chan struct{}
+}
+
+// catchLimit bounds what is kept for counting.
+const catchLimit = 1 << 20
+
+// mode returns the state for a connection; data that comes on it now is subject
+// to it.
+func (v *valve) mode(conn int, data []byte) mode {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.changed == nil {
+		v.changed = make(chan struct{})
+	}
+	m := mode{cut: v.cuts > 0, hold: v.holds > 0 || v.one[conn] > 0, drops: v.drops, changed: v.changed}
+	if (m.cut || m.hold) && v.caught.Len() < catchLimit {
+		v.caught.Write(data)
+	}
+	return m
+}
+
+func (v *valve) change(by func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	by()
+	if v.changed != nil {
+		close(v.changed)
+	}
+	v.changed = make(chan struct{})
+}
+
+// cut drops what comes from now on, until undone. The undo closes the
+// connections that lost something.
+func (v *valve) cut() (undo func()) {
+	return v.shut(&v.cuts)
+}
+
+// hold keeps what comes from now on, until undone.
+func (v *valve) hold() (undo func()) {
+	return v.shut(&v.holds)
+}
+
+// holdOne is hold for the connection of that number alone, from 1. Others
+// overtake what it keeps.
+func (v *valve) holdOne(conn int) (undo func()) {
+	var opened int
+	v.change(func() {
+		if v.one == nil {
+			v.one = map[int]int{}
+		}
+		v.one[conn]++
+		opened = v.drops
+	})
+	return func() {
+		v.change(func() {
+			if opened == v.drops { // else open has undone it
+				v.one[conn]--
+			}
+		})
+	}
+}
+
+func (v *valve) shut(how *int) (undo func()) {
+	opened := 0
+	v.change(func() { *how++; opened = v.drops })
+	return func() {
+		v.change(func() {
+			if opened == v.drops { // else open has undone it
+				*how--
+			}
+		})
+	}
+}
+
+// open ends all that shuts the valve, and drops what is held.
+func (v *valve) open() { v.change(func() { v.cuts, v.holds, v.one, v.drops = 0, 0, nil, v.drops+1 }) }
+
+// messages counts what was caught so far, without what a primary and its replicas
+// send each other when nothing happens.
+func (v *valve) messages() int {
+	v.mu.Lock()
+	r := bufio.NewReader(bytes.NewReader(bytes.Clone(v.caught.Bytes())))
+	v.mu.Unlock()
+	n := 0
+	for {
+		m, err := resp.Read(r)
+		if err != nil {
+			return n
+		}
+		args, err := m.Args()
+		if err != nil {
+			continue
+		}
+		switch resp.Name(args) {
+		case "PING", "REPLCONF", "SELECT":
+		case "PUBLISH":
+			if len(args) < 2 || args[1] != hello {
+				n++
+			}
+		default:
+			n++
+		}
+	}
+}
+
+// hello is where Sentinels tell of themselves every two seconds, through a primary to
+// its replicas.
+const hello = "__sentinel__:hello"
+
+// flow is a valve's state on one connection.
+type flow struct {
+	conn  int // its number on the link, from 1, in the order of dialling
+	drops int
+	queue []*stream.StreamChunk // came, and has not left
+	lost  bool                  // something was dropped
+	ended bool                  // the sender has closed
+}
+
+// NewState implements toxics.StatefulToxic. It is called when a connection is
+// made.
+func (v *valve) NewState() any {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.conns++
+	return &flow{conn: v.conns, drops: v.drops}
+}
+
+// patience bounds how long what a sender left behind is offered to a receiver:
+// it may have broken off.
+const patience = time.Second
+
+// Pipe implements toxics.Toxic. It returns when it is interrupted, to be called
+// again later with the same state, or when the connection has ended.
+func (v *valve) Pipe(stub *toxics.ToxicStub) {
+	f := stub.State.(*flow)
+	input := stub.Input
+	var giveUp <-chan time.Time
+	for {
+		m := v.mode(f.conn, nil)
+		f.obey(m)
+		output, head := f.next(stub, m)
+		if f.over(m) {
+			stub.Close()
+			for !f.ended { // the sender must not be stuck
+				f.ended = <-stub.Input == nil
+			}
+			return
+		}
+		if f.ended {
+			input = nil
+			if output != nil && giveUp == nil {
+				t := time.NewTimer(patience)
+				defer t.Stop()
+				giveUp = t.C
+			}
+		}
+		select {
+		case <-stub.Interrupt:
+			return
+		case <-m.changed:
+		case <-giveUp:
+			f.queue, f.lost = nil, true
+		case output <- head:
+			f.queue = f.queue[1:]
+		case chunk := <-input:
+			f.take(v, chunk)
+		}
+	}
+}
+
+// obey drops from the queue what must not leave any more.
+func (f *flow) obey(m mode) {
+	if len(f.queue) > 0 && (m.drops != f.drops || m.cut && !m.hold) {
+		f.queue, f.lost = nil, true
+	}
+	f.drops = m.drops
+}
+
+// next is where the next chunk may go now, nil if nowhere.
+func (f *flow) next(stub *toxics.ToxicStub, m mode) (chan<- *stream.StreamChunk, *stream.StreamChunk) {
+	if m.cut || m.hold || len(f.queue) == 0 {
+		return nil, nil
+	}
+	return stub.Output, f.queue[0]
+}
+
+// over says whether the connection ends: nothing ends, to the other side, before
+// a shut valve is open again.
+func (f *flow) over(m mode) bool {
+	return !m.cut && !m.hold && (f.lost || f.ended && len(f.queue) == 0)
+}
+
+// take receives one chunk, nil for the end.
+func (f *flow) take(v *valve, chunk *stream.StreamChunk) {
+	if chunk == nil {
+		f.ended = true
+		return
+	}
+	if v.mode(f.conn, chunk.Data).cut {
+		f.lost = true
+	} else {
+		f.queue = append(f.queue, chunk)
+	}
+}

@@ -1,0 +1,189 @@
+package resp
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Args returns the arguments of a command: an array of bulk strings.
+func (m Message) Args() ([]history.Bytes, error) {
+	args, n, err := Cut(m, nil)
+	if err == nil && n != len(m) {
+		err = fmt.Errorf("%w: %.40q", errNoCommand, string(m))
+	}
+	return args, err
+}
+
+// AppendCommand appends a command as clients send it.
+func AppendCommand(b []byte, args ...string) []byte {
+	b = append(strconv.AppendInt(append(b, '*'), int64(len(args)), 10), crlf...)
+	for _, arg := range args {
+		b = append(strconv.AppendInt(append(b, '$'), int64(len(arg)), 10), crlf...)
+		b = append(append(b, arg...), crlf...)
+	}
+	return b
+}
+
+var errNoCommand = fmt.Errorf("%w: a command is an array of bulk strings", ErrMalformed)
+
+// Cut splits the first command off b: its arguments and its length on the
+// wire, which is 0 while it is incomplete. Memory comes from t unless it is nil.
+func Cut(b []byte, t *Texts) (args []history.Bytes, n int, err error) {
+	count, n, err := bulk(b, '*')
+	if n == 0 || err != nil {
+		return nil, 0, err
+	}
+	if count < 1 || count > maxElements {
+		return nil, 0, fmt.Errorf("%w: %.40q", errNoCommand, b)
+	}
+	first := n
+	for range count {
+		length, head, err := bulk(b[n:], '$')
+		if head == 0 || err != nil {
+			return nil, 0, err
+		}
+		if length < 0 || length > maxBulk {
+			return nil, 0, fmt.Errorf("%w: %.40q", errNoCommand, b[n:])
+		}
+		if n += head + length + len(crlf); n > len(b) {
+			return nil, 0, nil
+		}
+		if b[n-2] != '\r' || b[n-1] != '\n' {
+			return nil, 0, errUnended
+		}
+	}
+	var text string
+	if t != nil {
+		args, text = t.list(count), t.keep(b[:n])
+	} else {
+		args, text = make([]history.Bytes, count), string(b[:n])
+	}
+	for i, at := 0, first; i < count; i++ {
+		length, head, _ := bulk(b[at:], '$')
+		at += head
+		args[i] = history.Bytes(text[at : at+length])
+		at += length + len(crlf)
+	}
+	return args, n, nil
+}
+
+// bulk reads the line at the beginning of b, of that kind with a length: the
+// length, and the line's own, which is 0 while it is incomplete.
+func bulk(b []byte, kind byte) (length, line int, err error) {
+	if len(b) == 0 {
+		return 0, 0, nil
+	}
+	if b[0] != kind {
+		return 0, 0, fmt.Errorf("%w: %.40q", errNoCommand, b)
+	}
+	const longest = len("$1234567890\r\n")
+	end := bytes.IndexByte(b[:min(len(b), longest)], '\n')
+	if end < 0 && len(b) < longest {
+		return 0, 0, nil
+	}
+	if end < 2 || b[end-1] != '\r' {
+		return 0, 0, fmt.Errorf("%w: %.40q", errNoCommand, b)
+	}
+	length, ok := number(b[1 : end-1])
+	if !ok {
+		return 0, 0, fmt.Errorf("%w: %.40q", errNoCommand, b)
+	}
+	return length, end + 1, nil
+}
+
+// Texts makes many small strings and lists of them in few pieces of memory. The
+// zero value is ready for use.
+type Texts struct {
+	chars strings.Builder
+	lists []history.Bytes
+}
+
+// Sizes of the pieces, which grow with use: most connections carry little.
+const (
+	leastText = 256
+	mostText  = 8 << 10
+)
+
+func (t *Texts) keep(b []byte) string {
+	if room := t.chars.Cap() - t.chars.Len(); len(b) > room {
+		size := min(max(leastText, 2*t.chars.Cap()), mostText)
+		t.chars.Reset()
+		t.chars.Grow(max(len(b), size))
+	}
+	from := t.chars.Len()
+	t.chars.Write(b)
+	return t.chars.String()[from:]
+}
+
+func (t *Texts) list(n int) []history.Bytes {
+	if n > cap(t.lists)-len(t.lists) {
+		size := min(max(leastText/16, 2*cap(t.lists)), mostText/16)
+		t.lists = make([]history.Bytes, 0, max(n, size))
+	}
+	from := len(t.lists)
+	t.lists = t.lists[:from+n]
+	return t.lists[from : from+n : from+n]
+}
+
+// class of a command.
+type class int
+
+const (
+	ordinary class = iota
+	// subscription turns a connection into a stream of messages, with as many
+	// confirmations as it has arguments.
+	subscription
+	// handshake is another command that libraries send on their own account.
+	handshake
+)
+
+// classes of the commands that are not ordinary.
+var classes = map[string]class{
+	"SUBSCRIBE": subscription, "PSUBSCRIBE": subscription, "SSUBSCRIBE": subscription,
+	"UNSUBSCRIBE": subscription, "PUNSUBSCRIBE": subscription, "SUNSUBSCRIBE": subscription,
+	"HELLO": handshake, "CLIENT": handshake, "PING": handshake, "AUTH": handshake, "SELECT": handshake,
+	"COMMAND": handshake, "READONLY": handshake, "READWRITE": handshake, "CLUSTER": handshake, "ASKING": handshake, "QUIT": handshake, "RESET": handshake,
+}
+
+// classOf is Name and a look into classes, but makes no string.
+func classOf(args []history.Bytes) class {
+	var upper [len("PUNSUBSCRIBE")]byte
+	if len(args) == 0 || len(args[0]) > len(upper) {
+		return ordinary
+	}
+	name := upper[:len(args[0])]
+	for i := range name {
+		c := args[0][i]
+		if 'a' <= c && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		name[i] = c
+	}
+	return classes[string(name)]
+}
+
+// Counts says whether a command is one of the recipe's own and so has a number
+// in its step: handshakes, PING and subscriptions have none.
+func Counts(args []history.Bytes) bool { return classOf(args) == ordinary }
+
+// Name is a command's name in upper case, "" if there are no arguments.
+func Name(args []history.Bytes) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return strings.ToUpper(string(args[0]))
+}
+
+// blocking are the commands that Redis answers when something happens or the time is up.
+var blocking = map[string]bool{
+	"WAIT": true, "WAITAOF": true, "BLPOP": true, "BRPOP": true, "BLMOVE": true, "BLMPOP": true,
+	"BRPOPLPUSH": true, "BZPOPMIN": true, "BZPOPMAX": true, "BZMPOP": true, "XREAD": true, "XREADGROUP": true,
+}
+
+// Blocks says whether Redis may answer the command later than it begins to execute it,
+// and execute others meanwhile.
+func Blocks(args []history.Bytes) bool { return blocking[Name(args)] }

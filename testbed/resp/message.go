@@ -1,0 +1,254 @@
+package resp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Message is one complete RESP message, as on the wire.
+type Message []byte
+
+// ErrMalformed is in every error for bytes that are not RESP.
+var ErrMalformed = errors.New("malformed RESP")
+
+// Lengths that no Redis would send or accept, beyond which a message is malformed.
+const (
+	maxBulk     = 512 << 20
+	maxElements = 1 << 24
+)
+
+// readBuffer bounds the length of a simple string, an error or a header: Lua
+// errors are the longest of them.
+const readBuffer = 16 << 10
+
+// NewReader returns a reader with a buffer that Read is content with.
+func NewReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, readBuffer) }
+
+// Read reads one message. Its error is r's own if that failed, be it in
+// the middle of a message.
+func Read(r *bufio.Reader) (Message, error) {
+	if _, err := r.Peek(1); err != nil {
+		return nil, err
+	}
+	b, _ := r.Peek(r.Buffered())
+	n, err := scan(b)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return readLong(r)
+	}
+	m := Message(bytes.Clone(b[:n]))
+	r.Discard(n)
+	return m, nil
+}
+
+// readLong reads a message that is not in the buffer as a whole.
+func readLong(r *bufio.Reader) (Message, error) {
+	var m Message
+	for left := 1; left > 0; left-- {
+		line, err := r.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return nil, fmt.Errorf("%w: a line of more than %d bytes", ErrMalformed, len(line))
+		}
+		if err != nil {
+			return nil, err
+		}
+		m = append(m, line...)
+		body, children, err := element(line)
+		if err != nil {
+			return nil, err
+		}
+		if left += children; left > maxElements {
+			return nil, fmt.Errorf("%w: more than %d elements", ErrMalformed, maxElements)
+		}
+		for end := len(m) + body; len(m) < end; { // in pieces: the length may be a lie
+			from := len(m)
+			m = append(m, make([]byte, min(end-from, readBuffer))...)
+			n, err := io.ReadFull(r, m[from:])
+			if m = m[:from+n]; errors.Is(err, io.ErrUnexpectedEOF) {
+				err = io.EOF
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		if body > 0 && !bytes.HasSuffix(m, crlf) {
+			return nil, errUnended
+		}
+	}
+	return m, nil
+}
+
+// scan returns the length of the first message in b, 0 while it is incomplete.
+func scan(b []byte) (n int, err error) {
+	for left := 1; left > 0; left-- {
+		end := bytes.IndexByte(b[n:], '\n') + 1
+		if end == 0 {
+			return 0, nil
+		}
+		body, children, err := element(b[n : n+end])
+		if err != nil {
+			return 0, err
+		}
+		if left += children; left > maxElements {
+			return 0, fmt.Errorf("%w: more than %d elements", ErrMalformed, maxElements)
+		}
+		if n += end + body; n > len(b) {
+			return 0, nil
+		}
+		if body > 0 && !bytes.HasSuffix(b[:n], crlf) {
+			return 0, errUnended
+		}
+	}
+	return n, nil
+}
+
+var (
+	crlf       = []byte("\r\n")
+	errUnended = fmt.Errorf("%w: a string is longer than its length", ErrMalformed)
+)
+
+// element says what follows the first line of a value: so many bytes of a text
+// with the line's end after it, or so many values.
+func element(line []byte) (body, children int, err error) {
+	if len(line) < 3 || line[len(line)-2] != '\r' {
+		return 0, 0, fmt.Errorf("%w: %.40q", ErrMalformed, line)
+	}
+	head := line[1 : len(line)-2]
+	switch line[0] {
+	case '+', '-', ':', ',', '(', '_', '#', '.':
+		return 0, 0, nil
+	case '*', '~', '>', '%', '|':
+		if string(head) == "?" {
+			return 0, 0, nil
+		}
+		n, ok := number(head)
+		if !ok || n > maxElements {
+			break
+		}
+		if line[0] == '%' || line[0] == '|' {
+			n *= 2
+		}
+		return 0, max(n, 0), nil
+	case '$', '=', '!', ';':
+		if line[0] == '$' && string(head) == "?" {
+			return 0, 0, nil
+		}
+		n, ok := number(head)
+		if !ok || n > maxBulk {
+			break
+		}
+		if n < 0 || n == 0 && line[0] == ';' {
+			return 0, 0, nil
+		}
+		return n + len(crlf), 0, nil
+	}
+	return 0, 0, fmt.Errorf("%w: %.40q", ErrMalformed, line)
+}
+
+// number reads a length; -1 is the only negative one.
+func number(head []byte) (n int, ok bool) {
+	if string(head) == "-1" {
+		return -1, true
+	}
+	if len(head) == 0 || len(head) > 10 {
+		return 0, false
+	}
+	for _, c := range head {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int(c-'0')
+	}
+	return n, true
+}
+
+// Compact returns a reply in the form of history.Command.Reply.
+func (m Message) Compact() history.Bytes {
+	switch string(m) { // most of them
+	case "+OK\r\n":
+		return "OK"
+	case ":0\r\n":
+		return "0"
+	case ":1\r\n":
+		return "1"
+	case "$-1\r\n", "*-1\r\n", "_\r\n":
+		return "nil"
+	}
+	var b strings.Builder
+	b.Grow(len(m))
+	compact(&b, m)
+	return history.Bytes(b.String())
+}
+
+// compact writes one value and returns what follows it.
+func compact(b *strings.Builder, m []byte) (rest []byte) {
+	kind, head, rest := header(m)
+	switch kind {
+	case '$', '=', '!':
+		if string(head) == "-1" {
+			b.WriteString("nil")
+			return rest
+		}
+		var text []byte
+		text, rest = body(head, rest)
+		if kind == '!' {
+			b.Write(text)
+			return rest
+		}
+		if kind == '=' && len(text) >= 4 {
+			text = text[4:] // "txt:"
+		}
+		b.WriteByte('"')
+		b.Write(text)
+		b.WriteByte('"')
+	case '*', '~', '>', '%', '|':
+		n, err := strconv.Atoi(string(head))
+		if err != nil || n < 0 {
+			b.WriteString("nil")
+			return rest
+		}
+		if kind == '%' || kind == '|' {
+			n *= 2
+		}
+		b.WriteByte('[')
+		for i := range n {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			rest = compact(b, rest)
+		}
+		b.WriteByte(']')
+	case '_':
+		b.WriteString("nil")
+	default: // + - : , # (
+		b.Write(head)
+	}
+	return rest
+}
+
+// header splits a message into its kind, the rest of its first line, and what follows.
+func header(m []byte) (kind byte, head, rest []byte) {
+	line, rest, found := bytes.Cut(m, []byte("\r\n"))
+	if !found || len(line) == 0 {
+		return 0, nil, nil
+	}
+	return line[0], line[1:], rest
+}
+
+// body takes the text whose length head gives off rest.
+func body(head, rest []byte) (text, after []byte) {
+	n, err := strconv.Atoi(string(head))
+	if err != nil || n < 0 || n+2 > len(rest) {
+		return nil, nil
+	}
+	return rest[:n], rest[n+2:]
+}

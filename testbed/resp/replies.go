@@ -1,0 +1,80 @@
+package resp
+
+import (
+	"strings"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/queue"
+)
+
+// Replies pairs the replies of one connection with its commands. The zero value
+// is a connection on which nothing was sent. It must not be used concurrently.
+type Replies struct {
+	sent       int
+	subscribed bool
+	waiting    queue.Queue[awaited]
+}
+
+type awaited struct {
+	number   int    // of the command, from 1
+	confirms string // the name of a subscription, in upper case
+	left     int    // messages until it is answered
+}
+
+// Sent notes that a command was sent and returns its number on the
+// connection, from 1.
+func (r *Replies) Sent(args []history.Bytes) int {
+	r.sent++
+	a := awaited{number: r.sent, left: 1}
+	if classOf(args) == subscription {
+		r.subscribed = true
+		a.confirms = Name(args)
+		a.left = max(1, len(args)-1)
+	}
+	r.waiting.Push(a)
+	return r.sent
+}
+
+// Idle says whether every command was answered, and no messages can come unasked.
+func (r *Replies) Idle() bool { return !r.subscribed && len(r.waiting.Live()) == 0 }
+
+// Received notes a message from the node and returns the number of the command
+// that it answers; 0 if it answers none, as a published message, or not yet all
+// of it.
+func (r *Replies) Received(m Message) int {
+	if len(m) == 0 || len(r.waiting.Live()) == 0 {
+		return 0
+	}
+	head := &r.waiting.Live()[0]
+	if m[0] == '>' || r.subscribed {
+		kind := pushKind(m)
+		switch {
+		case m[0] == '>' || classes[kind] == subscription:
+			if kind == "" || kind != head.confirms {
+				return 0
+			}
+		case kind == "MESSAGE" || kind == "PMESSAGE" || kind == "SMESSAGE":
+			return 0
+		}
+	}
+	if head.left--; head.left > 0 && m[0] != '-' {
+		return 0
+	}
+	number := head.number
+	r.waiting.Remove(0)
+	return number
+}
+
+// pushKind is the first element of an array or a push, in upper case.
+func pushKind(m Message) string {
+	kind, _, rest := header(m)
+	if kind != '*' && kind != '>' {
+		return ""
+	}
+	kind, head, rest := header(rest)
+	if kind != '$' {
+		return ""
+	}
+	text, _ := body(head, rest)
+	return strings.ToUpper(string(text))
+}
