@@ -23,8 +23,8 @@ import (
 // since testbed.LastFsync is not on the disk. A kill alone loses nothing, because
 // the kernel keeps what was written.
 //
-// Redis writes to the file before it answers, so whoever looks after an answer
-// sees the command in it, whole.
+// As nodes are started (persistence), Redis writes to the file before it answers, so
+// whoever looks after an answer sees the command in it, whole.
 type aof struct {
 	mu     sync.Mutex
 	path   string // the file that grows; "" if there is none
