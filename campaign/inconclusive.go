@@ -126,7 +126,7 @@ func (t Trial) settles(f Flaw) bool {
 // cell has shown, and no further attempt at it has settled.
 func inDoubt(t Trial, trials []Trial) bool {
 	return slices.ContainsFunc(undeclared(t.Doubtful), func(f Flaw) bool {
-		return !slices.ContainsFunc(trials, func(o Trial) bool {
+		return !slices.ContainsFunc(t.Flaws, f.same) && !slices.ContainsFunc(trials, func(o Trial) bool {
 			return o.Spec.Lock == t.Spec.Lock && o.Spec.Fault == t.Spec.Fault && slices.ContainsFunc(o.Flaws, f.same) ||
 				o.follows(t) && o.settles(f)
 		})

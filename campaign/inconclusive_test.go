@@ -240,6 +240,30 @@ func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
 	}
 }
 
+// What a trial shows for certain is in no doubt: it is not run again in the folder of
+// its evidence.
+func TestWhatATrialShowsBesidesADoubtOfTheSameKeepsItsFolder(t *testing.T) {
+	s, err := createStore(t.TempDir(), "compare", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	r := &run{store: s, planner: &planner{}}
+	race := violated("exclusion", checker.Race)
+	race.Doubtful = []checker.Finding{{Cause: checker.Race, Summary: "a shorter one"}}
+	trial := stalledTrial("client-pause", 1, race)
+	if err := makeFolder(r.folder(trial.Spec)); err != nil {
+		t.Fatal(err)
+	}
+	r.take(t.Context(), job{spec: trial.Spec}, done{Trial: trial, Kept: true, Stalled: true})
+	if jobs := r.again(t.Context(), 1); len(jobs) > 0 || len(r.trials) != 1 {
+		t.Errorf("again %+v, recorded %d, want it recorded and not run again", jobs, len(r.trials))
+	}
+	if _, err := os.Stat(r.folder(trial.Spec)); err != nil {
+		t.Error(err)
+	}
+}
+
 // A campaign that confirms another has attempts of its own: each has its own folder.
 func TestAttemptsOfAConfirmationAreToldApart(t *testing.T) {
 	f := &confirmation{tried: map[string]int{}}

@@ -70,8 +70,8 @@ func (r *run) again(ctx context.Context, n int) []job {
 	others := slices.DeleteFunc(r.spoilt, doubted)
 	var jobs []job
 	for _, s := range append(first, others...) {
-		shows := s.trial.Violation()
-		if len(jobs) >= n || ctx.Err() != nil || !doubted(s) && (shows || r.decided(s.job.spec)) {
+		shows, doubt := s.trial.Violation(), doubted(s) // before the trial is recorded
+		if len(jobs) >= n || ctx.Err() != nil || !doubt && (shows || r.decided(s.job.spec)) {
 			r.record(ctx, s.trial)
 			continue
 		}
@@ -80,8 +80,8 @@ func (r *run) again(ctx context.Context, n int) []job {
 			s.job.further = true
 			r.progress.Total++
 		}
-		s.job.before = s.leaves(doubted(s))
-		if doubted(s) { // which has to stay to be seen
+		s.job.before = s.leaves(doubt)
+		if doubt { // which has to stay to be seen
 			s.job.spec = r.planner.further(s.job.spec)
 		} else if err := removeFolder(r.folder(s.job.spec)); err != nil {
 			r.fail(err)

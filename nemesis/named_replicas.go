@@ -44,6 +44,7 @@ func namedFailovers(w World) []Schedule {
 	}
 	e.behind(free)
 	e.lateRelease()
+	e.former()
 	// Stopped after the grant was replicated, so that only the release is lost.
 	for _, s := range w.boundaries(testbed.Replied, testbed.StepRelease) {
 		for _, l := range []lineup{one, alone} {
@@ -85,6 +86,22 @@ func (e *enumeration) lateRelease() {
 			Point: stop, Nodes: []string{heirNode}, For: lag, Until: slow.Point, Limit: lag + 3*e.TTL/2,
 		}
 		e.plan(trio, named(s, "robbed"), lost, slow, e.robbed(2))
+	}
+}
+
+// former loses the primary once another client has the lock, beneath it or after a
+// renewal of its own: the replica has the former holder's grant and knows nothing of
+// its release.
+func (e *enumeration) former() {
+	l := e.one()
+	held := &Trigger{Clients: clientsTo(l.clients), Step: testbed.StepTouch}
+	for _, s := range slices.Concat(begins(testbed.StepHold), first(e.boundaries(testbed.Replied, testbed.StepHold, testbed.StepRead, testbed.StepTouch))) {
+		next := *e.at(s, "", clientsTo(l.clients), l).Point
+		next.Who = Other
+		e.plan(l, named(s, "former"), Action{
+			Fault: e.fault, Idea: "the primary is lost once another has the lock, the replica has the former holder's", Client: history.NoClient,
+			At: e.settled(), By: e.patience(), Point: held, Nodes: []string{heirNode}, Until: &next, Limit: 3 * e.TTL / 2,
+		})
 	}
 }
 
