@@ -16,10 +16,9 @@ import (
 // the old one alone had is gone. The writes that it had acknowledged meanwhile
 // are the proof.
 //
-// Every entry is written before its deed: a command of a moved client runs at
-// the new primary no earlier than the client's split event, one of another
-// client no earlier than the promote event. The old primary may serve those
-// that stayed until the window is closed, and nobody after.
+// The split events are written before their deed: a command of a moved client runs at
+// the new primary no earlier. The promote event is written after its deed: until then
+// the old primary may serve those that stayed, and nobody after.
 var splitBrain = Fault{
 	Name:       "split-brain",
 	Doc:        "the old primary lives on with some clients while the new one serves others",
@@ -59,13 +58,11 @@ var splitBrain = Fault{
 				i.Writes = hits
 				return result{hits, i}, err
 			}
-			if err := s.event(history.Op{Client: history.NoClient, F: history.FPromote, Node: heir}); err != nil {
-				_, uerr := unite(ctx)
-				return result{}, errors.Join(err, uerr)
-			}
 			hits, err := unite(ctx)
 			i.Writes = hits
-			return result{hits, i}, err
+			// The old primary serves until its last client has left it.
+			perr := s.event(history.Op{Client: history.NoClient, F: history.FPromote, Node: heir})
+			return result{hits, i}, errors.Join(err, perr)
 		}, nil
 	},
 }

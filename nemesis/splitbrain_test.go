@@ -3,6 +3,7 @@ package nemesis
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -45,4 +46,40 @@ func TestASplitThatCannotBeRecordedIsUnitedAndBothErrorsTold(t *testing.T) {
 			})
 		})
 	}
+}
+
+// lasting is a world that tells what was recorded before it was united.
+type lasting struct {
+	*fakeEnv
+	rec    *history.Recorder
+	before func([]history.Op)
+}
+
+func (w lasting) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
+	unite, err := w.fakeEnv.Split(ctx, node, clients)
+	return func(ctx context.Context) (int, error) {
+		w.before(w.rec.Ops())
+		return unite(ctx)
+	}, err
+}
+
+// The old primary serves until the last client has been moved away: what it does
+// meanwhile is done beside the new one.
+func TestASplitLastsUntilAllAreMoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newFakeEnv(t, 2, "n0")
+		rec := history.NewRecorder(nil, e.Now)
+		promoted := func(ops []history.Op) bool {
+			return slices.ContainsFunc(ops, func(op history.Op) bool { return op.F == history.FPromote })
+		}
+		w := lasting{e, rec, func(ops []history.Op) {
+			if promoted(ops) {
+				t.Error("n1 was called the one primary before all clients had been moved to it")
+			}
+		}}
+		p := Plan{{ID: 1, Fault: "split-brain", Idea: "split", Client: 0, Nodes: []string{"n1"}, By: time.Second, For: time.Second}}
+		if err := Run(t.Context(), p, w, rec); err != nil || !promoted(rec.Ops()) {
+			t.Errorf("Run = %v, promoted: %t, want it promoted", err, promoted(rec.Ops()))
+		}
+	})
 }
