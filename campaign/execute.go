@@ -39,7 +39,7 @@ type done struct {
 	Trial Trial `json:"trial"`
 	Kept  bool  `json:"kept"` // in the task's folder
 	// Stalled: the harness itself was not scheduled for so long that the outcome
-	// proves nothing.
+	// proves nothing, or what decides came too close together for its order to be seen.
 	Stalled  bool            `json:"stalled,omitempty"`
 	Seen     sight           `json:"seen,omitzero"` // in a probe
 	Acquires []time.Duration `json:"acquires,omitempty"`
@@ -163,7 +163,8 @@ func (d *done) judge(ctx context.Context, recipe locks.Recipe, e history.Evidenc
 		t.Err, t.Outcome = err.Error(), Unknown
 	}
 	_, stalled := checker.Stalled(e)
-	d.Stalled = stalled && err == nil && t.Outcome == Unknown
+	unordered := slices.ContainsFunc(t.Verdicts, checker.Verdict.Unordered)
+	d.Stalled = (stalled || unordered) && err == nil && t.Outcome == Unknown
 }
 
 // leaves adds what could not be torn down, nil = nothing, to a trial that was judged:

@@ -92,7 +92,8 @@ type Trial struct {
 	// as a trial of its cell, if that was asked for.
 	Probe bool `json:"probe,omitempty"`
 	// Again counts how often the trial was run before, and left something open because
-	// the machine had stalled the harness, or nodes had elected another primary.
+	// the machine had stalled the harness, nodes had elected another primary, or two
+	// things came too close together for their order to be seen.
 	Again int `json:"again,omitempty"`
 	// Further: an earlier attempt is recorded, since it shows a violation, and this one,
 	// which nobody planned, is to settle what that left in doubt.

@@ -337,6 +337,38 @@ func stalledEvidence(t *testing.T, ttl time.Duration) history.Evidence {
 	return history.Evidence{Ops: rec.Ops(), Claims: history.Claims{Quorum: 1, TTL: ttl}}
 }
 
+// TestATrialWhoseOrderNobodySawIsRunAgain: a key's life ended while another's command
+// ran, which may have ended it before.
+func TestATrialWhoseOrderNobodySawIsRunAgain(t *testing.T) {
+	rec := history.NewRecorder(nil, func() time.Duration { return 0 })
+	in, err := rec.Invoke(history.Op{Process: 0, Client: 0, F: history.FAcquire, Lock: "l"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Type, in.Lease = history.OK, &history.Lease{}
+	if _, err := rec.Complete(in); err != nil {
+		t.Fatal(err)
+	}
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	held := &history.KeyContent{Type: "string", Value: "t", Expires: ms(20)}
+	e := history.Evidence{
+		Ops: rec.Ops(), Claims: history.Claims{Quorum: 1, TTL: ms(1000), Recovery: ms(1000)}, Watched: true,
+		Commands: []history.Command{
+			{Client: 0, Op: 0, Node: "n0", Exec: 1, Args: []history.Bytes{"SET", "l", "t"}, Sent: ms(1), Served: ms(2)},
+			{Client: 1, Op: -1, Node: "n0", Exec: 2, Args: []history.Bytes{"EVAL", "s", "1", "l"}, Sent: ms(19), Served: ms(21)},
+		},
+		Keys: []history.KeyChange{
+			{Index: 0, Node: "n0", Key: "l", By: history.ByCommand, Exec: 1, From: ms(1), To: ms(2), After: held},
+			{Index: 1, Node: "n0", Key: "l", By: history.ByUnknown, Exec: 2, From: ms(19), To: ms(21), Before: held},
+		},
+	}
+	var d done
+	d.Trial.Spec = soundSpec()
+	if d.judge(t.Context(), locks.Recipe{}, e, nil); !d.Stalled {
+		t.Errorf("got %+v, want it run again", d.Trial)
+	}
+}
+
 // TestATrialThatAStallSpoiltIsRunAgain: what looks like two holders while the harness
 // itself was not scheduled proves nothing.
 func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {

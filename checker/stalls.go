@@ -30,6 +30,13 @@ func Stalled(e history.Evidence) (longest time.Duration, spoilt bool) {
 	return longest, deposed != "" || e.Claims.TTL > 0 && longest > e.Claims.TTL/10
 }
 
+// Unordered says whether the verdict is unknown because what decides came too close
+// together for anybody to see its order, as the end of a key's life while a command ran.
+// On real time another run may tell.
+func (v Verdict) Unordered() bool {
+	return v.Result == Unknown && slices.ContainsFunc(v.Reasons, func(f Fact) bool { return f.What == EndUnseen || f.What == OrderUnseen })
+}
+
 // stalls finds the longest stall, and the first node that was taken for dead
 // though it was not; "" if there is none.
 func stalls(e history.Evidence) (longest time.Duration, deposed string) {
