@@ -150,6 +150,20 @@ func TestAClientProcessThatTheCodeUnderTestEndsIsAVerdict(t *testing.T) {
 	}
 }
 
+// Of several clients that break down at once, the history ends with the first; the
+// testbed may return another's error.
+func TestATrialIsToldToHaveBrokenDownAsItsHistoryEnds(t *testing.T) {
+	rec := history.NewRecorder(nil, func() time.Duration { return 0 })
+	first := &testbed.Breakdown{Kind: history.FPanic, Detail: "client 1: first"}
+	if err := rec.End(first.Event(), 0); err != nil {
+		t.Fatal(err)
+	}
+	trial := &trial{rec: rec, broken: &testbed.Breakdown{Kind: history.FPanic, Detail: "client 0: second", Stack: "s"}}
+	if err := trial.over(trial.broken); err != nil || trial.broken.Detail != first.Detail || trial.broken.Stack != "s" {
+		t.Errorf("got %v, broken %+v, want %q", err, trial.broken, first.Detail)
+	}
+}
+
 func TestClientProcessesThatCannotBeStartedAreNoFinding(t *testing.T) {
 	tb, c := onProcesses(t)
 	for want, argv := range map[string][]string{"no such file": {"/none/such"}, "exit status 1": {"false"}, "no program": nil} {

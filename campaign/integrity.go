@@ -66,7 +66,7 @@ func (r Record) missing() checker.Fact {
 	last := ended(ops)
 	// A trial that the code under test ended has no end but this.
 	broke := slices.ContainsFunc(ops, func(op history.Op) bool {
-		return event(op, history.FPanic) || event(op, history.FDeadlock) || event(op, history.FRunaway)
+		return slices.ContainsFunc(breakdowns, func(f string) bool { return event(op, f) })
 	})
 	switch {
 	case !slices.ContainsFunc(ops, granted):

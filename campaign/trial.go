@@ -147,10 +147,24 @@ func (t *trial) over(err error) error {
 	}
 	// The trial is over: its clock may not be read any more.
 	if err = t.rec.End(t.broken.Event(), 0); errors.Is(err, history.ErrSealed) {
-		err = nil
+		t.broken, err = t.firstBroken(), nil
 	}
 	return testbed.JoinErrors(err, t.unclosed)
 }
+
+// firstBroken is the breakdown with which the history ended: several clients may break
+// down at once, and another one's may have been returned first.
+func (t *trial) firstBroken() *testbed.Breakdown {
+	ops := t.rec.Ops()
+	if len(ops) == 0 || !slices.Contains(breakdowns, ops[len(ops)-1].F) {
+		return t.broken
+	}
+	last := ops[len(ops)-1]
+	return &testbed.Breakdown{Kind: last.F, Detail: last.Error, Stack: t.broken.Stack}
+}
+
+// breakdowns are the entries with which the code under test ends a history.
+var breakdowns = []string{history.FPanic, history.FDeadlock, history.FRunaway}
 
 // body is the part between set-up and teardown. It does not know its testbed.
 func (t *trial) body(ctx context.Context, env testbed.Env) error {
