@@ -15,7 +15,6 @@ import (
 // take turns and are refused meanwhile, and one hold that the lease ended under.
 func busyTrial(tb testing.TB) sampleTrial {
 	t := newTape(tb)
-	t.claims.Lock = "set-nx-px"
 	t.acquire(0, 10, 16)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
 	t.window(20, 1400, history.Window{Fault: "client-pause", Effect: history.Paused, Clients: []int{0}, Hits: 1})
@@ -42,7 +41,7 @@ func busyTrial(tb testing.TB) sampleTrial {
 	e := t.evidence()
 	f := finding(e, checker.LeaseOutlived, 1056, 1410, "c1 acquired \"orders\" at 1.056 s while c0 had held it since 0.016 s", 1, 0)
 	f.Ops = f.Ops[:2]
-	return sampleTrial{"busy", t.trial("set-nx-px", "client-pause", locks.Limit, e, violated("exclusion", f)), e}
+	return sampleOf(t.trial("busy", "set-nx-px", "client-pause", locks.Limit, e, violated("exclusion", f)))
 }
 
 // BenchmarkRender tells and draws one violated trial: what a campaign pays for

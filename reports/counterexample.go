@@ -24,7 +24,7 @@ const longestList = 60
 // operations and commands that matter, in order; how to look again. folder is
 // the trial's, as command lines name it; origin says how the trial came about, ""
 // if that is not known.
-func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, folder, origin string) []byte {
+func (g glossary) counterexample(t campaign.Trial, f focus, folder, origin string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", trialTitle(t), trialWords(t))
 	if some := undeclaredFlaws(t.Flaws); len(some) > 0 && t.Kind != "" { // the title does not say it
@@ -33,7 +33,7 @@ func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, 
 	if origin != "" {
 		fmt.Fprintf(&b, "%s\n\n", sentence(origin))
 	}
-	b.WriteString(tellStory(e, f).markdown())
+	b.WriteString(tellStory(f).markdown())
 	if text := g.declaredWords(t, f.Finding); text != "" {
 		fmt.Fprintf(&b, "> %s\n\n", markdown(text))
 	}
@@ -43,7 +43,7 @@ func (g glossary) counterexample(t campaign.Trial, e history.Evidence, f focus, 
 		verdictRows(&b, t, v)
 	}
 	b.WriteString("\n## In order\n\n" + ordered + "\n\n| seconds | who | what |\n|---:|---|---|\n")
-	entries, more := relevant(e, f)
+	entries, more := relevant(f)
 	for _, x := range entries {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", stamp(x.At), x.Who, markdownCell(x.What))
 	}
@@ -128,7 +128,7 @@ const ordered = "By time: operations at the client, commands when their node ran
 // order that ordered tells: by when they were sent, commands that race would
 // seem to have run in another order than they did.
 // Attempts that were refused are left out unless the finding names them.
-func relevant(e history.Evidence, f focus) (entries []entry, more int) {
+func relevant(f focus) (entries []entry, more int) {
 	refused := map[int]bool{}
 	for _, p := range f.pairs {
 		if p.Complete != nil && p.Complete.Type == history.Fail && p.Complete.Reason == history.Busy &&
@@ -140,7 +140,7 @@ func relevant(e history.Evidence, f focus) (entries []entry, more int) {
 	mine := func(client int) bool {
 		return len(f.Cast) == 0 || slices.Contains(f.Cast, client)
 	}
-	for _, op := range e.Ops {
+	for _, op := range f.Ops {
 		switch {
 		case refused[op.Index] || op.Time > to:
 		case op.Process == history.Nemesis:
@@ -152,7 +152,7 @@ func relevant(e history.Evidence, f focus) (entries []entry, more int) {
 			entries = append(entries, entry{op.Time, "c" + strconv.Itoa(op.Client), opWords(op)})
 		}
 	}
-	for _, c := range slices.SortedStableFunc(slices.Values(e.Commands), func(a, b history.Command) int { return cmp.Compare(a.Exec, b.Exec) }) {
+	for _, c := range slices.SortedStableFunc(slices.Values(f.Commands), func(a, b history.Command) int { return cmp.Compare(a.Exec, b.Exec) }) {
 		named := slices.Contains(f.Finding.Commands, c.Index)
 		if !named && (c.N == 0 && c.Phase != "" || refused[c.Op] || !mine(c.Client) || c.Sent > to || max(c.Sent, c.Served) < from) {
 			continue
@@ -161,7 +161,7 @@ func relevant(e history.Evidence, f focus) (entries []entry, more int) {
 		if at-c.Sent > lateness {
 			late = "sent at " + instant(c.Sent)
 		}
-		entries = append(entries, entry{at, fmt.Sprintf("c%d → %s", c.Client, c.Node), commandWords(c, e.Claims.ScriptNames, late)})
+		entries = append(entries, entry{at, fmt.Sprintf("c%d → %s", c.Client, c.Node), commandWords(c, f.Claims.ScriptNames, late)})
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.At, b.At) })
 	if len(entries) > longestList {

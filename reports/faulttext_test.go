@@ -5,20 +5,24 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
+// subjectOf is a hand-made trial as a story takes it.
+func subjectOf(t handmade) subject {
+	return subject{Title: t.Lock + " under " + t.Fault, Verdicts: t.Verdicts, Declared: t.flaws(), Evidence: t.Evidence}
+}
+
 // toldOf is the story and the advice of a hand-made trial.
-func toldOf(t *testing.T, trial campaign.Trial, e history.Evidence) string {
+func toldOf(t *testing.T, trial handmade) string {
 	t.Helper()
-	f, ok := focusOn(trial, e)
+	f, ok := focusOn(subjectOf(trial))
 	if !ok {
 		t.Fatal("no finding")
 	}
-	s := tellStory(e, f)
+	s := tellStory(f)
 	var out strings.Builder
 	for _, x := range s.Steps {
 		fmt.Fprintf(&out, "%s: %s\n", instant(x.At), x.Text)
@@ -72,7 +76,7 @@ func TestCutLinksAreToldAsTheyWereCut(t *testing.T) {
 
 // failedOver is a grant that a replica never got, as it was cut off from the primary
 // or left behind by the failover itself; wait is what a WAIT was answered.
-func failedOver(tb testing.TB, cut bool, wait string) (campaign.Trial, history.Evidence) {
+func failedOver(tb testing.TB, cut bool, wait string) handmade {
 	t := newTape(tb)
 	if cut {
 		t.window(149, 1149, history.Window{Fault: "partition", Effect: history.Cut, Links: link("n1", "n0", ""), Hits: 2, Impact: &history.Impact{Messages: 2}})
@@ -93,12 +97,12 @@ func failedOver(tb testing.TB, cut bool, wait string) (campaign.Trial, history.E
 	t.release(0, 500, 503, history.Fail)
 	t.release(1, 520, 523, history.OK)
 	e := t.evidence()
-	return t.trial("set-nx-px", "failover", locks.Limit, e, violated("exclusion", finding(e, checker.ServerLostKey, 403, 500, "both", 1, 0))), e
+	return t.trial("", "set-nx-px", "failover", locks.Limit, e, violated("exclusion", finding(e, checker.ServerLostKey, 403, 500, "both", 1, 0)))
 }
 
 func TestAReplicaIsBehindFromWhenItWasCutOff(t *testing.T) {
-	trial, e := failedOver(t, true, "1")
-	says(t, toldOf(t, trial, e), []string{
+	trial := failedOver(t, true, "1")
+	says(t, toldOf(t, trial), []string{
 		"0.149 s: the network between n0 and n1 was cut until 1.149 s: neither got what the other wrote",
 		"- waiting for all replicas (WAIT), or promoting only one that acknowledged",
 	}, []string{"stopped getting", "(WAIT) before the lock counts"})
@@ -106,8 +110,8 @@ func TestAReplicaIsBehindFromWhenItWasCutOff(t *testing.T) {
 
 func TestAReplicaThatWasBehindBeforeTheStoryIsTold(t *testing.T) {
 	for _, wait := range []string{"", "0"} {
-		trial, e := failedOver(t, false, wait)
-		says(t, toldOf(t, trial, e), []string{
+		trial := failedOver(t, false, wait)
+		says(t, toldOf(t, trial), []string{
 			"0.050 s: n1 stopped getting what the primary wrote",
 			"n0 went down, and n1 was made the primary, and c0's key was lost with n0: n1 had never got it",
 			"- waiting until replicas have the key (WAIT)",
@@ -135,8 +139,8 @@ func TestAFreezeIsToldBesideAClockThatJumped(t *testing.T) {
 	tape.command(1, "n0", 1050.4, "OK", "SET orders token-b PX 1000 NX")
 	tape.release(0, 1101, 1104, history.Fail)
 	e := tape.evidence()
-	trial := tape.trial("set-nx-px", "client-skew", locks.Limit, e, violated("exclusion", finding(e, checker.ClientClock, 1053, 1100, "both", 1, 0)))
-	says(t, toldOf(t, trial, e), []string{"c0's wall clock jumped", "c0 froze until 1.1", "- a deadline by a monotonic clock", "- a fencing token"},
+	trial := tape.trial("", "set-nx-px", "client-skew", locks.Limit, e, violated("exclusion", finding(e, checker.ClientClock, 1053, 1100, "both", 1, 0)))
+	says(t, toldOf(t, trial), []string{"c0's wall clock jumped", "c0 froze until 1.1", "- a deadline by a monotonic clock", "- a fencing token"},
 		[]string{"letting Redis count the TTL"})
 }
 
@@ -157,6 +161,6 @@ func TestWhoAskedInVainIsCountedFromWhenTheKeyWasLeft(t *testing.T) {
 	e := tape.evidence()
 	f := finding(e, checker.NoExpiry, 1050, 1700, "nobody got in", 1)
 	f.Clients, f.Forever = []int{0, 1}, true
-	trial := tape.trial("setnx-expire", "client-crash", locks.Bug, e, violated("liveness", f))
-	says(t, toldOf(t, trial, e), []string{"0.100 s: from now on c1 asked for the lock in vain, 4 times"}, []string{"c2"})
+	trial := tape.trial("", "setnx-expire", "client-crash", locks.Bug, e, violated("liveness", f))
+	says(t, toldOf(t, trial), []string{"0.100 s: from now on c1 asked for the lock in vain, 4 times"}, []string{"c2"})
 }

@@ -5,11 +5,21 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 )
+
+// subject is what a story is told of and a picture drawn of: a trial as values.
+type subject struct {
+	// Title names the trial in its picture.
+	Title    string
+	Verdicts []checker.Verdict
+	// Declared are the flaws that the lock is known to have, with their kinds: what is
+	// not among them was not expected.
+	Declared []locks.Flaw
+	history.Evidence
+}
 
 // found is one finding of a violated oracle.
 type found struct {
@@ -35,9 +45,9 @@ func rankOf(oracle string) int {
 // first: what the recipe does not declare before all that it does; then in the order
 // in which the campaign ranks flaws, limits after bugs and a blockage after everything
 // else; then by oracle and time.
-func findings(t campaign.Trial) []found {
+func findings(t subject) []found {
 	kind := map[[2]string]locks.Kind{}
-	for _, f := range t.Flaws {
+	for _, f := range t.Declared {
 		kind[[2]string{f.Oracle, f.Cause}] = f.Kind
 	}
 	var all []found
@@ -74,6 +84,7 @@ func flawRank(f found) int {
 
 // focus is the part of a trial that tells its most telling finding.
 type focus struct {
+	subject
 	Finding  found
 	Others   []found // the remaining findings
 	From, To time.Duration
@@ -87,28 +98,28 @@ type focus struct {
 
 // focusOn picks the finding to tell and the time around it; false if the trial
 // has no finding.
-func focusOn(t campaign.Trial, e history.Evidence) (focus, bool) {
+func focusOn(t subject) (focus, bool) {
 	all := findings(t)
 	if len(all) == 0 {
 		return focus{}, false
 	}
-	f := focus{Finding: all[0], Others: all[1:], End: endOf(e), reading: read(e, all[0].Lock)}
+	f := focus{subject: t, Finding: all[0], Others: all[1:], End: endOf(t.Evidence), reading: read(t.Evidence, all[0].Lock)}
 	from, to := f.Finding.From, max(f.Finding.From, f.Finding.To)
 	for _, i := range f.Finding.Ops {
-		if op, ok := opAt(e.Ops, i); ok {
-			from, to = min(from, invokedAt(e.Ops, op)), max(to, op.Time)
+		if op, ok := opAt(f.Ops, i); ok {
+			from, to = min(from, invokedAt(f.Ops, op)), max(to, op.Time)
 		}
 	}
 	for _, i := range f.Finding.Commands {
-		if c, ok := commandAt(e.Commands, i); ok {
+		if c, ok := commandAt(f.Commands, i); ok {
 			from, to = min(from, c.Sent), max(to, c.Sent, c.Served, c.Replied)
 		}
 	}
 	for _, h := range f.involved() {
-		from = min(from, acquiredAt(e.Ops, h))
+		from = min(from, acquiredAt(f.Ops, h))
 		to = max(to, min(h.To, f.Finding.To+(f.Finding.To-from)/2))
 	}
-	f.Cast, from = f.cast(e, from, to)
+	f.Cast, from = f.cast(from, to)
 	began := from
 	for _, w := range f.wins {
 		if w.Hits > 0 && w.matters(f.Cast) && w.From < to && !w.over(began) {
@@ -129,21 +140,21 @@ func focusOn(t campaign.Trial, e history.Evidence) (focus, bool) {
 
 // cast lists everybody in the story that ends with x, and where it begins: with
 // the holds and the keys under which they acted.
-func (f focus) cast(e history.Evidence, from, to time.Duration) ([]int, time.Duration) {
+func (f focus) cast(from, to time.Duration) ([]int, time.Duration) {
 	x := f.Finding
 	all := slices.Clone(x.Clients)
 	for _, i := range x.Commands {
-		if c, ok := commandAt(e.Commands, i); ok {
+		if c, ok := commandAt(f.Commands, i); ok {
 			all = append(all, c.Client)
 		}
 	}
 	for _, s := range f.spans {
-		if x.Oracle == "liveness" && slices.Contains(f.keys, keyName{s.Node, s.Key}) && s.lasts(x) {
+		if x.Oracle == "liveness" && slices.Contains(f.keys, s.name()) && lasts(s, x) {
 			all, from = append(all, s.Owner), min(from, s.From)
 		}
 	}
 	for _, v := range f.events {
-		if v.At >= from && v.At <= to && v.foreign() && slices.Contains(x.Clients, v.Owner) && slices.Contains(f.keys, keyName{v.Node, v.Key}) {
+		if v.At >= from && v.At <= to && v.foreign() && slices.Contains(x.Clients, v.Owner) && slices.Contains(f.keys, v.name()) {
 			all = append(all, v.Client)
 		}
 	}
@@ -151,13 +162,13 @@ func (f focus) cast(e history.Evidence, from, to time.Duration) ([]int, time.Dur
 	slices.Sort(all)
 	all = slices.Compact(all)
 	began := from
-	for _, h := range f.sendersHolds(e, from) {
-		all, from = append(all, h.Client), min(from, acquiredAt(e.Ops, h))
+	for _, h := range f.sendersHolds(from) {
+		all, from = append(all, h.Client), min(from, acquiredAt(f.Ops, h))
 	}
 	for _, h := range f.lastHolds(all) {
 		// What ended before is another story, unless it left the blockage.
 		if h.To >= x.From || x.Oracle == "liveness" && h.To >= began-(to-began) {
-			from = min(from, acquiredAt(e.Ops, h))
+			from = min(from, acquiredAt(f.Ops, h))
 		}
 	}
 	return all, from

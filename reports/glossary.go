@@ -1,6 +1,9 @@
 package reports
 
 import (
+	"slices"
+
+	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
@@ -52,4 +55,24 @@ func (g glossary) recipe(id string) (locks.Recipe, bool) {
 		}
 	}
 	return locks.Recipe{}, false
+}
+
+// declared finds what the recipe itself says about the finding under the trial's
+// fault: of a mix of faults, what it says about any.
+func (g glossary) declared(t campaign.Trial, f found) (locks.Flaw, bool) {
+	r, ok := g.recipe(t.Spec.Lock)
+	if !ok {
+		return locks.Flaw{}, false
+	}
+	about := func(flaw locks.Flaw) bool { return flaw.Oracle == f.Oracle && flaw.Cause == string(f.Cause) }
+	at := slices.IndexFunc(r.Flaws, func(flaw locks.Flaw) bool {
+		return about(flaw) && (slices.Contains(flaw.Faults, t.Spec.Fault) || slices.Contains(flaw.Also, t.Spec.Fault))
+	})
+	if at < 0 && g.fault(t.Spec.Fault).Mix {
+		at = slices.IndexFunc(r.Flaws, about)
+	}
+	if at < 0 {
+		return locks.Flaw{}, false
+	}
+	return r.Flaws[at], true
 }

@@ -167,7 +167,7 @@ func (t *teller) inVainFrom() time.Duration {
 		return from
 	}
 	for _, s := range t.spans {
-		if slices.Contains(t.Cast, s.Owner) && s.lasts(x) && slices.Contains(t.keys, keyName{s.Node, s.Key}) {
+		if slices.Contains(t.Cast, s.Owner) && lasts(s, x) && slices.Contains(t.keys, s.name()) {
 			from = min(from, s.From)
 		}
 	}
@@ -191,7 +191,7 @@ func (t *teller) leftKeys() []step {
 			continue
 		}
 		for _, k := range op.Keys {
-			if !slices.Contains(t.keys, keyName{op.Node, k.Key}) {
+			if !slices.Contains(t.keys, keyName{node: op.Node, key: k.Key}) {
 				continue
 			}
 			life := "with a TTL of " + length(k.TTL)

@@ -139,7 +139,7 @@ func spansOf(keys *keyspace.Keys, end time.Duration) []keySpan {
 	byKey := map[keyName][]*keyspace.Grant{}
 	for _, g := range keys.Grants {
 		if g.Client >= 0 && !g.Beside {
-			n := keyName{g.Node, g.Key}
+			n := keyName{node: g.Node, key: g.Key}
 			byKey[n] = append(byKey[n], g)
 		}
 	}
@@ -223,7 +223,12 @@ func endOf(e history.Evidence) time.Duration {
 	return end
 }
 
+// keyName names a key of a node.
 type keyName struct{ node, key string }
+
+func (x keyEvent) name() keyName { return keyName{node: x.Node, key: x.Key} }
+
+func (s keySpan) name() keyName { return keyName{node: s.Node, key: s.Key} }
 
 // scriptName is what texts call the script that a command ran, "" for one without a
 // name and for any other command.

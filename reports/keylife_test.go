@@ -133,7 +133,7 @@ func TestKeyLifeKnowsWhoLeftAHash(t *testing.T) {
 			test.fill(p)
 			e := p.evidence()
 			events, _ := keyLife(e, keyspace.Read(e))
-			teller := newTeller(e, focus{reading: read(e, "")})
+			teller := newTeller(focus{subject: subject{Evidence: e}, reading: read(e, "")})
 			var got []string
 			for _, x := range events {
 				if text := teller.keyWords(x); text != "" {

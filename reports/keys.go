@@ -45,7 +45,7 @@ func (t *teller) concerns(x keyEvent) bool {
 	if x.foreign() && x.At > t.lastCause() && !slices.Contains(t.Finding.Commands, x.Command) {
 		return false
 	}
-	return x.At >= t.Start && x.At <= t.Finding.To+time.Millisecond && slices.Contains(t.keys, keyName{x.Node, x.Key}) &&
+	return x.At >= t.Start && x.At <= t.Finding.To+time.Millisecond && slices.Contains(t.keys, x.name()) &&
 		(slices.Contains(t.Cast, x.Owner) || slices.Contains(t.Cast, x.Client))
 }
 
@@ -79,7 +79,7 @@ func (r *repeated) words() string {
 }
 
 // lasts says whether a key lived for most of a blockage.
-func (s keySpan) lasts(x found) bool {
+func lasts(s keySpan, x found) bool {
 	return s.From <= x.From && s.To >= x.From+(x.To-x.From)/2
 }
 
@@ -90,7 +90,7 @@ func (t *teller) leftSteps() []step {
 	}
 	var out []step
 	for _, s := range t.spans {
-		if !slices.Contains(t.Cast, s.Owner) || !s.lasts(t.Finding) || t.toldAs(s) {
+		if !slices.Contains(t.Cast, s.Owner) || !lasts(s, t.Finding) || t.toldAs(s) {
 			continue
 		}
 		text := fmt.Sprintf("c%d's key was set on %s", s.Owner, s.Node)

@@ -20,7 +20,7 @@ func (w faultWindow) aimsAtNode(node string) bool {
 }
 
 // faultLanes stacks the windows so that none covers another, in at most four lanes.
-func faultLanes(ops []history.Op, f focus) []lane {
+func faultLanes(f focus) []lane {
 	var bars []bar
 	for _, w := range f.wins {
 		if !overlaps(w.From, w.To, f.From, f.To) {
@@ -33,7 +33,7 @@ func faultLanes(ops []history.Op, f focus) []lane {
 		bars = append(bars, bar{From: w.From, To: w.To, Style: barFault, Client: history.NoClient, Fault: w.Fault, Label: label})
 	}
 	lanes := stack(bars, faultLane, "faults", 4, (f.To-f.From)/6)
-	for _, op := range ops {
+	for _, op := range f.Ops {
 		if op.F == history.FHealed && len(lanes) > 0 {
 			lanes[0].Marks = append(lanes[0].Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: "all healed"})
 			lanes[0] = lanes[0].within(f.From, f.To)
@@ -103,11 +103,11 @@ func stack(bars []bar, kind laneKind, label string, most int, room time.Duration
 }
 
 // newClientLane shows what one client did and believed.
-func newClientLane(client int, e history.Evidence, f focus) lane {
+func newClientLane(client int, f focus) lane {
 	mine := func(w faultWindow) bool { return slices.Contains(w.aimedAt(), client) }
 	l := lane{Kind: clientLane, Label: history.ClientName(client), Shades: shades(f.wins, mine)}
 	lock := f.Finding.Lock
-	end := crashOf(client, e.Ops, endOf(e))
+	end := crashOf(client, f.Ops, f.End)
 	for _, p := range f.pairs {
 		if p.Invoke.Client != client || p.Invoke.Process == history.Nemesis || (lock != "" && p.Invoke.Lock != lock) {
 			continue
@@ -119,7 +119,7 @@ func newClientLane(client int, e history.Evidence, f focus) lane {
 			l.Bars = append(l.Bars, holdBar(h))
 		}
 	}
-	for _, op := range e.Ops {
+	for _, op := range f.Ops {
 		if op.Client != client {
 			continue
 		}
@@ -195,7 +195,7 @@ func shades(wins []faultWindow, here func(faultWindow) bool) []shade {
 }
 
 // nodeLanes shows the life of the keys, a lane per node and key.
-func nodeLanes(e history.Evidence, f focus) []lane {
+func nodeLanes(f focus) []lane {
 	index := map[keyName]int{}
 	var lanes []lane
 	perNode := map[string]int{}
@@ -211,7 +211,7 @@ func nodeLanes(e history.Evidence, f focus) []lane {
 		lanes = append(lanes, lane{Kind: nodeLane, Label: label, Node: n.node, Shades: shades(f.wins, func(w faultWindow) bool { return w.aimsAtNode(n.node) })})
 	}
 	for _, s := range f.spans {
-		i, ok := index[keyName{s.Node, s.Key}]
+		i, ok := index[s.name()]
 		if !ok {
 			continue
 		}
@@ -223,19 +223,19 @@ func nodeLanes(e history.Evidence, f focus) []lane {
 		lanes[i].Bars = append(lanes[i].Bars, b)
 	}
 	for _, x := range f.events {
-		if i, ok := index[keyName{x.Node, x.Key}]; ok {
+		if i, ok := index[x.name()]; ok {
 			lanes[i].Marks = append(lanes[i].Marks, keyMark(x))
 		}
 	}
-	for _, op := range e.Ops {
+	for _, op := range f.Ops {
 		for i := range lanes {
 			if lanes[i].Node == op.Node {
 				lanes[i].nodeEvent(op)
 			}
 		}
 	}
-	splits := splitsOf(e.Ops)
-	_, gone := nodeDowns(e.Ops)
+	splits := splitsOf(f.Ops)
+	_, gone := nodeDowns(f.Ops)
 	for i := range lanes {
 		lanes[i].Dead = gone[lanes[i].Node]
 		lanes[i].split(lanes[i].Node, splits)
@@ -323,12 +323,12 @@ func keysOf(lock string, e history.Evidence, spans []keySpan, events []keyEvent)
 	}
 	mine, all := map[keyName]bool{}, map[keyName]bool{}
 	for _, s := range spans {
-		all[keyName{s.Node, s.Key}] = true
+		all[s.name()] = true
 	}
 	for _, x := range events {
 		c, ok := commandAt(e.Commands, x.Command)
 		if ok && c.Op >= 0 && lockOf[c.Op] == lock {
-			mine[keyName{x.Node, x.Key}] = true
+			mine[x.name()] = true
 		}
 	}
 	if len(mine) == 0 {

@@ -107,7 +107,7 @@ func sampleWidth(s sample) vg.Length {
 
 // legend explains what the scene shows.
 func (p *painter) legend(c draw.Canvas) {
-	n := pen{c}
+	n := pen{Canvas: c}
 	sty := textStyle(fontSmall, muted, draw.XLeft, draw.YCenter)
 	y := c.Max.Y - 8
 	for _, row := range p.legendRows() {

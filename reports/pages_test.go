@@ -22,8 +22,8 @@ func sampleResult(t *testing.T) result {
 	}
 	samples := map[string][]time.Duration{}
 	for _, s := range sampleTrials(t) {
-		f, _ := focusOn(s.Trial, s.Evidence)
-		d, err := testGlossary.detail(s.Trial, s.Evidence, f)
+		f, _ := focusOn(told(s.Trial, s.Evidence))
+		d, err := testGlossary.detail(s.Trial, f)
 		if err != nil {
 			t.Fatal(err)
 		}

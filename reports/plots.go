@@ -57,7 +57,7 @@ func chart(title, axis string, names []string, bottom, height vg.Length, x func(
 	return svg(plotWidth, height, title, func(c draw.Canvas) {
 		c.SetColor(paper)
 		c.Fill(c.Rectangle.Path())
-		n := pen{c}
+		n := pen{Canvas: c}
 		n.text(bold(textStyle(12, ink, draw.XLeft, draw.YTop)), c.Min.X+10, c.Max.Y-8, title)
 		g := plot.New()
 		g.BackgroundColor = nil
@@ -77,7 +77,7 @@ func chart(title, axis string, names []string, bottom, height vg.Length, x func(
 		x(g)
 		g.Add(painting(func(c draw.Canvas, g *plot.Plot) {
 			tx, ty := g.Transforms(&c)
-			paint(pen{c}, tx, ty)
+			paint(pen{Canvas: c}, tx, ty)
 		}))
 		g.Draw(draw.Crop(c, 8, -14, bottom, -30))
 	})

@@ -31,16 +31,16 @@ func TestRecordedTrialsAreToldAsTheyWereReviewed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, ok := focusOn(trial, e)
+			f, ok := focusOn(told(trial, e))
 			if !ok {
 				t.Fatal("no finding")
 			}
 			if got := string(f.Finding.Cause); got != name {
 				t.Errorf("it is told as %s, want %s", got, name)
 			}
-			golden(t, "recorded/"+name+"/counterexample.md", testGlossary.counterexample(trial, e, f, "store/demo/"+name, ""))
+			golden(t, "recorded/"+name+"/counterexample.md", testGlossary.counterexample(trial, f, "store/demo/"+name, ""))
 			golden(t, "recorded/"+name+"/told.txt", []byte(testGlossary.tell(trial, e, 80)))
-			if n := len(tellStory(e, f).Steps); n < 3 || n > longestStory {
+			if n := len(tellStory(f).Steps); n < 3 || n > longestStory {
 				t.Errorf("got %d steps, want 3 to %d", n, longestStory)
 			}
 		})
@@ -55,11 +55,11 @@ func TestStoriesKnowNoRecipe(t *testing.T) {
 		t.Helper()
 		g, was := testGlossary, trial.Spec.Lock
 		render := func(s sampleTrial) string {
-			f, ok := focusOn(s.Trial, s.Evidence)
+			f, ok := focusOn(told(s.Trial, s.Evidence))
 			if !ok {
 				t.Fatal("no finding")
 			}
-			return g.tell(s.Trial, s.Evidence, 0) + string(g.counterexample(s.Trial, s.Evidence, f, "x", ""))
+			return g.tell(s.Trial, s.Evidence, 0) + string(g.counterexample(s.Trial, f, "x", ""))
 		}
 		e.Trial = trial
 		want := render(e)

@@ -10,7 +10,7 @@ import (
 )
 
 // fenceRegressed: a restart sets the counter of the fencing tokens back.
-func fenceRegressed(tb testing.TB) sampleTrial {
+func fenceRegressed(tb testing.TB) handmade {
 	t := newTapeOf(tb, "fenced")
 	fenced := func(client int, at float64, fence int64) {
 		t.op(client, history.FAcquire, at, at+3, history.OK, func(o *history.Op) {
@@ -34,11 +34,11 @@ func fenceRegressed(tb testing.TB) sampleTrial {
 	e := t.evidence()
 	f := finding(e, checker.FenceRegressed, 303, 303, "c1 was granted orders with fence 1 at 0.303 s, after c0 had been granted it with fence 2 at 0.063 s", 1, 0)
 	f.Broken = "n0 lost what it had acknowledged when it restarted at 0.189 s"
-	return sampleTrial{"fence-regressed", t.trial("fenced", "node-restart", locks.Limit, e, violated("fencing", f)), e}
+	return t.trial("fence-regressed", "fenced", "node-restart", locks.Limit, e, violated("fencing", f))
 }
 
 // starved: two clients hand the lock to each other, and the third asks always too late.
-func starved(tb testing.TB) sampleTrial {
+func starved(tb testing.TB) handmade {
 	t := newTape(tb)
 	t.event(history.FHealed, 5, nil)
 	for i := range 8 {
@@ -51,12 +51,12 @@ func starved(tb testing.TB) sampleTrial {
 		t.command(c, "n0", at+300.4, "1", fmt.Sprintf("EVALSHA %s 1 orders token-%c", t.script("compare-and-delete"), 'a'+c))
 	}
 	e := t.evidence()
-	return sampleTrial{"starved", t.trial("home-made", "none", "", e,
-		violated("liveness", finding(e, checker.Starved, 5, 3113, "c2 never got into orders from 0.005 s on: others were granted it 8 times meanwhile, and it was free for 0.7 s of 3.1 s", 2))), e}
+	return t.trial("starved", "home-made", "none", "", e,
+		violated("liveness", finding(e, checker.Starved, 5, 3113, "c2 never got into orders from 0.005 s on: others were granted it 8 times meanwhile, and it was free for 0.7 s of 3.1 s", 2)))
 }
 
 // panicked: a reply that nobody expected ends the program.
-func panicked(tb testing.TB) sampleTrial {
+func panicked(tb testing.TB) handmade {
 	t := newTape(tb)
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
@@ -67,12 +67,12 @@ func panicked(tb testing.TB) sampleTrial {
 	t.command(0, "n0", 110.4, "nil", "GET orders")
 	t.event(history.FPanic, 113, func(o *history.Op) { o.Error = "runtime error: index out of range [0] with length 0" })
 	e := t.evidence()
-	return sampleTrial{"panic", t.trial("home-made", "node-restart", "", e,
-		violated("conduct", finding(e, checker.Panic, 113, 113, "the code under test panicked at 0.113 s: runtime error: index out of range [0] with length 0", 0))), e}
+	return t.trial("panic", "home-made", "node-restart", "", e,
+		violated("conduct", finding(e, checker.Panic, 113, 113, "the code under test panicked at 0.113 s: runtime error: index out of range [0] with length 0", 0)))
 }
 
 // runaway: a renewal that is tried again without a pause.
-func runaway(tb testing.TB) sampleTrial {
+func runaway(tb testing.TB) handmade {
 	t := newTape(tb)
 	t.claims.Renews = true
 	t.acquire(0, 10, 13)
@@ -84,6 +84,6 @@ func runaway(tb testing.TB) sampleTrial {
 	}
 	t.event(history.FRunaway, 900, func(o *history.Op) { o.Error = "more than 200000 commands" })
 	e := t.evidence()
-	return sampleTrial{"runaway", t.trial("home-made", "partition", "", e,
-		violated("conduct", finding(e, checker.Runaway, 900, 900, "the code under test did not come to an end: more than 200000 commands by 0.9 s, the last EXPIRE of c0", 0))), e}
+	return t.trial("runaway", "home-made", "partition", "", e,
+		violated("conduct", finding(e, checker.Runaway, 900, 900, "the code under test did not come to an end: more than 200000 commands by 0.9 s, the last EXPIRE of c0", 0)))
 }

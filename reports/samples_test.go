@@ -9,45 +9,12 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// testGlossary stands in for the registries, so that golden files change only
-// with this package.
-var testGlossary = glossary{
-	Faults: []named{
-		{Name: "none", Doc: "nothing: the recipe must hold here", Color: "#9e9e9e"},
-		{Name: "client-crash", Doc: "a client stops for ever at a chosen point; it never releases", Color: "#d32f2f"},
-		{Name: "client-pause", Doc: "a client freezes longer than the lease, then goes on", Color: "#f57c00"},
-		{Name: "partition", Doc: "client and node are cut from each other", Color: "#1976d2"},
-		{Name: "partition-requests", Doc: "requests are lost", Color: "#0288d1"},
-		{Name: "partition-replies", Doc: "replies are lost", Color: "#0097a7"},
-		{Name: "lost-reply", Doc: "a command runs, its reply never comes", Color: "#7b1fa2"},
-		{Name: "delay", Doc: "requests or replies are delivered late", Color: "#fbc02d"},
-		{Name: "reset", Doc: "connections are reset", Color: "#5d4037"},
-		{Name: "node-pause", Doc: "Redis freezes", Color: "#00796b"},
-		{Name: "node-restart", Doc: "Redis is killed and restarted", Color: "#388e3c"},
-		{Name: "failover", Doc: "a replica is promoted", Color: "#c2185b"},
-		{Name: "split-brain", Doc: "the old primary lives on with some clients", Color: "#880e4f"},
-		{Name: "client-skew", Doc: "one client's wall clock is off", Color: "#afb42b"},
-		{Name: "node-clock", Doc: "a node's wall clock jumps", Color: "#827717"},
-		{Name: "script-flush", Doc: "SCRIPT FLUSH between calls", Color: "#455a64"},
-		{Name: "eviction", Doc: "memory pressure makes a node evict its keys", Color: "#3949ab"},
-		{Name: "chaos", Doc: "a seeded mix of what testbed and topology allow", Color: "#212121"},
-	},
-	Oracles: []named{
-		{Name: "exclusion", Doc: "no two believed holds of one lock overlap"},
-		{Name: "liveness", Doc: "waiting clients get in within the recovery time"},
-	},
-	Recipes: []locks.Recipe{{
-		ID: "set-nx-px", Document: "D0, D2, D3", Summary: "SET key token NX PX; compare-and-delete",
-		Flaws: []locks.Flaw{{Oracle: "exclusion", Cause: "lease-outlived", Kind: locks.Limit,
-			Why: "a paused holder cannot know that its lease ended", Source: "Kleppmann 2016", Faults: []string{"client-pause"}}},
-	}},
-}
-
-// sampleTrials are hand-made trials, one per cause.
-func sampleTrials(tb testing.TB) []sampleTrial {
-	return []sampleTrial{
+// handmadeTrials are hand-made trials, one per cause.
+func handmadeTrials(tb testing.TB) []handmade {
+	return []handmade{
 		race(tb), foreignDelete(tb), foreignRenewal(tb), renewalFailed(tb), leaseOutlived(tb), serverLostKey(tb),
 		clientClock(tb), noExpiry(tb), lateCommand(tb), orphanedKey(tb), readWrite(tb), quorum(tb), unclassified(tb),
 		evicted(tb), nodeClock(tb), splitInTwo(tb), deadlocked(tb),
@@ -56,7 +23,7 @@ func sampleTrials(tb testing.TB) []sampleTrial {
 }
 
 // race: two clients pass EXISTS before either has SET.
-func race(tb testing.TB) sampleTrial {
+func race(tb testing.TB) handmade {
 	t := newTape(tb)
 	t.claims.Lock, t.claims.Recovery = "exists-set", 0
 	t.acquire(0, 10, 16)
@@ -81,15 +48,15 @@ func race(tb testing.TB) sampleTrial {
 	t.release(2, 240, 243, history.OK)
 	t.command(2, "n0", 240.3, "1", "DEL orders")
 	e := t.evidence()
-	return sampleTrial{"race", t.trial("exists-set", "none", locks.Bug, e,
+	return t.trial("race", "exists-set", "none", locks.Bug, e,
 		violated("exclusion", finding(e, checker.Race, 18, 110, "c1 acquired \"orders\" at 0.018 s while c0 had held it since 0.016 s: both had seen the key absent before either set it", 1, 0)),
 		violated("resource", finding(e, checker.Race, 22, 71, "c1 wrote 5 at 0.071 s over c0's 5, which it had never read", 1, 0)),
 		checker.Verdict{Oracle: "liveness", Result: checker.Held},
-	), e}
+	)
 }
 
 // foreignDelete: a paused holder's plain DEL removes the next holder's key.
-func foreignDelete(tb testing.TB) sampleTrial {
+func foreignDelete(tb testing.TB) handmade {
 	t := newTape(tb)
 	t.claims.Lock = "set-nx-ex"
 	t.acquire(0, 10, 13)
@@ -115,11 +82,11 @@ func foreignDelete(tb testing.TB) sampleTrial {
 	e := t.evidence()
 	f := finding(e, checker.ForeignDelete, 1553, 1700, "c0's DEL at 1.504 s removed the key that c1 had set at 1.201 s, and c2 got in at 1.553 s", 2, 1)
 	o := finding(e, checker.ForeignDelete, 1504, 1504, "c0's DEL removed c1's key", 0, 1)
-	return sampleTrial{"foreign-delete", t.trial("set-nx-ex", "client-pause", locks.Bug, e, violated("exclusion", f), violated("ownership", o)), e}
+	return t.trial("foreign-delete", "set-nx-ex", "client-pause", locks.Bug, e, violated("exclusion", f), violated("ownership", o))
 }
 
 // foreignRenewal: a watchdog without an owner check keeps a dead man's successor alive.
-func foreignRenewal(tb testing.TB) sampleTrial {
+func foreignRenewal(tb testing.TB) handmade {
 	t := newTape(tb)
 	t.claims.Lock, t.claims.Renews = "set-nx-px-watchdog", true
 	t.acquire(0, 10, 13)
@@ -136,12 +103,12 @@ func foreignRenewal(tb testing.TB) sampleTrial {
 	t.command(2, "n0", 2450.4, "OK", "SET orders token-c PX 1000 NX")
 	t.release(2, 2550, 2553, history.OK)
 	e := t.evidence()
-	return sampleTrial{"foreign-renewal", t.trial("set-nx-px-watchdog", "client-pause", locks.Bug, e,
-		violated("ownership", finding(e, checker.ForeignRenewal, 1402, 1402, "c0's EXPIRE at 1.402 s prolonged the key that c1 had set at 1.101 s", 0, 1))), e}
+	return t.trial("foreign-renewal", "set-nx-px-watchdog", "client-pause", locks.Bug, e,
+		violated("ownership", finding(e, checker.ForeignRenewal, 1402, 1402, "c0's EXPIRE at 1.402 s prolonged the key that c1 had set at 1.101 s", 0, 1)))
 }
 
 // renewalFailed: one lost reply ends the watchdog, the holder works on.
-func renewalFailed(tb testing.TB) sampleTrial {
+func renewalFailed(tb testing.TB) handmade {
 	t := newTape(tb)
 	t.claims.Lock, t.claims.Renews = "set-nx-px-watchdog", true
 	t.acquire(0, 10, 13)
@@ -158,12 +125,12 @@ func renewalFailed(tb testing.TB) sampleTrial {
 	t.release(1, 1800, 1803, history.OK)
 	t.release(0, 1900, 1903, history.Fail)
 	e := t.evidence()
-	return sampleTrial{"renewal-failed", t.trial("set-nx-px-watchdog", "lost-reply", locks.Bug, e,
-		violated("exclusion", finding(e, checker.RenewalFailed, 1703, 1800, "c1 acquired at 1.703 s while c0 had held since 0.013 s: c0's watchdog stopped at 0.676 s", 1, 0))), e}
+	return t.trial("renewal-failed", "set-nx-px-watchdog", "lost-reply", locks.Bug, e,
+		violated("exclusion", finding(e, checker.RenewalFailed, 1703, 1800, "c1 acquired at 1.703 s while c0 had held since 0.013 s: c0's watchdog stopped at 0.676 s", 1, 0)))
 }
 
 // leaseOutlived: the standard lock's holder is paused beyond its lease.
-func leaseOutlived(tb testing.TB) sampleTrial {
+func leaseOutlived(tb testing.TB) handmade {
 	t := newTape(tb)
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
@@ -189,7 +156,7 @@ func leaseOutlived(tb testing.TB) sampleTrial {
 	t.command(2, "n0", 1640.4, "1", "EVALSHA "+t.script("compare-and-delete")+" 1 orders token-c")
 	t.event(history.FHealed, 3000, nil)
 	e := t.evidence()
-	return sampleTrial{"lease-outlived", t.trial("set-nx-px", "client-pause", locks.Limit, e,
+	return t.trial("lease-outlived", "set-nx-px", "client-pause", locks.Limit, e,
 		violated("exclusion",
 			finding(e, checker.LeaseOutlived, 1123, 1223, "c1 acquired \"orders\" at 1.123 s while c0 had believed in its hold since 0.013 s; c0's key expired on n0 at 1.011 s", 1, 0),
 			finding(e, checker.LeaseOutlived, 1303, 1562, "c2 acquired at 1.303 s while c0 still believed in its hold", 2, 0)),
@@ -197,11 +164,11 @@ func leaseOutlived(tb testing.TB) sampleTrial {
 		checker.Verdict{Oracle: "ownership", Result: checker.Held},
 		checker.Verdict{Oracle: "liveness", Result: checker.Held},
 		checker.Verdict{Oracle: "reentrancy", Result: checker.NotApplicable, Why: "the recipe is not reentrant"},
-	), e}
+	)
 }
 
 // serverLostKey: a failover forgets an acknowledged grant.
-func serverLostKey(tb testing.TB) sampleTrial {
+func serverLostKey(tb testing.TB) handmade {
 	t := newTape(tb)
 	t.window(100, 420, history.Window{Fault: "failover", Effect: history.Promoted, Nodes: []string{"n1"}, Hits: 3, Impact: &history.Impact{Keys: []history.KeyFate{{Node: "n1", Key: "orders", Fate: history.FateLost}}, Handover: &history.Handover{From: "n0", To: "n1", How: history.PrimaryKilled, At: ms(419)}}})
 	t.acquire(0, 150, 153)
@@ -216,12 +183,12 @@ func serverLostKey(tb testing.TB) sampleTrial {
 	t.release(1, 520, 523, history.OK)
 	t.event(history.FHealed, 600, nil)
 	e := t.evidence()
-	return sampleTrial{"server-lost-key", t.trial("set-nx-px", "failover", locks.Limit, e,
-		violated("exclusion", finding(e, checker.ServerLostKey, 403, 500, "c1 acquired on n1 at 0.403 s while c0 had held since 0.153 s by a key that n0 had acknowledged and n1 never had", 1, 0))), e}
+	return t.trial("server-lost-key", "set-nx-px", "failover", locks.Limit, e,
+		violated("exclusion", finding(e, checker.ServerLostKey, 403, 500, "c1 acquired on n1 at 0.403 s while c0 had held since 0.153 s by a key that n0 had acknowledged and n1 never had", 1, 0)))
 }
 
 // clientClock: a client whose clock is ahead takes a live lock over.
-func clientClock(tb testing.TB) sampleTrial {
+func clientClock(tb testing.TB) handmade {
 	t := newTape(tb)
 	t.claims.Lock, t.claims.ClientClock = "getset", true
 	t.event(history.FClock, 5, func(o *history.Op) { o.Client, o.Offset = 1, ms(5000) })
@@ -241,12 +208,12 @@ func clientClock(tb testing.TB) sampleTrial {
 	t.release(1, 220, 223, history.OK)
 	t.command(1, "n0", 220.4, "0", "DEL orders")
 	e := t.evidence()
-	return sampleTrial{"client-clock", t.trial("getset", "client-skew", locks.Bug, e,
-		violated("exclusion", finding(e, checker.ClientClock, 112, 200, "c1, whose clock was 5 s ahead, took the lock over at 0.112 s while c0 had held it since 0.016 s", 1, 0))), e}
+	return t.trial("client-clock", "getset", "client-skew", locks.Bug, e,
+		violated("exclusion", finding(e, checker.ClientClock, 112, 200, "c1, whose clock was 5 s ahead, took the lock over at 0.112 s while c0 had held it since 0.016 s", 1, 0)))
 }
 
 // noExpiry: a crash between SETNX and EXPIRE blocks everybody for ever.
-func noExpiry(tb testing.TB) sampleTrial {
+func noExpiry(tb testing.TB) handmade {
 	t := newTape(tb)
 	t.claims.Lock = "setnx-expire"
 	t.op(0, history.FAcquire, 50, -1, "", nil)
@@ -266,12 +233,12 @@ func noExpiry(tb testing.TB) sampleTrial {
 	e := t.evidence()
 	f := finding(e, checker.NoExpiry, 51.6, 2500, "nobody got in after c0 crashed at 0.052 s: n0 still had \"orders\" without a TTL at 2.5 s", 0, 1, 2)
 	f.Forever = true
-	return sampleTrial{"no-expiry", t.trial("setnx-expire", "client-crash", locks.Bug, e, violated("liveness", f)), e}
+	return t.trial("no-expiry", "setnx-expire", "client-crash", locks.Bug, e, violated("liveness", f))
 }
 
 // lateCommand: a held DEL arrives after its client has given up, and removes
 // the next holder's key.
-func lateCommand(tb testing.TB) sampleTrial {
+func lateCommand(tb testing.TB) handmade {
 	t := newTape(tb)
 	t.claims.Lock = "lua-setnx-expire"
 	t.acquire(0, 10, 13)
@@ -290,11 +257,11 @@ func lateCommand(tb testing.TB) sampleTrial {
 	t.command(2, "n0", 1420.4, "0", "DEL orders")
 	e := t.evidence()
 	f := finding(e, checker.LateCommand, 1323, 1400, "c0's DEL, sent at 0.11 s and given up at 0.41 s, removed c1's key at 1.301 s, and c2 got in at 1.323 s", 2, 1)
-	return sampleTrial{"late-command", t.trial("lua-setnx-expire", "delay", locks.Bug, e, violated("exclusion", f)), e}
+	return t.trial("late-command", "lua-setnx-expire", "delay", locks.Bug, e, violated("exclusion", f))
 }
 
 // orphanedKey: a crashed holder's key keeps others out until it expires.
-func orphanedKey(tb testing.TB) sampleTrial {
+func orphanedKey(tb testing.TB) handmade {
 	t := newTape(tb)
 	t.acquire(0, 10, 13)
 	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
@@ -309,11 +276,11 @@ func orphanedKey(tb testing.TB) sampleTrial {
 	t.release(1, 1223, 1226, history.OK)
 	e := t.evidence()
 	f := finding(e, checker.OrphanedKey, 60.5, 1123, "c0 crashed at 0.061 s; its key kept the others out until 1.123 s", 0, 1)
-	return sampleTrial{"orphaned-key", t.trial("set-nx-px", "client-crash", locks.Limit, e, violated("liveness", f)), e}
+	return t.trial("orphaned-key", "set-nx-px", "client-crash", locks.Limit, e, violated("liveness", f))
 }
 
 // readWrite: the first reader to leave lets a writer in beside the second.
-func readWrite(tb testing.TB) sampleTrial {
+func readWrite(tb testing.TB) handmade {
 	t := newTape(tb)
 	t.claims.Lock, t.claims.ReadWrite = "rw-two-keys", true
 	t.acquireMode(0, history.Read, 10, 14)
@@ -335,13 +302,13 @@ func readWrite(tb testing.TB) sampleTrial {
 	t.command(2, "n0", 184.4, "1", "DEL orders:write")
 	e := t.evidence()
 	f := finding(e, checker.ForeignDelete, 84, 124, "c2 acquired to write at 0.084 s while c1 had been reading since 0.024 s: c0's DEL at 0.061 s removed the key that both readers shared", 2, 1)
-	out := sampleTrial{"read-write", t.trial("rw-two-keys", "none", locks.Bug, e, violated("exclusion", f)), e}
-	out.Trial.Spec.Workload = "read-write"
+	out := t.trial("read-write", "rw-two-keys", "none", locks.Bug, e, violated("exclusion", f))
+	out.Workload = "read-write"
 	return out
 }
 
 // quorum: five nodes, a naive RedLock whose keys end under its holder.
-func quorum(tb testing.TB) sampleTrial {
+func quorum(tb testing.TB) handmade {
 	t := newTape(tb)
 	t.claims.Lock, t.claims.Quorum = "redlock-naive", 3
 	nodes := []string{"n0", "n1", "n2", "n3", "n4"}
@@ -367,28 +334,19 @@ func quorum(tb testing.TB) sampleTrial {
 	t.release(0, 1320, 1324, history.OK)
 	e := t.evidence()
 	f := finding(e, checker.LeaseOutlived, 1056, 1156, "c1 had a quorum at 1.056 s while c0 had held since 0.016 s", 1, 0)
-	out := sampleTrial{"quorum", t.trial("redlock-naive", "chaos", locks.Bug, e, violated("exclusion", f)), e}
-	out.Trial.Spec.Topology, out.Trial.Spec.Nodes = "independent", 5
+	out := t.trial("quorum", "redlock-naive", "chaos", locks.Bug, e, violated("exclusion", f))
+	out.Topology, out.Nodes = testbed.Independent, 5
 	return out
 }
 
 // unclassified: a violation without an explanation, which no recipe declares.
-func unclassified(tb testing.TB) sampleTrial {
+func unclassified(tb testing.TB) handmade {
 	t := newTape(tb)
 	t.acquire(0, 10, 13)
 	t.acquire(1, 30, 33)
 	t.release(0, 60, 63, history.OK)
 	t.release(1, 70, 73, history.OK)
 	e := t.evidence()
-	return sampleTrial{"unclassified", t.trial("set-nx-px", "none", "", e,
-		violated("exclusion", finding(e, checker.Unclassified, 33, 60, "c0 and c1 both held \"orders\" from 0.033 s to 0.06 s", 1, 0))), e}
-}
-
-// causes are the names of all causes that the checker knows.
-func causes() []string {
-	var all []string
-	for _, c := range checker.Causes() {
-		all = append(all, string(c))
-	}
-	return all
+	return t.trial("unclassified", "set-nx-px", "none", "", e,
+		violated("exclusion", finding(e, checker.Unclassified, 33, 60, "c0 and c1 both held \"orders\" from 0.033 s to 0.06 s", 1, 0)))
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -108,21 +107,21 @@ type mark struct {
 }
 
 // newScene lays a trial out around its most telling finding.
-func newScene(t campaign.Trial, e history.Evidence, f focus) scene {
+func newScene(f focus) scene {
 	s := scene{
-		Title:     trialTitle(t),
+		Title:     f.Title,
 		Subtitle:  sceneSubtitle(f),
 		From:      f.From,
 		To:        f.To,
 		Harm:      sceneSpan{From: f.Finding.From, To: max(f.Finding.From, f.Finding.To), Forever: f.Finding.Forever},
 		HarmLabel: harmLabel(f),
 	}
-	s.Lanes = append(s.Lanes, faultLanes(e.Ops, f)...)
+	s.Lanes = append(s.Lanes, faultLanes(f)...)
 	s.Lanes = append(s.Lanes, findingLanes(f)...)
-	for _, c := range clients(e) {
-		s.Lanes = append(s.Lanes, newClientLane(c, e, f))
+	for _, c := range clients(f.Evidence) {
+		s.Lanes = append(s.Lanes, newClientLane(c, f))
 	}
-	s.Lanes = append(s.Lanes, nodeLanes(e, f)...)
+	s.Lanes = append(s.Lanes, nodeLanes(f)...)
 	return s
 }
 

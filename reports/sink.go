@@ -21,6 +21,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
 )
 
 // latencyFile keeps the figures of acquire.svg: the histories of undisturbed
@@ -156,20 +157,29 @@ func (g glossary) render(folder, name, origin string, t campaign.Trial, e histor
 	if len(e.Ops) == 0 {
 		return detail{}, nil
 	}
-	f, ok := focusOn(t, e)
+	f, ok := focusOn(told(t, e))
 	if !ok {
 		return detail{Story: telling{Note: "There is no story: the oracle that was violated names no finding."}}, picture(folder, e)
 	}
-	d, err := g.detail(t, e, f)
+	d, err := g.detail(t, f)
 	if err != nil {
 		return d, err
 	}
 	d.Shrunk = origin
 	return d, errors.Join(
 		write(filepath.Join(folder, TimelineFile), d.Timeline),
-		write(filepath.Join(folder, CounterexampleFile), g.counterexample(t, e, f, name, origin)),
+		write(filepath.Join(folder, CounterexampleFile), g.counterexample(t, f, name, origin)),
 		picture(folder, e),
 	)
+}
+
+// told is a trial as its story and its timeline take it.
+func told(t campaign.Trial, e history.Evidence) subject {
+	s := subject{Title: trialTitle(t), Verdicts: t.Verdicts, Evidence: e}
+	for _, f := range t.Flaws {
+		s.Declared = append(s.Declared, locks.Flaw{Oracle: f.Oracle, Cause: f.Cause, Kind: f.Kind})
+	}
+	return s
 }
 
 // picture writes porcupine's.
@@ -182,12 +192,12 @@ func picture(folder string, e history.Evidence) error {
 }
 
 // detail tells and draws one violated trial.
-func (g glossary) detail(t campaign.Trial, e history.Evidence, f focus) (detail, error) {
-	drawn, err := timeline(newScene(t, e, f), g.faultColor)
+func (g glossary) detail(t campaign.Trial, f focus) (detail, error) {
+	drawn, err := timeline(f, g.faultColor)
 	if err != nil {
 		return detail{}, fmt.Errorf("timeline: %w", err)
 	}
-	return detail{Story: tellStory(e, f), Declared: g.declaredWords(t, f.Finding), Timeline: drawn, Title: trialTitle(t),
+	return detail{Story: tellStory(f), Declared: g.declaredWords(t, f.Finding), Timeline: drawn, Title: f.Title,
 		Told: campaign.Flaw{Oracle: f.Finding.Oracle, Cause: string(f.Finding.Cause), Kind: f.Finding.Kind}}, nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
@@ -54,8 +53,8 @@ const longestStory = 9
 
 // tellStory tells the finding: who acquired with which life and token, what
 // struck whom, what became of the key, who got in, what was overwritten.
-func tellStory(e history.Evidence, f focus) telling {
-	t := newTeller(e, f)
+func tellStory(f focus) telling {
+	t := newTeller(f)
 	steps := slices.Concat(
 		t.looks(), t.strikes(), t.answers(), t.keySteps(), t.holds(), t.waits(), t.harm(), t.touches(),
 	)
@@ -65,14 +64,13 @@ func tellStory(e history.Evidence, f focus) telling {
 
 // teller holds what several parts of a story need.
 type teller struct {
-	history.Evidence
 	focus
 	told   []checker.Hold // the holds that belong to the story
 	tokens tokens
 }
 
-func newTeller(e history.Evidence, f focus) *teller {
-	t := &teller{Evidence: e, focus: f, tokens: readTokens(e, f.pairs)}
+func newTeller(f focus) *teller {
+	t := &teller{focus: f, tokens: readTokens(f.Evidence, f.pairs)}
 	t.told = t.holdsToTell()
 	if f.Finding.Oracle == "liveness" {
 		t.Start = t.blockedFrom()
@@ -163,7 +161,7 @@ func (t *teller) holdsToTell() []checker.Hold {
 			add(h)
 		}
 	}
-	for _, h := range t.sendersHolds(t.Evidence, t.Start) {
+	for _, h := range t.sendersHolds(t.Start) {
 		add(h)
 	}
 	if x.Oracle == "fencing" {
@@ -191,7 +189,7 @@ func (t *teller) holdsToTell() []checker.Hold {
 func (t *teller) blockedFrom() time.Duration {
 	start := t.Finding.From
 	for _, s := range t.spans {
-		if !slices.Contains(t.Cast, s.Owner) || !s.lasts(t.Finding) || !slices.Contains(t.keys, keyName{s.Node, s.Key}) {
+		if !slices.Contains(t.Cast, s.Owner) || !lasts(s, t.Finding) || !slices.Contains(t.keys, s.name()) {
 			continue
 		}
 		start = min(start, s.From)
@@ -207,7 +205,7 @@ func (t *teller) blockedFrom() time.Duration {
 
 // lasting says whether a client's key kept others out for most of the blockage.
 func (t *teller) lasting(client int) bool {
-	return slices.ContainsFunc(t.spans, func(s keySpan) bool { return s.Owner == client && s.lasts(t.Finding) })
+	return slices.ContainsFunc(t.spans, func(s keySpan) bool { return s.Owner == client && lasts(s, t.Finding) })
 }
 
 // holds tells of each hold how it began, and that it ended early.
@@ -339,24 +337,4 @@ func quoted(lock string) string {
 		return "the lock"
 	}
 	return `"` + lock + `"`
-}
-
-// declared finds what the recipe itself says about the finding under the trial's
-// fault: of a mix of faults, what it says about any.
-func (g glossary) declared(t campaign.Trial, f found) (locks.Flaw, bool) {
-	r, ok := g.recipe(t.Spec.Lock)
-	if !ok {
-		return locks.Flaw{}, false
-	}
-	about := func(flaw locks.Flaw) bool { return flaw.Oracle == f.Oracle && flaw.Cause == string(f.Cause) }
-	at := slices.IndexFunc(r.Flaws, func(flaw locks.Flaw) bool {
-		return about(flaw) && (slices.Contains(flaw.Faults, t.Spec.Fault) || slices.Contains(flaw.Also, t.Spec.Fault))
-	})
-	if at < 0 && g.fault(t.Spec.Fault).Mix {
-		at = slices.IndexFunc(r.Flaws, about)
-	}
-	if at < 0 {
-		return locks.Flaw{}, false
-	}
-	return r.Flaws[at], true
 }

@@ -7,13 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/nodetest"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/nemesis"
-	"github.com/lockstorm/lockstorm/workloads"
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // ms is a time in a hand-made trial.
@@ -225,11 +223,26 @@ func (t *tape) run() []history.Command {
 	return played
 }
 
-// sampleTrial is a hand-made trial with its evidence.
-type sampleTrial struct {
-	Name  string
-	Trial campaign.Trial
+// handmade is a hand-made trial with its evidence.
+type handmade struct {
+	Name, Lock, Fault, Workload string
+	Topology                    testbed.Topology
+	Nodes                       int
+	// Kind is how the recipe declares every finding.
+	Kind     locks.Kind
+	Verdicts []checker.Verdict
 	history.Evidence
+}
+
+// flaws are what the findings show, as the recipe declares it.
+func (t handmade) flaws() []locks.Flaw {
+	var all []locks.Flaw
+	for _, v := range t.Verdicts {
+		for _, f := range v.Findings {
+			all = append(all, locks.Flaw{Oracle: v.Oracle, Cause: string(f.Cause), Kind: t.Kind})
+		}
+	}
+	return all
 }
 
 // finding completes a hand-made finding with the indices of what its clients
@@ -248,35 +261,7 @@ func violated(oracle string, fs ...checker.Finding) checker.Verdict {
 	return checker.Verdict{Oracle: oracle, Result: checker.Violated, Findings: fs}
 }
 
-// trial wraps verdicts into the trial of a cell.
-func (t *tape) trial(lock, fault string, kind locks.Kind, e history.Evidence, verdicts ...checker.Verdict) campaign.Trial {
-	out := campaign.Trial{
-		Spec: campaign.Spec{
-			Lock: lock, Workload: "mutex", Fault: fault, Testbed: "process", Topology: "single", Seed: 7,
-			Options: workloads.Options{Clients: 3, Keys: 1, TTL: time.Second, Hold: 100 * time.Millisecond, Duration: 3 * time.Second, Seed: 7},
-		},
-		Outcome: campaign.Violated, Kind: kind, Verdicts: verdicts,
-		Hits: 1, Ops: len(e.Ops), Commands: len(e.Commands), Hash: history.Hash(e),
-		Dir: "trials/" + lock + "/" + fault + "/mutex-0", Elapsed: 3 * time.Second, Virtual: 20 * time.Minute,
-	}
-	if p := checker.Measure(e); p != (checker.Progress{}) {
-		out.Progress = &p
-	}
-	if fault != "none" {
-		out.Spec.Plan = nemesis.Plan{{}}
-	}
-	for i, op := range e.Ops {
-		if op.F == history.FAcquire && op.Type == history.OK {
-			out.Acquires = append(out.Acquires, op.Time-invokedAt(e.Ops[:i+1], op))
-		}
-	}
-	for _, v := range verdicts {
-		for _, f := range v.Findings {
-			out.Flaws = append(out.Flaws, campaign.Flaw{Oracle: v.Oracle, Cause: string(f.Cause), Kind: kind, Forever: f.Forever})
-			if v.Oracle == "liveness" && len(verdicts) == 1 {
-				out.Outcome = campaign.Blocked
-			}
-		}
-	}
-	return out
+// trial gives the evidence a name and what the oracles say of it.
+func (t *tape) trial(name, lock, fault string, kind locks.Kind, e history.Evidence, verdicts ...checker.Verdict) handmade {
+	return handmade{Name: name, Lock: lock, Fault: fault, Workload: "mutex", Topology: "single", Kind: kind, Verdicts: verdicts, Evidence: e}
 }

@@ -35,19 +35,19 @@ func (g glossary) tell(t campaign.Trial, e history.Evidence, width int) string {
 		b.WriteString(" (" + strings.Join(flaws, ", ") + ")")
 	}
 	b.WriteString("\n")
-	f, ok := focusOn(t, e)
+	f, ok := focusOn(told(t, e))
 	if !t.Violation() || !ok {
 		return b.String()
 	}
 	if width <= 0 || width > proseWidth {
 		width = proseWidth
 	}
-	b.WriteString("\n" + tellStory(e, f).terminal(width))
+	b.WriteString("\n" + tellStory(f).terminal(width))
 	for _, paragraph := range []string{g.declaredWords(t, f.Finding), ordered} {
 		b.WriteString("\n" + wrapped(paragraph, "", width))
 	}
 	b.WriteString("\n")
-	entries, more := relevant(e, f)
+	entries, more := relevant(f)
 	for _, x := range entries {
 		fmt.Fprintf(&b, "%11s  %-8s %s\n", stamp(x.At), x.Who, plain(x.What))
 	}

@@ -36,8 +36,10 @@ func (k laneKind) height() vg.Length {
 	return 27
 }
 
-// timeline draws a scene. faultColor gives each fault's colour as "#rrggbb".
-func timeline(s scene, faultColor func(string) string) ([]byte, error) {
+// timeline draws the part of a trial that is in focus, as an SVG file. faultColor gives
+// each fault's colour as "#rrggbb".
+func timeline(f focus, faultColor func(string) string) ([]byte, error) {
+	s := newScene(f)
 	p := newPainter(s, faultColor)
 	legend := 12 + legendRow*vg.Length(len(p.legendRows()))
 	height := titleHeight + harmHeight + p.total + axisHeight + legend
@@ -78,7 +80,7 @@ func newPainter(s scene, faultColor func(string) string) *painter {
 }
 
 func (p *painter) title(c draw.Canvas) {
-	n := pen{c}
+	n := pen{Canvas: c}
 	n.text(bold(textStyle(13, ink, draw.XLeft, draw.YTop)), c.Min.X, c.Max.Y-8, p.Title)
 	n.text(textStyle(9, muted, draw.XLeft, draw.YTop), c.Min.X, c.Max.Y-24, p.Subtitle)
 }
@@ -139,7 +141,7 @@ func roundStep(x float64) float64 {
 
 // Plot implements plot.Plotter.
 func (p *painter) Plot(c draw.Canvas, g *plot.Plot) {
-	p.pen = pen{c}
+	p.pen = pen{Canvas: c}
 	p.x, p.y = g.Transforms(&c)
 	p.ground(g)
 	for i, l := range p.Lanes {

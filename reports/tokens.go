@@ -173,16 +173,16 @@ func (t tokens) words(g grant) string {
 // sendersHolds are, of each command that the finding names or that changed
 // another's key, what its sender held when it sent it: a release belongs to the
 // hold that it ends.
-func (f focus) sendersHolds(e history.Evidence, from time.Duration) []checker.Hold {
+func (f focus) sendersHolds(from time.Duration) []checker.Hold {
 	named := slices.Clone(f.Finding.Commands)
 	for _, v := range f.events {
-		if v.foreign() && v.At >= from && v.At <= f.Finding.To && slices.Contains(f.keys, keyName{v.Node, v.Key}) {
+		if v.foreign() && v.At >= from && v.At <= f.Finding.To && slices.Contains(f.keys, v.name()) {
 			named = append(named, v.Command)
 		}
 	}
 	var out []checker.Hold
 	for _, i := range named {
-		c, ok := commandAt(e.Commands, i)
+		c, ok := commandAt(f.Commands, i)
 		if !ok {
 			continue
 		}
@@ -191,7 +191,7 @@ func (f focus) sendersHolds(e history.Evidence, from time.Duration) []checker.Ho
 				continue
 			}
 			// What belongs to an attempt is about no hold that was before.
-			if f := opOf(e.Ops, c.Op).F; f == history.FRelease || f != history.FAcquire && h.To >= c.Sent-time.Millisecond {
+			if did := opOf(f.Ops, c.Op).F; did == history.FRelease || did != history.FAcquire && h.To >= c.Sent-time.Millisecond {
 				out = append(out, h)
 			}
 			break

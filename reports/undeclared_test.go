@@ -14,7 +14,7 @@ import (
 // alsoRenewal is a trial whose recipe declares its many removals of others' keys, and
 // not the one renewal that came after them.
 func alsoRenewal(tb testing.TB) sampleTrial {
-	s := foreignRenewal(tb)
+	s := sampleOf(foreignRenewal(tb))
 	renewal := s.Trial.Verdicts[0].Findings[0]
 	var all []checker.Finding
 	for i := range 7 {
@@ -33,11 +33,11 @@ func alsoRenewal(tb testing.TB) sampleTrial {
 
 func TestWhatIsNotDeclaredIsToldFirst(t *testing.T) {
 	s := alsoRenewal(t)
-	f, ok := focusOn(s.Trial, s.Evidence)
+	f, ok := focusOn(told(s.Trial, s.Evidence))
 	if !ok || f.Finding.Cause != checker.ForeignRenewal {
 		t.Fatalf("the story is about %s, want %s", f.Finding.Cause, checker.ForeignRenewal)
 	}
-	text := string(testGlossary.counterexample(s.Trial, s.Evidence, f, "x", ""))
+	text := string(testGlossary.counterexample(s.Trial, f, "x", ""))
 	_, table, _ := strings.Cut(text, "|---|---|---|---|\n")
 	first, _, _ := strings.Cut(table, "\n")
 	if !strings.Contains(first, "foreign-renewal (not declared)") || !strings.Contains(table, "and 3 more") {
@@ -53,7 +53,7 @@ func TestWhatIsNotDeclaredIsToldFirst(t *testing.T) {
 
 // The cell's verdict is a bug's that another trial shows best.
 func TestPagesTellTheTrialThatShowsWhatIsNotDeclared(t *testing.T) {
-	s, bug := alsoRenewal(t), foreignDelete(t)
+	s, bug := alsoRenewal(t), sampleOf(foreignDelete(t))
 	bug.Trial.Spec.Lock, bug.Trial.Spec.Fault = s.Trial.Spec.Lock, s.Trial.Spec.Fault
 	s.Trial.Dir = strings.Replace(bug.Trial.Dir, "mutex-0", "mutex-2", 1)
 	cell := cellOfTrial(bug.Trial)
@@ -65,8 +65,8 @@ func TestPagesTellTheTrialThatShowsWhatIsNotDeclared(t *testing.T) {
 		Details: map[string]detail{}, Glossary: testGlossary,
 	}
 	for dir, x := range map[string]sampleTrial{s.Trial.Dir: s, bug.Trial.Dir: bug, cell.Minimal: bug} {
-		f, _ := focusOn(x.Trial, x.Evidence)
-		d, err := testGlossary.detail(x.Trial, x.Evidence, f)
+		f, _ := focusOn(told(x.Trial, x.Evidence))
+		d, err := testGlossary.detail(x.Trial, f)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,109 @@
+package reports
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// testGlossary stands in for the registries, so that golden files change only
+// with this package.
+var testGlossary = glossary{
+	Faults: []named{
+		{Name: "none", Doc: "nothing: the recipe must hold here", Color: "#9e9e9e"},
+		{Name: "client-crash", Doc: "a client stops for ever at a chosen point; it never releases", Color: "#d32f2f"},
+		{Name: "client-pause", Doc: "a client freezes longer than the lease, then goes on", Color: "#f57c00"},
+		{Name: "partition", Doc: "client and node are cut from each other", Color: "#1976d2"},
+		{Name: "partition-requests", Doc: "requests are lost", Color: "#0288d1"},
+		{Name: "partition-replies", Doc: "replies are lost", Color: "#0097a7"},
+		{Name: "lost-reply", Doc: "a command runs, its reply never comes", Color: "#7b1fa2"},
+		{Name: "delay", Doc: "requests or replies are delivered late", Color: "#fbc02d"},
+		{Name: "reset", Doc: "connections are reset", Color: "#5d4037"},
+		{Name: "node-pause", Doc: "Redis freezes", Color: "#00796b"},
+		{Name: "node-restart", Doc: "Redis is killed and restarted", Color: "#388e3c"},
+		{Name: "failover", Doc: "a replica is promoted", Color: "#c2185b"},
+		{Name: "split-brain", Doc: "the old primary lives on with some clients", Color: "#880e4f"},
+		{Name: "client-skew", Doc: "one client's wall clock is off", Color: "#afb42b"},
+		{Name: "node-clock", Doc: "a node's wall clock jumps", Color: "#827717"},
+		{Name: "script-flush", Doc: "SCRIPT FLUSH between calls", Color: "#455a64"},
+		{Name: "eviction", Doc: "memory pressure makes a node evict its keys", Color: "#3949ab"},
+		{Name: "chaos", Doc: "a seeded mix of what testbed and topology allow", Color: "#212121"},
+	},
+	Oracles: []named{
+		{Name: "exclusion", Doc: "no two believed holds of one lock overlap"},
+		{Name: "liveness", Doc: "waiting clients get in within the recovery time"},
+	},
+	Recipes: []locks.Recipe{{
+		ID: "set-nx-px", Document: "D0, D2, D3", Summary: "SET key token NX PX; compare-and-delete",
+		Flaws: []locks.Flaw{{Oracle: "exclusion", Cause: "lease-outlived", Kind: locks.Limit,
+			Why: "a paused holder cannot know that its lease ended", Source: "Kleppmann 2016", Faults: []string{"client-pause"}}},
+	}},
+}
+
+// sampleTrial is a hand-made trial as a campaign stores it.
+type sampleTrial struct {
+	Name  string
+	Trial campaign.Trial
+	history.Evidence
+}
+
+// sampleTrials are the hand-made trials, one per cause.
+func sampleTrials(tb testing.TB) []sampleTrial {
+	var all []sampleTrial
+	for _, s := range handmadeTrials(tb) {
+		all = append(all, sampleOf(s))
+	}
+	return all
+}
+
+// sampleOf wraps a hand-made trial into the trial of a cell.
+func sampleOf(s handmade) sampleTrial {
+	t := campaign.Trial{
+		Spec: campaign.Spec{
+			Lock: s.Lock, Workload: s.Workload, Fault: s.Fault, Testbed: "process", Topology: s.Topology, Nodes: s.Nodes, Seed: 7,
+			Options: workloads.Options{Clients: 3, Keys: 1, TTL: time.Second, Hold: 100 * time.Millisecond, Duration: 3 * time.Second, Seed: 7},
+		},
+		Outcome: campaign.Violated, Kind: s.Kind, Verdicts: s.Verdicts,
+		Hits: 1, Ops: len(s.Ops), Commands: len(s.Commands), Hash: history.Hash(s.Evidence),
+		Dir: "trials/" + s.Lock + "/" + s.Fault + "/mutex-0", Elapsed: 3 * time.Second, Virtual: 20 * time.Minute,
+	}
+	if p := checker.Measure(s.Evidence); p != (checker.Progress{}) {
+		t.Progress = &p
+	}
+	if s.Fault != "none" {
+		t.Spec.Plan = nemesis.Plan{{}}
+	}
+	pairs, err := history.Pairs(s.Ops)
+	if err != nil {
+		panic(err)
+	}
+	for _, p := range pairs {
+		if p.Complete != nil && p.Invoke.F == history.FAcquire && p.Complete.Type == history.OK {
+			t.Acquires = append(t.Acquires, p.Complete.Time-p.Invoke.Time)
+		}
+	}
+	for _, v := range s.Verdicts {
+		for _, f := range v.Findings {
+			t.Flaws = append(t.Flaws, campaign.Flaw{Oracle: v.Oracle, Cause: string(f.Cause), Kind: s.Kind, Forever: f.Forever})
+			if v.Oracle == "liveness" && len(s.Verdicts) == 1 {
+				t.Outcome = campaign.Blocked
+			}
+		}
+	}
+	return sampleTrial{s.Name, t, s.Evidence}
+}
+
+// causes are the names of all causes that the checker knows.
+func causes() []string {
+	var all []string
+	for _, c := range checker.Causes() {
+		all = append(all, string(c))
+	}
+	return all
+}
