@@ -9,39 +9,40 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 )
 
 // busyTrial is as long as a trial of the default length: three clients that
 // take turns and are refused meanwhile, and one hold that the lease ended under.
 func busyTrial(tb testing.TB) sampleTrial {
-	t := newTape(tb)
-	t.acquire(0, 10, 16)
-	t.command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
-	t.window(20, 1400, history.Window{Fault: "client-pause", Effect: history.Paused, Clients: []int{0}, Hits: 1})
-	t.acquire(1, 1050, 1056)
-	t.command(1, "n0", 1050.4, "OK", "SET orders token-b PX 1000 NX")
-	t.release(1, 1500, 1506, history.OK)
-	t.command(1, "n0", 1500.4, "1", "DEL orders")
-	t.release(0, 1410, 1416, history.Fail)
-	t.command(0, "n0", 1410.4, "0", "EVALSHA "+t.script("compare-and-delete")+" 1 orders token-a")
+	t := reporttest.NewTape(tb)
+	t.Acquire(0, 10, 16)
+	t.Command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
+	t.Window(20, 1400, history.Window{Fault: "client-pause", Effect: history.Paused, Clients: []int{0}, Hits: 1})
+	t.Acquire(1, 1050, 1056)
+	t.Command(1, "n0", 1050.4, "OK", "SET orders token-b PX 1000 NX")
+	t.Release(1, 1500, 1506, history.OK)
+	t.Command(1, "n0", 1500.4, "1", "DEL orders")
+	t.Release(0, 1410, 1416, history.Fail)
+	t.Command(0, "n0", 1410.4, "0", "EVALSHA "+t.Script("compare-and-delete")+" 1 orders token-a")
 	for i := range 100 {
 		at := 1600 + 50*float64(i)
 		c := i % 3
-		t.acquire(c, at, at+2)
-		t.command(c, "n0", at+0.1, "OK", "SET orders token-c PX 1000 NX")
+		t.Acquire(c, at, at+2)
+		t.Command(c, "n0", at+0.1, "OK", "SET orders token-c PX 1000 NX")
 		for _, other := range []int{(i + 1) % 3, (i + 2) % 3} {
-			t.busy(other, at+10, at+12)
-			t.command(other, "n0", at+10.1, "nil", "SET orders token-d PX 1000 NX")
+			t.Busy(other, at+10, at+12)
+			t.Command(other, "n0", at+10.1, "nil", "SET orders token-d PX 1000 NX")
 		}
-		t.touch(c, history.FRead, at+15, int64(i))
-		t.touch(c, history.FWrite, at+30, int64(i+1))
-		t.release(c, at+40, at+42, history.OK)
-		t.command(c, "n0", at+40.1, "1", "DEL orders")
+		t.Touch(c, history.FRead, at+15, int64(i))
+		t.Touch(c, history.FWrite, at+30, int64(i+1))
+		t.Release(c, at+40, at+42, history.OK)
+		t.Command(c, "n0", at+40.1, "1", "DEL orders")
 	}
-	e := t.evidence()
-	f := finding(e, checker.LeaseOutlived, 1056, 1410, "c1 acquired \"orders\" at 1.056 s while c0 had held it since 0.016 s", 1, 0)
+	e := t.Evidence()
+	f := reporttest.Finding(e, checker.LeaseOutlived, 1056, 1410, "c1 acquired \"orders\" at 1.056 s while c0 had held it since 0.016 s", 1, 0)
 	f.Ops = f.Ops[:2]
-	return sampleOf(t.trial("busy", "set-nx-px", "client-pause", locks.Limit, e, violated("exclusion", f)))
+	return sampleOf(t.Trial("busy", "set-nx-px", "client-pause", locks.Limit, e, reporttest.Violated("exclusion", f)))
 }
 
 // BenchmarkRender tells and draws one violated trial: what a campaign pays for

@@ -8,6 +8,8 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/reports/story"
 )
 
 // sampleMatrix has 20 recipes and 18 faults with every verdict there is.
@@ -71,7 +73,7 @@ func cellOfTrial(t campaign.Trial) campaign.Cell {
 
 func TestMatrixIsPlainTextInAPipe(t *testing.T) {
 	got := terminal(sampleMatrix(t), testGlossary, false, 0)
-	golden(t, "matrix.txt", []byte(got))
+	reporttest.Golden(t, "matrix.txt", []byte(got))
 	if strings.Contains(got, "\x1b") {
 		t.Error("it has escape sequences")
 	}
@@ -95,7 +97,7 @@ func TestInterruptedCampaignsSayHowFarTheyCame(t *testing.T) {
 
 func TestMatrixIsColouredOnATerminal(t *testing.T) {
 	got := terminal(sampleMatrix(t), testGlossary, true, 80)
-	golden(t, "matrix-colour-80.txt", []byte(got))
+	reporttest.Golden(t, "matrix-colour-80.txt", []byte(got))
 	if !strings.Contains(got, "\x1b[91;1mBUG\x1b[0m") {
 		t.Error("bugs are not red")
 	}
@@ -116,7 +118,7 @@ func TestNobodyIsCalledSafe(t *testing.T) {
 	var all bytes.Buffer
 	all.WriteString(terminal(sampleMatrix(t), testGlossary, false, 0))
 	for _, s := range sampleTrials(t) {
-		f, _ := focusOn(told(s.Trial, s.Evidence))
+		f, _ := story.FocusOn(told(s.Trial, s.Evidence))
 		all.Write(testGlossary.counterexample(s.Trial, f, "store/"+s.Trial.Dir, ""))
 	}
 	if strings.Contains(strings.ToLower(all.String()), "safe") {

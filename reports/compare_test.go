@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 )
 
 func TestBeside(t *testing.T) {
@@ -41,5 +42,5 @@ func TestBeside(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "beside.md", b.Bytes())
+	reporttest.Golden(t, "beside.md", b.Bytes())
 }

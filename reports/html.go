@@ -2,10 +2,14 @@ package reports
 
 import (
 	"bytes"
-	_ "embed" // the page and its style
+	_ "embed"
 	"fmt"
 	"html/template"
 	"strings"
+
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/reports/internal/svg"
+	"github.com/lockstorm/lockstorm/reports/story"
 )
 
 //go:embed report.html.tmpl
@@ -17,12 +21,12 @@ var pageStyle string
 // page is the template of report.html. Pictures are this package's own, whose
 // texts are escaped already; everything else is escaped here.
 var page = template.Must(template.New(HTMLFile).Funcs(template.FuncMap{
-	"picture":  func(svg []byte) template.HTML { return template.HTML(inline(svg)) },
-	"prose":    prose,
-	"sentence": sentence,
-	"instant":  instant,
+	"picture":  func(drawn []byte) template.HTML { return template.HTML(svg.Inline(drawn)) },
+	"prose":    withCode,
+	"sentence": prose.Sentence,
+	"instant":  prose.Instant,
 	"anchor":   anchor,
-	"color":    func(s string) template.CSS { return template.CSS(hexColor(parseColor(s))) },
+	"color":    func(s string) template.CSS { return template.CSS(svg.Hex(svg.Color(s))) },
 }).Parse(pageText))
 
 // htmlReport writes a campaign as one page that needs nothing else.
@@ -35,15 +39,15 @@ func htmlReport(r result, plots []plotView) ([]byte, error) {
 		Style                   template.CSS
 		WhatBroke, WhatPrevents string
 		UndecidedAdvice         string
-	}{v, template.CSS(pageStyle), whatBroke, whatPrevents, undecidedAdvice})
+	}{v, template.CSS(pageStyle), story.WhatBroke, story.WhatPrevents, undecidedAdvice})
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", HTMLFile, err)
 	}
-	return slim(b.Bytes()), nil
+	return svg.Compact(b.Bytes()), nil
 }
 
-// prose is text with code in backticks.
-func prose(s string) template.HTML {
+// withCode is text with code in backticks.
+func withCode(s string) template.HTML {
 	parts := strings.Split(s, "`")
 	for i := range parts {
 		parts[i] = template.HTMLEscapeString(parts[i])

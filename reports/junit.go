@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // The elements of JUnit's XML, as CI systems read them.
@@ -134,9 +135,9 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 	case doubt != "" && r.Info.Config.Expect:
 		out.Error = &junitMessage{Message: doubt, Type: "unknown"}
 	case c.Verdict == campaign.NotExercised && r.Info.Config.Expect:
-		out.Failure = &junitMessage{Message: fmt.Sprintf("%s: the fault hit nothing in %d %s", c.Words(), c.Trials, plural(c.Trials, "trial")), Type: "not-exercised"}
+		out.Failure = &junitMessage{Message: fmt.Sprintf("%s: the fault hit nothing in %d %s", c.Words(), c.Trials, prose.Plural(c.Trials, "trial")), Type: "not-exercised"}
 	case c.Verdict == campaign.NotExercised || c.Verdict == campaign.NotSupported:
-		out.Skipped = &junitMessage{Message: strings.TrimSuffix(c.Words()+": "+firstLine(c.Why), ": ")}
+		out.Skipped = &junitMessage{Message: strings.TrimSuffix(c.Words()+": "+prose.FirstLine(c.Why), ": ")}
 	}
 	text := c.Words()
 	if len(c.Causes) > 0 {
@@ -158,12 +159,12 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 func (r result) failure(c campaign.Cell) []string {
 	all := r.surprises(c)
 	if len(all) == 0 { // nothing tells of it but what the cell shows
-		return r.Details[r.toldDir(c)].Story.lines()
+		return r.Details[r.toldDir(c)].Story.Lines()
 	}
 	var lines []string
 	for _, s := range all {
 		lines = append(lines, fmt.Sprintf("%s by %s, in %s:", s.Oracle, s.Cause, path.Join(r.Matrix.Store, s.Dir)))
-		lines = append(lines, s.Detail.Story.lines()...)
+		lines = append(lines, s.Detail.Story.Lines()...)
 	}
 	return lines
 }

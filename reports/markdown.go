@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // markdownReport writes a campaign in GitHub's Markdown.
@@ -15,7 +16,7 @@ func markdownReport(r result, plots []plotView) []byte {
 	var b strings.Builder
 	b.WriteString("# Lockstorm report\n\n")
 	if v.Interrupted != "" {
-		fmt.Fprintf(&b, "**%s**\n\n", sentence(v.Interrupted))
+		fmt.Fprintf(&b, "**%s**\n\n", prose.Sentence(v.Interrupted))
 	}
 	fmt.Fprintf(&b, "```\n%s\n```\n\n", v.Command)
 	facts := append([]fact{{"seed", v.Seed}, {"testbed", v.Testbed}}, v.Setup...)
@@ -42,7 +43,7 @@ func writeFacts(b *strings.Builder, facts []fact) {
 		if i > 0 {
 			b.WriteString(" · ")
 		}
-		b.WriteString(f.Label + " " + markdown(f.Value))
+		b.WriteString(f.Label + " " + prose.Escape(f.Value))
 	}
 	b.WriteString("\n\n")
 }
@@ -69,7 +70,7 @@ func markdownMatrix(b *strings.Builder, v view) {
 	}
 	b.WriteString("\n")
 	for _, t := range v.Tally {
-		fmt.Fprintf(b, "- %s: %d %s\n", t.Words, t.Count, plural(t.Count, "cell"))
+		fmt.Fprintf(b, "- %s: %d %s\n", t.Words, t.Count, prose.Plural(t.Count, "cell"))
 	}
 	b.WriteString("\n")
 }
@@ -91,7 +92,7 @@ func markdownDifferences(b *strings.Builder, v view) {
 	if len(v.Varying) > 0 {
 		b.WriteString("## Not replayable byte for byte\n\n")
 		for _, x := range v.Varying {
-			fmt.Fprintf(b, "- %s ([first](%s), [again](%s))\n", markdown(x.Words()), path.Join(x.Dir, campaign.HistoryFile), path.Join(x.Again, campaign.HistoryFile))
+			fmt.Fprintf(b, "- %s ([first](%s), [again](%s))\n", prose.Escape(x.Words()), path.Join(x.Dir, campaign.HistoryFile), path.Join(x.Again, campaign.HistoryFile))
 		}
 		b.WriteString("\n")
 	}
@@ -112,14 +113,14 @@ func markdownDifferences(b *strings.Builder, v view) {
 		}
 		fmt.Fprintf(b, "## %s\n\n", l.title)
 		for _, line := range l.lines {
-			fmt.Fprintf(b, "- %s\n", markdown(line))
+			fmt.Fprintf(b, "- %s\n", prose.Escape(line))
 		}
 		b.WriteString("\n")
 	}
 	if len(v.Failed) > 0 {
 		b.WriteString("## Trials that the harness could not finish\n\n")
 		for _, f := range v.Failed {
-			fmt.Fprintf(b, "- %s: %s\n", f.Label, markdown(f.Value))
+			fmt.Fprintf(b, "- %s: %s\n", f.Label, prose.Escape(f.Value))
 		}
 		b.WriteString("\n")
 	}
@@ -139,13 +140,13 @@ func markdownDetails(b *strings.Builder, v view) {
 			}
 			fmt.Fprintf(b, "In %s: %s.\n\n", c.Share, strings.Join(flaws, ", "))
 			if c.Shrunk != "" {
-				fmt.Fprintf(b, "%s\n\n", markdown(sentence(c.Shrunk)))
+				fmt.Fprintf(b, "%s\n\n", prose.Escape(prose.Sentence(c.Shrunk)))
 			}
 			if c.Story.Note != "" {
-				fmt.Fprintf(b, "%s [porcupine](%s)\n\n", markdown(c.Story.Note), path.Join(c.Dir, PorcupineFile))
+				fmt.Fprintf(b, "%s [porcupine](%s)\n\n", prose.Escape(c.Story.Note), path.Join(c.Dir, PorcupineFile))
 			}
-			if !c.Story.empty() {
-				fmt.Fprintf(b, "%s> %s\n\n", c.Story.markdown(), markdown(c.Declared))
+			if !c.Story.Empty() {
+				fmt.Fprintf(b, "%s> %s\n\n", c.Story.Markdown(), prose.Escape(c.Declared))
 				fmt.Fprintf(b, "![Timeline](%s)\n\n[counterexample](%s) · [porcupine](%s)\n\n",
 					path.Join(c.Dir, TimelineFile), path.Join(c.Dir, CounterexampleFile), path.Join(c.Dir, PorcupineFile))
 			}
@@ -167,7 +168,7 @@ func markdownProgress(b *strings.Builder, v view) {
 		"The faults struck at the worst points of the protocol that could be found, and the clients asked again and again: " +
 		"the figures compare recipes and faults, they do not foretell the waiting of a service.\n\n")
 	for _, t := range v.Progress {
-		fmt.Fprintf(b, "<details><summary>%s</summary>\n\n| fault |", joinWords(" ", "<b>"+t.Recipe+"</b>", markdown(t.Gist)))
+		fmt.Fprintf(b, "<details><summary>%s</summary>\n\n| fault |", joinWords(" ", "<b>"+t.Recipe+"</b>", prose.Escape(t.Gist)))
 		for _, m := range v.Measures {
 			b.WriteString(" " + m.Name + " |")
 		}
@@ -179,7 +180,7 @@ func markdownProgress(b *strings.Builder, v view) {
 	}
 	b.WriteString("<details><summary>What the columns say</summary>\n\n| column | meaning |\n|---|---|\n")
 	for _, m := range v.Measures {
-		fmt.Fprintf(b, "| %s | %s |\n", m.Name, markdownCell(m.Meaning))
+		fmt.Fprintf(b, "| %s | %s |\n", m.Name, prose.Cell(m.Meaning))
 	}
 	b.WriteString("\n</details>\n\n")
 }
@@ -198,11 +199,11 @@ func markdownMissed(b *strings.Builder, v view) {
 func markdownWords(b *strings.Builder, v view) {
 	b.WriteString("## What the words mean\n\n| verdict | meaning |\n|---|---|\n")
 	for _, w := range v.Words {
-		fmt.Fprintf(b, "| %s | %s |\n", w.Word, markdownCell(w.Meaning))
+		fmt.Fprintf(b, "| %s | %s |\n", w.Word, prose.Cell(w.Meaning))
 	}
 	b.WriteString("\n| fault | what it does |\n|---|---|\n")
 	for _, f := range v.Faults {
-		fmt.Fprintf(b, "| %s | %s |\n", f.Name, markdownCell(f.Doc))
+		fmt.Fprintf(b, "| %s | %s |\n", f.Name, prose.Cell(f.Doc))
 	}
 	b.WriteString("\n")
 }

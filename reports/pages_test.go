@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/reports/story"
 )
 
 // sampleResult is a whole campaign, hand-made.
@@ -22,7 +24,7 @@ func sampleResult(t *testing.T) result {
 	}
 	samples := map[string][]time.Duration{}
 	for _, s := range sampleTrials(t) {
-		f, _ := focusOn(told(s.Trial, s.Evidence))
+		f, _ := story.FocusOn(told(s.Trial, s.Evidence))
 		d, err := testGlossary.detail(s.Trial, f)
 		if err != nil {
 			t.Fatal(err)
@@ -42,22 +44,22 @@ func TestPagesAreAsTheyWereReviewed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range plots {
-		golden(t, "plots/"+p.File, p.Picture)
-		wellFormed(t, p.Picture)
+		reporttest.Golden(t, "plots/"+p.File, p.Picture)
+		reporttest.WellFormed(t, p.Picture)
 	}
-	golden(t, "report.md", markdownReport(r, plots))
+	reporttest.Golden(t, "report.md", markdownReport(r, plots))
 	suites, err := junit(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "junit.xml", suites)
-	wellFormed(t, suites)
+	reporttest.Golden(t, "junit.xml", suites)
+	reporttest.WellFormed(t, suites)
 	html, err := htmlReport(r, plots)
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "report.html", html)
-	wellFormed(t, bytes.Replace(html, []byte("<!DOCTYPE html>"), nil, 1))
+	reporttest.Golden(t, "report.html", html)
+	reporttest.WellFormed(t, bytes.Replace(html, []byte("<!DOCTYPE html>"), nil, 1))
 }
 
 func TestPageNeedsNothingElse(t *testing.T) {
@@ -101,7 +103,7 @@ func TestHostileNamesStayText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wellFormed(t, bytes.Replace(html, []byte("<!DOCTYPE html>"), nil, 1))
+	reporttest.WellFormed(t, bytes.Replace(html, []byte("<!DOCTYPE html>"), nil, 1))
 	for _, bad := range []string{"<script", "<img"} {
 		if bytes.Contains(html, []byte(bad)) {
 			t.Errorf("the page has %s", bad)

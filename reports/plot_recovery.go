@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/reports/internal/svg"
 )
 
 // plotRecovery is a heat map: how long it took at worst until somebody got in
@@ -27,27 +29,27 @@ func plotRecovery(r result) ([]byte, error) {
 		ttl = time.Second
 	}
 	title := "Longest time from a fault's end, or a crash, until somebody got in, in seconds"
-	axis := "dark: ten times the TTL of " + length(ttl) + " or more · purple: at least once nobody got in any more · hatched: not seen"
-	return heatMap(r.Matrix, title, axis, func(n pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
-		n.fill(wash, x0, y0, x1, y1)
+	axis := "dark: ten times the TTL of " + prose.Length(ttl) + " or more · purple: at least once nobody got in any more · hatched: not seen"
+	return heatMap(r.Matrix, title, axis, func(n svg.Pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
+		n.Box(svg.Wash, x0, y0, x1, y1)
 		f := cells[place{c.Lock, c.Fault}]
 		switch {
 		case c.Verdict == campaign.NotSupported:
 			return
 		case f == nil || f.back.n+f.never == 0:
-			n.hatch(line(rule, 0.7), 4, x0, y0, x1, y1)
+			n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)
 			return
 		}
-		sty := textStyle(fontSmall, ink, draw.XCenter, draw.YCenter)
-		shade, col := slowness(f.back.most, ttl), doubt
+		sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XCenter, draw.YCenter)
+		shade, col := slowness(f.back.most, ttl), svg.Doubt
 		if f.never > 0 {
-			shade, col = 1, rgb(0x7B2D8B)
+			shade, col = 1, svg.RGB(0x7B2D8B)
 		}
-		n.fill(alpha(col, 0.1+0.8*shade), x0, y0, x1, y1)
+		n.Box(svg.Alpha(col, 0.1+0.8*shade), x0, y0, x1, y1)
 		if shade > 0.7 {
-			sty.Color = onInk
+			sty.Color = svg.OnInk
 		}
-		n.text(sty, (x0+x1)/2, (y0+y1)/2+1, tenths(*f))
+		n.Text(sty, (x0+x1)/2, (y0+y1)/2+1, tenths(*f))
 	})
 }
 

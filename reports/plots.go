@@ -14,6 +14,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/reports/internal/svg"
 )
 
 // campaignPlot is a picture of a whole campaign. Draw returns nil if there is
@@ -53,22 +55,22 @@ const (
 
 // chart is a gonum plot with a row per name from top to bottom, a title, and
 // one plotter.
-func chart(title, axis string, names []string, bottom, height vg.Length, x func(*plot.Plot), paint func(n pen, x, y func(float64) vg.Length)) ([]byte, error) {
-	return svg(plotWidth, height, title, func(c draw.Canvas) {
-		c.SetColor(paper)
+func chart(title, axis string, names []string, bottom, height vg.Length, x func(*plot.Plot), paint func(n svg.Pen, x, y func(float64) vg.Length)) ([]byte, error) {
+	return svg.Draw(plotWidth, height, title, func(c draw.Canvas) {
+		c.SetColor(svg.Paper)
 		c.Fill(c.Rectangle.Path())
-		n := pen{Canvas: c}
-		n.text(bold(textStyle(12, ink, draw.XLeft, draw.YTop)), c.Min.X+10, c.Max.Y-8, title)
+		n := svg.Pen{Canvas: c}
+		n.Text(svg.Bold(svg.TextStyle(12, svg.Ink, draw.XLeft, draw.YTop)), c.Min.X+10, c.Max.Y-8, title)
 		g := plot.New()
 		g.BackgroundColor = nil
 		g.Y.Min, g.Y.Max = -float64(len(names))+0.5, 0.5
 		g.Y.LineStyle.Width, g.Y.Tick.Length = 0, 0
 		g.X.Padding, g.Y.Padding = 2, 4
 		g.X.Label.Text = axis
-		g.X.Label.TextStyle = textStyle(fontLabel, muted, draw.XCenter, draw.YBottom)
-		g.X.Tick.Label = textStyle(fontLabel, ink, draw.XCenter, draw.YTop)
-		g.X.LineStyle, g.X.Tick.LineStyle = line(muted, 0.6), line(muted, 0.6)
-		g.Y.Tick.Label = textStyle(fontLabel, ink, draw.XRight, draw.YCenter)
+		g.X.Label.TextStyle = svg.TextStyle(svg.FontLabel, svg.Muted, draw.XCenter, draw.YBottom)
+		g.X.Tick.Label = svg.TextStyle(svg.FontLabel, svg.Ink, draw.XCenter, draw.YTop)
+		g.X.LineStyle, g.X.Tick.LineStyle = svg.Line(svg.Muted, 0.6), svg.Line(svg.Muted, 0.6)
+		g.Y.Tick.Label = svg.TextStyle(svg.FontLabel, svg.Ink, draw.XRight, draw.YCenter)
 		var ticks []plot.Tick
 		for i, name := range names {
 			ticks = append(ticks, plot.Tick{Value: -float64(i), Label: name})
@@ -77,7 +79,7 @@ func chart(title, axis string, names []string, bottom, height vg.Length, x func(
 		x(g)
 		g.Add(painting(func(c draw.Canvas, g *plot.Plot) {
 			tx, ty := g.Transforms(&c)
-			paint(pen{Canvas: c}, tx, ty)
+			paint(svg.Pen{Canvas: c}, tx, ty)
 		}))
 		g.Draw(draw.Crop(c, 8, -14, bottom, -30))
 	})
@@ -98,7 +100,7 @@ func plotViolations(r result) ([]byte, error) {
 }
 
 // heatMap has recipes down and faults across; paint paints one cell.
-func heatMap(m campaign.Matrix, title, axis string, paint func(n pen, c campaign.Cell, x0, y0, x1, y1 vg.Length)) ([]byte, error) {
+func heatMap(m campaign.Matrix, title, axis string, paint func(n svg.Pen, c campaign.Cell, x0, y0, x1, y1 vg.Length)) ([]byte, error) {
 	recipes, faults := axes(m)
 	height := vg.Length(len(recipes)*plotRow + 142)
 	return chart(title, axis, recipes, 4, height, func(g *plot.Plot) {
@@ -111,7 +113,7 @@ func heatMap(m campaign.Matrix, title, axis string, paint func(n pen, c campaign
 		g.X.Tick.Length, g.X.LineStyle.Width = 0, 0
 		g.X.Tick.Label.Rotation = math.Pi / 3
 		g.X.Tick.Label.XAlign, g.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
-	}, func(n pen, x, y func(float64) vg.Length) {
+	}, func(n svg.Pen, x, y func(float64) vg.Length) {
 		for _, c := range m.Cells {
 			i, j := float64(slices.Index(recipes, c.Lock)), float64(slices.Index(faults, c.Fault))
 			paint(n, c, x(j-0.5)+0.7, y(-i-0.5)+0.7, x(j+0.5)-0.7, y(-i+0.5)-0.7)
@@ -120,28 +122,28 @@ func heatMap(m campaign.Matrix, title, axis string, paint func(n pen, c campaign
 }
 
 // heat paints one cell of the heat map; hatched if it says nothing.
-func heat(n pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
-	n.fill(wash, x0, y0, x1, y1)
+func heat(n svg.Pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
+	n.Box(svg.Wash, x0, y0, x1, y1)
 	switch {
 	case c.Verdict == campaign.NotSupported:
 		return
 	case c.Verdict == campaign.NotExercised || c.Verdict == campaign.Unknown || c.Exercised == 0:
-		n.hatch(line(rule, 0.7), 4, x0, y0, x1, y1)
+		n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)
 		return
 	}
 	share := float64(c.Violations) / float64(c.Exercised)
-	col := alarm
+	col := svg.Alarm
 	if c.Verdict == campaign.Blocked {
-		col = clientInks[3]
+		col = svg.ClientInks[3]
 	}
-	sty := textStyle(fontSmall, ink, draw.XCenter, draw.YCenter)
+	sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XCenter, draw.YCenter)
 	if share > 0 {
-		n.fill(alpha(col, 0.2+0.8*share), x0, y0, x1, y1)
+		n.Box(svg.Alpha(col, 0.2+0.8*share), x0, y0, x1, y1)
 		if share > 0.5 {
-			sty.Color = onInk
+			sty.Color = svg.OnInk
 		}
 	}
-	n.text(sty, (x0+x1)/2, (y0+y1)/2+1, strconv.Itoa(int(math.Round(100*share))))
+	n.Text(sty, (x0+x1)/2, (y0+y1)/2+1, strconv.Itoa(int(math.Round(100*share))))
 }
 
 // verdictInks colour the verdicts in plots.
@@ -149,13 +151,13 @@ var verdictInks = []struct {
 	class, label string
 	ink          color.NRGBA
 }{
-	{"new", "undeclared", rgb(0x6E0015)},
-	{"bug", "bug", alarm},
-	{"limit", "limit", rgb(0xF2B53C)},
-	{"block", "blocked for ever", rgb(0x7B2D8B)},
-	{"ttl", "blocked up to TTL", rgb(0x79BFDB)},
-	{"unknown", "unknown", rgb(0x9AA4AE)},
-	{"holds", "no violation", rgb(0x7CC49A)},
+	{"new", "undeclared", svg.RGB(0x6E0015)},
+	{"bug", "bug", svg.Alarm},
+	{"limit", "limit", svg.RGB(0xF2B53C)},
+	{"block", "blocked for ever", svg.RGB(0x7B2D8B)},
+	{"ttl", "blocked up to TTL", svg.RGB(0x79BFDB)},
+	{"unknown", "unknown", svg.RGB(0x9AA4AE)},
+	{"holds", "no violation", svg.RGB(0x7CC49A)},
 }
 
 // plotVerdicts stacks how many faults ended in which verdict, per recipe.
@@ -172,7 +174,7 @@ func plotVerdicts(r result) ([]byte, error) {
 	return chart("Faults by verdict", "faults", recipes, 22, height, func(g *plot.Plot) {
 		g.X.Min, g.X.Max = 0, float64(len(faults))
 		g.X.Tick.Marker = plot.TickerFunc(wholeTicks)
-	}, func(n pen, x, y func(float64) vg.Length) {
+	}, func(n svg.Pen, x, y func(float64) vg.Length) {
 		for i, recipe := range recipes {
 			from := 0
 			for _, v := range verdictInks {
@@ -182,16 +184,16 @@ func plotVerdicts(r result) ([]byte, error) {
 						count++
 					}
 				}
-				n.fill(v.ink, x(float64(from)), y(-float64(i))-4.5, x(float64(from+count))-0.6, y(-float64(i))+4.5)
+				n.Box(v.ink, x(float64(from)), y(-float64(i))-4.5, x(float64(from+count))-0.6, y(-float64(i))+4.5)
 				from += count
 			}
 		}
-		sty := textStyle(fontSmall, muted, draw.XLeft, draw.YCenter)
+		sty := svg.TextStyle(svg.FontSmall, svg.Muted, draw.XLeft, draw.YCenter)
 		at := vg.Length(12)
 		for _, v := range verdictInks {
 			if slices.Contains(used, v.class) {
-				n.fill(v.ink, at, 8, at+9, 17)
-				n.text(sty, at+12, 13.5, v.label)
+				n.Box(v.ink, at, 8, at+9, 17)
+				n.Text(sty, at+12, 13.5, v.label)
 				at += sty.Width(v.label) + 24
 			}
 		}
@@ -199,7 +201,7 @@ func plotVerdicts(r result) ([]byte, error) {
 }
 
 func wholeTicks(from, to float64) []plot.Tick {
-	step := max(1, roundStep((to-from)/10))
+	step := max(1, svg.RoundStep((to-from)/10))
 	var ticks []plot.Tick
 	for v := 0.0; v <= to; v += step {
 		ticks = append(ticks, plot.Tick{Value: v, Label: strconv.Itoa(int(v))})
@@ -227,15 +229,15 @@ func plotLatency(r result) ([]byte, error) {
 	return chart("Acquire without faults: least to 99th percentile; the bar is median to 90th", "one attempt; a recipe with a waiting of its own waits in it", names, 4, height, func(g *plot.Plot) {
 		g.X.Min, g.X.Max = lo, hi
 		g.X.Tick.Marker = plot.TickerFunc(logTicks)
-	}, func(n pen, x, y func(float64) vg.Length) {
+	}, func(n svg.Pen, x, y func(float64) vg.Length) {
 		for _, t := range logTicks(lo, hi) {
-			n.lines(line(rule, 0.4), vg.Point{X: x(t.Value), Y: y(0.5)}, vg.Point{X: x(t.Value), Y: y(-float64(len(names)) + 0.5)})
+			n.Lines(svg.Line(svg.Rule, 0.4), vg.Point{X: x(t.Value), Y: y(0.5)}, vg.Point{X: x(t.Value), Y: y(-float64(len(names)) + 0.5)})
 		}
 		for i, l := range r.Latency {
 			mid := y(-float64(i))
-			n.lines(line(muted, 0.8), vg.Point{X: x(log(l.Min)), Y: mid}, vg.Point{X: x(log(l.P99)), Y: mid})
-			n.fill(alpha(clientInks[0], 0.45), x(log(l.Median)), mid-4, max(x(log(l.P90)), x(log(l.Median))+1), mid+4)
-			n.fill(clientInks[0], x(log(l.Median))-1, mid-5, x(log(l.Median))+1, mid+5)
+			n.Lines(svg.Line(svg.Muted, 0.8), vg.Point{X: x(log(l.Min)), Y: mid}, vg.Point{X: x(log(l.P99)), Y: mid})
+			n.Box(svg.Alpha(svg.ClientInks[0], 0.45), x(log(l.Median)), mid-4, max(x(log(l.P90)), x(log(l.Median))+1), mid+4)
+			n.Box(svg.ClientInks[0], x(log(l.Median))-1, mid-5, x(log(l.Median))+1, mid+5)
 		}
 	})
 }
@@ -251,7 +253,7 @@ func logTicks(from, to float64) []plot.Tick {
 		for _, m := range []float64{1, 2, 5} {
 			if v := power + math.Log10(m); v >= from && v <= to && (m == 1 || to-from < 2.5) {
 				us := m * math.Pow(10, power)
-				ticks = append(ticks, plot.Tick{Value: v, Label: strings.Replace(length(time.Duration(us*1000)), " ", "\u00a0", 1)})
+				ticks = append(ticks, plot.Tick{Value: v, Label: strings.Replace(prose.Length(time.Duration(us*1000)), " ", "\u00a0", 1)})
 			}
 		}
 	}

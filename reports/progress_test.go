@@ -9,6 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 )
 
 // measuredTrial is a trial of one cell that went as p says.
@@ -40,10 +41,10 @@ func TestTypicalIsTheMedianOfTrialsAndWorstTheWorst(t *testing.T) {
 		want   map[string]string
 	}{
 		{"a trial with many waits counts as one with few", []checker.Progress{
-			wait(1000, ms(1), ms(2), ms(3)), wait(1, ms(20), ms(30), ms(40)), wait(1, ms(50), ms(60), ms(7000)),
+			wait(1000, reporttest.MS(1), reporttest.MS(2), reporttest.MS(3)), wait(1, reporttest.MS(20), reporttest.MS(30), reporttest.MS(40)), wait(1, reporttest.MS(50), reporttest.MS(60), reporttest.MS(7000)),
 		}, map[string]string{"trials": "3", "typical wait": "20 ms", "slow wait": "30 ms", "longest wait": "7.0 s", "in vain": "0 of 1002"}},
 		{"a trial in which nobody got in has no typical wait", []checker.Progress{
-			wait(4, ms(8), ms(9), ms(10)), {InVain: 3},
+			wait(4, reporttest.MS(8), reporttest.MS(9), reporttest.MS(10)), {InVain: 3},
 		}, map[string]string{"trials": "2", "typical wait": "8 ms", "in vain": "3 of 7"}},
 		{"nobody got in at all", []checker.Progress{{InVain: 2}},
 			map[string]string{"typical wait": "–", "slow wait": "–", "longest wait": "–", "in vain": "2 of 2", "fairness": "–"}},
@@ -53,12 +54,12 @@ func TestTypicalIsTheMedianOfTrialsAndWorstTheWorst(t *testing.T) {
 			{Jain: 1. / 3, Grants: 1, Clients: 3}, {Jain: 1, Grants: 9, Clients: 1}, {Jain: 0.5, Grants: 9, Clients: 2}, {Jain: 0.9, Grants: 9, Clients: 3}, {Jain: 1, Grants: 6, Clients: 3},
 		}, map[string]string{"fairness": "0.90 / 0.50"}},
 		{"means are over the cases of all trials", []checker.Progress{
-			{Losses: 3, LossLagSum: ms(30), LossLagMax: ms(20), Orphans: 1, OrphanSum: ms(1000), OrphanMax: ms(1000), Recoveries: 1, RecoverySum: ms(100), RecoveryMax: ms(100)},
-			{Losses: 1, LossLagSum: ms(90), LossLagMax: ms(90), Recoveries: 1, RecoverySum: ms(1300), RecoveryMax: ms(1300), Unrecovered: 2},
+			{Losses: 3, LossLagSum: reporttest.MS(30), LossLagMax: reporttest.MS(20), Orphans: 1, OrphanSum: reporttest.MS(1000), OrphanMax: reporttest.MS(1000), Recoveries: 1, RecoverySum: reporttest.MS(100), RecoveryMax: reporttest.MS(100)},
+			{Losses: 1, LossLagSum: reporttest.MS(90), LossLagMax: reporttest.MS(90), Recoveries: 1, RecoverySum: reporttest.MS(1300), RecoveryMax: reporttest.MS(1300), Unrecovered: 2},
 		}, map[string]string{"noticed after": "30 ms / 90 ms", "orphaned key": "1.0 s", "recovery": "700 ms / 1.3 s", "no recovery": "2 of 4"}},
 		{"what a grant and a held lock cost, and what is left behind", []checker.Progress{
-			{GrantCommandsMedian: 2, GrantCommandsMax: 9, HeldCommands: 30, HeldTime: ms(1000)},
-			{GrantCommandsMedian: 4, GrantCommandsMax: 5, HeldCommands: 8, HeldTime: ms(2000), Leftovers: 2, LeftoverSum: ms(600), LeftoverMost: checker.Leftover{From: ms(100), Until: ms(500)}},
+			{GrantCommandsMedian: 2, GrantCommandsMax: 9, HeldCommands: 30, HeldTime: reporttest.MS(1000)},
+			{GrantCommandsMedian: 4, GrantCommandsMax: 5, HeldCommands: 8, HeldTime: reporttest.MS(2000), Leftovers: 2, LeftoverSum: reporttest.MS(600), LeftoverMost: checker.Leftover{From: reporttest.MS(100), Until: reporttest.MS(500)}},
 		}, map[string]string{"commands a grant": "2 / 9", "commands a second": "4 / 30", "left behind": "300 ms / 400 ms"}},
 		{"what was not seen", []checker.Progress{{Waits: 1}},
 			map[string]string{"commands a grant": "–", "commands a second": "–", "left behind": "–", "typical wait": "< 1 ms", "noticed after": "–", "orphaned key": "–", "recovery": "–", "no recovery": "–"}},
@@ -82,7 +83,7 @@ func TestTrialsThatSayNothingOfTheirFaultAreNotMeasured(t *testing.T) {
 	failed.Err = "it broke"
 	unmeasured := measuredTrial(checker.Progress{}, 1)
 	unmeasured.Progress = nil
-	if got := columnsOf(t, idle, failed, unmeasured, measuredTrial(checker.Progress{Waits: 1, WaitMax: ms(5)}, 1)); got["trials"] != "1" || got["longest wait"] != "5 ms" {
+	if got := columnsOf(t, idle, failed, unmeasured, measuredTrial(checker.Progress{Waits: 1, WaitMax: reporttest.MS(5)}, 1)); got["trials"] != "1" || got["longest wait"] != "5 ms" {
 		t.Errorf("got %v", got)
 	}
 	if tables := progressTables([]string{"a"}, []string{"delay"}, []campaign.Trial{idle}); len(tables) != 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // unseen stands where a command would, if no trial showed the flaw.
@@ -78,7 +79,7 @@ func recipeSection(b *bytes.Buffer, r locks.Recipe, shown func(string, locks.Fla
 		if c := shown(r.ID, f); c != "" {
 			command = "`" + c + "`"
 		}
-		fmt.Fprintf(b, "| %s by %s | %s | %s | %s | %s | %s |\n", f.Oracle, f.Cause, f.Kind, markdownCell(f.Why), markdownCell(f.Source), Under(f), command)
+		fmt.Fprintf(b, "| %s by %s | %s | %s | %s | %s | %s |\n", f.Oracle, f.Cause, f.Kind, prose.Cell(f.Why), prose.Cell(f.Source), Under(f), command)
 	}
 }
 

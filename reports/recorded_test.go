@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/reports/story"
 )
 
 // recorded are trials that the simulation ran and shrank, one per cause: what
@@ -31,17 +33,17 @@ func TestRecordedTrialsAreToldAsTheyWereReviewed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, ok := focusOn(told(trial, e))
+			f, ok := story.FocusOn(told(trial, e))
 			if !ok {
 				t.Fatal("no finding")
 			}
 			if got := string(f.Finding.Cause); got != name {
 				t.Errorf("it is told as %s, want %s", got, name)
 			}
-			golden(t, "recorded/"+name+"/counterexample.md", testGlossary.counterexample(trial, f, "store/demo/"+name, ""))
-			golden(t, "recorded/"+name+"/told.txt", []byte(testGlossary.tell(trial, e, 80)))
-			if n := len(tellStory(f).Steps); n < 3 || n > longestStory {
-				t.Errorf("got %d steps, want 3 to %d", n, longestStory)
+			reporttest.Golden(t, "recorded/"+name+"/counterexample.md", testGlossary.counterexample(trial, f, "store/demo/"+name, ""))
+			reporttest.Golden(t, "recorded/"+name+"/told.txt", []byte(testGlossary.tell(trial, e, 80)))
+			if n := len(story.Tell(f).Steps); n < 3 || n > story.LongestStory {
+				t.Errorf("got %d steps, want 3 to %d", n, story.LongestStory)
 			}
 		})
 	}
@@ -55,7 +57,7 @@ func TestStoriesKnowNoRecipe(t *testing.T) {
 		t.Helper()
 		g, was := testGlossary, trial.Spec.Lock
 		render := func(s sampleTrial) string {
-			f, ok := focusOn(told(s.Trial, s.Evidence))
+			f, ok := story.FocusOn(told(s.Trial, s.Evidence))
 			if !ok {
 				t.Fatal("no finding")
 			}
@@ -72,7 +74,7 @@ func TestStoriesKnowNoRecipe(t *testing.T) {
 		}
 		// Only where the trial is named: a wrapped line may break elsewhere.
 		if got := strings.ReplaceAll(render(e), other, was); got != want {
-			t.Errorf("renamed, it reads otherwise\n%s", firstDifference([]byte(got), []byte(want)))
+			t.Errorf("renamed, it reads otherwise\n%s", reporttest.FirstDifference([]byte(got), []byte(want)))
 		}
 	}
 	for _, s := range sampleTrials(t) {
@@ -97,7 +99,7 @@ func TestEveryCauseIsToldFromATrial(t *testing.T) {
 	for _, s := range sampleTrials(t) {
 		told[string(s.Trial.Verdicts[0].Findings[0].Cause)] = true
 	}
-	for _, c := range causes() {
+	for _, c := range reporttest.Causes() {
 		if !told[c] {
 			t.Errorf("no story of cause %s", c)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -56,14 +57,14 @@ type sampleTrial struct {
 // sampleTrials are the hand-made trials, one per cause.
 func sampleTrials(tb testing.TB) []sampleTrial {
 	var all []sampleTrial
-	for _, s := range handmadeTrials(tb) {
+	for _, s := range reporttest.Trials(tb) {
 		all = append(all, sampleOf(s))
 	}
 	return all
 }
 
 // sampleOf wraps a hand-made trial into the trial of a cell.
-func sampleOf(s handmade) sampleTrial {
+func sampleOf(s reporttest.Trial) sampleTrial {
 	t := campaign.Trial{
 		Spec: campaign.Spec{
 			Lock: s.Lock, Workload: s.Workload, Fault: s.Fault, Testbed: "process", Topology: s.Topology, Nodes: s.Nodes, Seed: 7,
@@ -97,13 +98,4 @@ func sampleOf(s handmade) sampleTrial {
 		}
 	}
 	return sampleTrial{s.Name, t, s.Evidence}
-}
-
-// causes are the names of all causes that the checker knows.
-func causes() []string {
-	var all []string
-	for _, c := range checker.Causes() {
-		all = append(all, string(c))
-	}
-	return all
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // asItRan says of a trial that there is no smaller one.
@@ -31,5 +32,5 @@ func originWords(s *campaign.Shrinking) string {
 	case s.NotShrunk:
 		return asItRan + " (" + s.Unfinished + ")"
 	}
-	return fmt.Sprintf("Shrunk, in %d %s, from the trial as it first ran: %s", s.Trials, plural(s.Trials, "trial"), s.Words())
+	return fmt.Sprintf("Shrunk, in %d %s, from the trial as it first ran: %s", s.Trials, prose.Plural(s.Trials, "trial"), s.Words())
 }

@@ -22,6 +22,8 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/story"
+	"github.com/lockstorm/lockstorm/reports/timeline"
 )
 
 // latencyFile keeps the figures of acquire.svg: the histories of undisturbed
@@ -157,9 +159,9 @@ func (g glossary) render(folder, name, origin string, t campaign.Trial, e histor
 	if len(e.Ops) == 0 {
 		return detail{}, nil
 	}
-	f, ok := focusOn(told(t, e))
+	f, ok := story.FocusOn(told(t, e))
 	if !ok {
-		return detail{Story: telling{Note: "There is no story: the oracle that was violated names no finding."}}, picture(folder, e)
+		return detail{Story: story.Telling{Note: "There is no story: the oracle that was violated names no finding."}}, picture(folder, e)
 	}
 	d, err := g.detail(t, f)
 	if err != nil {
@@ -174,8 +176,8 @@ func (g glossary) render(folder, name, origin string, t campaign.Trial, e histor
 }
 
 // told is a trial as its story and its timeline take it.
-func told(t campaign.Trial, e history.Evidence) subject {
-	s := subject{Title: trialTitle(t), Verdicts: t.Verdicts, Evidence: e}
+func told(t campaign.Trial, e history.Evidence) story.Trial {
+	s := story.Trial{Title: trialTitle(t), Verdicts: t.Verdicts, Evidence: e}
 	for _, f := range t.Flaws {
 		s.Declared = append(s.Declared, locks.Flaw{Oracle: f.Oracle, Cause: f.Cause, Kind: f.Kind})
 	}
@@ -185,19 +187,19 @@ func told(t campaign.Trial, e history.Evidence) subject {
 // picture writes porcupine's.
 func picture(folder string, e history.Evidence) error {
 	var b bytes.Buffer
-	if err := checker.Visualize(context.Background(), &b, e, WindowWords); err != nil {
+	if err := checker.Visualize(context.Background(), &b, e, story.WindowWords); err != nil {
 		return err
 	}
 	return write(filepath.Join(folder, PorcupineFile), b.Bytes())
 }
 
 // detail tells and draws one violated trial.
-func (g glossary) detail(t campaign.Trial, f focus) (detail, error) {
-	drawn, err := timeline(f, g.faultColor)
+func (g glossary) detail(t campaign.Trial, f story.Focus) (detail, error) {
+	drawn, err := timeline.Draw(f, g.faultColor)
 	if err != nil {
 		return detail{}, fmt.Errorf("timeline: %w", err)
 	}
-	return detail{Story: tellStory(f), Declared: g.declaredWords(t, f.Finding), Timeline: drawn, Title: f.Title,
+	return detail{Story: story.Tell(f), Declared: g.declaredWords(t, f.Finding), Timeline: drawn, Title: f.Title,
 		Told: campaign.Flaw{Oracle: f.Finding.Oracle, Cause: string(f.Finding.Cause), Kind: f.Finding.Kind}}, nil
 }
 

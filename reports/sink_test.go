@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -176,14 +175,6 @@ func TestNewRefusesWhatIsNoDirectory(t *testing.T) {
 	for _, path := range []string{file, filepath.Join(t.TempDir(), "missing")} {
 		if _, err := New(path); err == nil {
 			t.Errorf("New(%s) gave no error", path)
-		}
-	}
-}
-
-func TestEveryCauseIsExplained(t *testing.T) {
-	for _, c := range causes() {
-		if !slices.ContainsFunc(causeTexts, func(x Cause) bool { return x.Name == c }) {
-			t.Errorf("no text for cause %q", c)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // Matrix writes the matrix as text: recipes down, faults across, the worst
@@ -325,7 +326,7 @@ func reasons(m campaign.Matrix, verdict campaign.Outcome) []string {
 		if c.Verdict != verdict {
 			continue
 		}
-		why := cmp.Or(c.Lack.Words(), firstLine(c.Why)) // the line says already which fault it is
+		why := cmp.Or(c.Lack.Words(), prose.FirstLine(c.Why)) // the line says already which fault it is
 		if verdict == campaign.Unknown && c.Undecided > 0 {
 			why = undecidedWords(c)
 		}
@@ -355,8 +356,8 @@ func reasons(m campaign.Matrix, verdict campaign.Outcome) []string {
 // undecidedWords says of how many of the cell's trials nobody can tell how they
 // came out, and why.
 func undecidedWords(c campaign.Cell) string {
-	text := fmt.Sprintf("%d of %d %s undecided", c.Undecided, c.Trials, plural(c.Trials, "trial"))
-	if why := firstLine(cmp.Or(c.UndecidedWhy, c.Why)); why != "" {
+	text := fmt.Sprintf("%d of %d %s undecided", c.Undecided, c.Trials, prose.Plural(c.Trials, "trial"))
+	if why := prose.FirstLine(cmp.Or(c.UndecidedWhy, c.Why)); why != "" {
 		text += ": " + why
 	}
 	return text
@@ -379,9 +380,4 @@ func isOpen(c campaign.Cell) bool { return c.Undecided > 0 && c.Verdict != campa
 
 func openWords(c campaign.Cell) string {
 	return fmt.Sprintf("%s under %s: %s", c.Lock, c.Fault, undecidedWords(c))
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return line
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/shell"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // openCell is a cell that has a verdict though some of its trials have none, with the
@@ -45,7 +46,7 @@ func (r result) openCells() []openCell {
 }
 
 func (o openCell) markdown() string {
-	text := "- " + markdown(o.Text)
+	text := "- " + prose.Escape(o.Text)
 	if o.Dir == "" {
 		return text + "\n"
 	}
@@ -54,11 +55,4 @@ func (o openCell) markdown() string {
 		text += fmt.Sprintf("  - %s: `%s`\n", c.What, c.Line)
 	}
 	return text
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }

@@ -9,21 +9,23 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/reports/story"
 )
 
 // alsoRenewal is a trial whose recipe declares its many removals of others' keys, and
 // not the one renewal that came after them.
 func alsoRenewal(tb testing.TB) sampleTrial {
-	s := sampleOf(foreignRenewal(tb))
+	s := sampleOf(reporttest.ForeignRenewal(tb))
 	renewal := s.Trial.Verdicts[0].Findings[0]
 	var all []checker.Finding
 	for i := range 7 {
 		x := renewal
 		x.Cause, x.Summary = checker.ForeignDelete, fmt.Sprintf("c0's DEL number %d removed c1's key", i)
-		x.From, x.To = x.From-ms(float64(70-10*i)), x.To-ms(float64(70-10*i))
+		x.From, x.To = x.From-reporttest.MS(float64(70-10*i)), x.To-reporttest.MS(float64(70-10*i))
 		all = append(all, x)
 	}
-	s.Trial.Verdicts = []checker.Verdict{violated("ownership", append(all, renewal)...)}
+	s.Trial.Verdicts = []checker.Verdict{reporttest.Violated("ownership", append(all, renewal)...)}
 	s.Trial.Flaws = []campaign.Flaw{
 		{Oracle: "ownership", Cause: string(checker.ForeignDelete), Kind: locks.Bug},
 		{Oracle: "ownership", Cause: string(checker.ForeignRenewal)},
@@ -33,7 +35,7 @@ func alsoRenewal(tb testing.TB) sampleTrial {
 
 func TestWhatIsNotDeclaredIsToldFirst(t *testing.T) {
 	s := alsoRenewal(t)
-	f, ok := focusOn(told(s.Trial, s.Evidence))
+	f, ok := story.FocusOn(told(s.Trial, s.Evidence))
 	if !ok || f.Finding.Cause != checker.ForeignRenewal {
 		t.Fatalf("the story is about %s, want %s", f.Finding.Cause, checker.ForeignRenewal)
 	}
@@ -53,7 +55,7 @@ func TestWhatIsNotDeclaredIsToldFirst(t *testing.T) {
 
 // The cell's verdict is a bug's that another trial shows best.
 func TestPagesTellTheTrialThatShowsWhatIsNotDeclared(t *testing.T) {
-	s, bug := alsoRenewal(t), sampleOf(foreignDelete(t))
+	s, bug := alsoRenewal(t), sampleOf(reporttest.ForeignDelete(t))
 	bug.Trial.Spec.Lock, bug.Trial.Spec.Fault = s.Trial.Spec.Lock, s.Trial.Spec.Fault
 	s.Trial.Dir = strings.Replace(bug.Trial.Dir, "mutex-0", "mutex-2", 1)
 	cell := cellOfTrial(bug.Trial)
@@ -65,7 +67,7 @@ func TestPagesTellTheTrialThatShowsWhatIsNotDeclared(t *testing.T) {
 		Details: map[string]detail{}, Glossary: testGlossary,
 	}
 	for dir, x := range map[string]sampleTrial{s.Trial.Dir: s, bug.Trial.Dir: bug, cell.Minimal: bug} {
-		f, _ := focusOn(told(x.Trial, x.Evidence))
+		f, _ := story.FocusOn(told(x.Trial, x.Evidence))
 		d, err := testGlossary.detail(x.Trial, f)
 		if err != nil {
 			t.Fatal(err)

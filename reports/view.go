@@ -8,6 +8,8 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/reports/story"
 )
 
 // result is all that the campaign's pages are made of.
@@ -23,7 +25,7 @@ type result struct {
 
 // detail is what a page tells of one violated trial.
 type detail struct {
-	Story    telling
+	Story    story.Telling
 	Declared string
 	Timeline []byte // SVG
 	Title    string
@@ -95,7 +97,7 @@ type cellDetail struct {
 	Anchor, Lock, Fault, Class, Words string
 	Flaws                             []flawView
 	Share                             string // "3 of 5 trials"
-	Story                             telling
+	Story                             story.Telling
 	Declared                          string
 	Timeline                          []byte
 	Dir                               string
@@ -229,7 +231,7 @@ func interrupted(m campaign.Matrix) string {
 func failures(trials []campaign.Trial) []fact {
 	var out []fact
 	for _, t := range trials {
-		out = append(out, fact{fmt.Sprintf("%s under %s, %s, %s", t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Title()), firstLine(t.Err)})
+		out = append(out, fact{fmt.Sprintf("%s under %s, %s, %s", t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Title()), prose.FirstLine(t.Err)})
 	}
 	return out
 }
@@ -302,9 +304,9 @@ func setupFacts(c campaign.Config) []fact {
 	}
 	add("clients", strconv.Itoa(c.Clients), c.Clients > 0)
 	add("keys", strconv.Itoa(c.Keys), c.Keys > 0)
-	add("TTL", length(c.TTL), c.TTL > 0)
-	add("hold", length(c.Hold), c.Hold > 0)
-	add("disturbed for", length(c.Duration), c.Duration > 0)
+	add("TTL", prose.Length(c.TTL), c.TTL > 0)
+	add("hold", prose.Length(c.Hold), c.Hold > 0)
+	add("disturbed for", prose.Length(c.Duration), c.Duration > 0)
 	add("trials per cell and workload", strconv.Itoa(c.Trials), c.Trials > 0)
 	add("topology", string(c.Topology), c.Topology != "")
 	add("clients", "trusting: they ignore deadlines and lost leases", c.Trusting)

@@ -10,6 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/reports/story"
 )
 
 // classOf is the verdict's class in the page's style sheet.
@@ -46,7 +48,7 @@ func newViewCell(c campaign.Cell) viewCell {
 		v.Title += " (" + c.BoundWords() + ")"
 	default:
 		if c.Why != "" {
-			v.Title += ": " + firstLine(c.Why)
+			v.Title += ": " + prose.FirstLine(c.Why)
 		}
 	}
 	if c.Undecided > 0 && c.Verdict != campaign.Unknown {
@@ -60,7 +62,7 @@ func anchor(lock, fault string) string { return lock + "--" + fault }
 // shareWords says how many of the decided trials showed the cell's verdict, and
 // what became of the others.
 func shareWords(c campaign.Cell) string {
-	text := fmt.Sprintf("%d of %d %s", c.Shown, c.Exercised, plural(c.Exercised, "trial"))
+	text := fmt.Sprintf("%d of %d %s", c.Shown, c.Exercised, prose.Plural(c.Exercised, "trial"))
 	if n := c.Violations - c.Shown; n > 0 {
 		text += fmt.Sprintf(" (%d more violated otherwise)", n)
 	}
@@ -99,7 +101,7 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 	}
 	d.Title = cmp.Or(d.Title, fmt.Sprintf("%s under %s", c.Lock, c.Fault))
 	for _, f := range c.Flaws {
-		d.Flaws = append(d.Flaws, flawView{f.Oracle, f.Cause, explain(f.Cause).Meaning, cmp.Or(string(f.Kind), "undeclared")})
+		d.Flaws = append(d.Flaws, flawView{f.Oracle, f.Cause, story.Explain(f.Cause).Meaning, cmp.Or(string(f.Kind), "undeclared")})
 	}
 	expected := func(f flawView) int {
 		if f.Kind == "undeclared" {
@@ -108,7 +110,7 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 		return 1
 	}
 	slices.SortStableFunc(d.Flaws, func(a, b flawView) int {
-		return cmp.Or(expected(a)-expected(b), cmp.Compare(rankOf(a.Oracle), rankOf(b.Oracle)))
+		return cmp.Or(expected(a)-expected(b), cmp.Compare(story.Rank(a.Oracle), story.Rank(b.Oracle)))
 	})
 	return d
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/reports/story"
 )
 
 // drawings are the pictures that --timeline makes, by the file's extension; nil
@@ -20,7 +21,7 @@ var drawings = map[string]func(context.Context, campaign.Trial, history.Evidence
 	".svg": timelineSVG,
 	".html": func(ctx context.Context, _ campaign.Trial, e history.Evidence) ([]byte, error) {
 		var b bytes.Buffer
-		err := checker.Visualize(ctx, &b, e, reports.WindowWords)
+		err := checker.Visualize(ctx, &b, e, story.WindowWords)
 		return b.Bytes(), err
 	},
 }

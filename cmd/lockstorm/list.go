@@ -16,7 +16,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
-	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -63,7 +63,7 @@ var listings = []listing{
 		return rows
 	}, 0},
 	{"causes", []string{"name", "what happened", "assumption that broke"}, func(*app) (rows [][]string) {
-		for _, c := range reports.Causes() {
+		for _, c := range story.Causes() {
 			rows = append(rows, []string{c.Name, c.Meaning, c.Assumption})
 		}
 		return rows

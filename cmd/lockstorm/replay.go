@@ -21,6 +21,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/workloads"
 )
@@ -211,7 +212,7 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) error {
 		return err
 	}
 	if f.verbose {
-		r.Log = func(c history.Command) { fmt.Fprintln(a.notes(f.json), reports.CommandLine(c)) }
+		r.Log = func(c history.Command) { fmt.Fprintln(a.notes(f.json), story.CommandLine(c)) }
 	}
 	trial, evidence, err := r.Run(ctx)
 	if why := context.Cause(ctx); why != nil {
@@ -224,7 +225,7 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) error {
 		return err
 	}
 	if f.verbose {
-		fmt.Fprintf(a.notes(f.json), "\n%s\n\n", strings.Join(reports.FaultLines(evidence.Ops), "\n"))
+		fmt.Fprintf(a.notes(f.json), "\n%s\n\n", strings.Join(story.FaultLines(evidence.Ops), "\n"))
 	}
 	x := comparison{expected: hash, got: trial.Hash, stored: f.hash == "", comparable: comparable, differs: before.differs, foreign: !campaign.Ours(r.Spec.Lock)}
 	if len(args) > 0 {

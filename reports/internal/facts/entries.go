@@ -1,0 +1,63 @@
+package facts
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// OpAt returns the entry of that index.
+func OpAt(ops []history.Op, index int) (history.Op, bool) {
+	i, ok := slices.BinarySearchFunc(ops, index, func(o history.Op, n int) int { return cmp.Compare(o.Index, n) })
+	if !ok {
+		return history.Op{}, false
+	}
+	return ops[i], true
+}
+
+// OpOf is the entry of that index, or an empty one.
+func OpOf(ops []history.Op, index int) history.Op {
+	op, _ := OpAt(ops, index)
+	return op
+}
+
+// CommandAt returns the command of that index.
+func CommandAt(commands []history.Command, index int) (history.Command, bool) {
+	if index >= 0 && index < len(commands) && commands[index].Index == index {
+		return commands[index], true
+	}
+	for _, c := range commands {
+		if c.Index == index {
+			return c, true
+		}
+	}
+	return history.Command{}, false
+}
+
+// InvokedAt is when the operation that op belongs to was invoked.
+func InvokedAt(ops []history.Op, op history.Op) time.Duration {
+	if op.Type == history.Invoke {
+		return op.Time
+	}
+	i, _ := slices.BinarySearchFunc(ops, op.Index, func(o history.Op, n int) int { return cmp.Compare(o.Index, n) })
+	for i--; i >= 0; i-- {
+		if o := ops[i]; o.Process == op.Process && o.Type == history.Invoke {
+			return o.Time
+		}
+	}
+	return op.Time
+}
+
+// End is the time of the evidence's last entry.
+func End(e history.Evidence) time.Duration {
+	var end time.Duration
+	if n := len(e.Ops); n > 0 {
+		end = e.Ops[n-1].Time
+	}
+	for _, c := range e.Commands {
+		end = max(end, c.Sent, c.Served, c.Replied)
+	}
+	return end
+}

@@ -1,0 +1,221 @@
+package facts
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// Event is one thing that happened to a key on a node.
+type Event struct {
+	At     time.Duration
+	Node   string
+	Key    string
+	Client int // whose command it was; history.NoClient for the node's own doing
+	Kind   Kind
+	TTL    time.Duration // the life that was set; 0 = none
+	Owner  int           // whose claim the key carried just before; history.NoClient if none
+	// Command is the index of the command, -1 for the node's own doing.
+	Command int
+}
+
+// Foreign says whether a client's command changed what carried another's claim.
+func (x Event) Foreign() bool { return x.Client >= 0 && x.Owner >= 0 && x.Client != x.Owner }
+
+// Kind is what happened.
+type Kind string
+
+const (
+	Set       Kind = "set"
+	Renewed   Kind = "renewed"
+	Persisted Kind = "persisted"
+	Deleted   Kind = "deleted"
+	Expired   Kind = "expired"
+	Lost      Kind = "lost"
+	Evicted   Kind = "evicted"
+	Moved     Kind = "moved" // to another node, with its slot
+	Gone      Kind = "gone"  // nobody knows how: the next grant proves it
+)
+
+// Span is a time during which a key on a node carried one client's claim.
+type Span struct {
+	Node, Key string
+	Owner     int
+	From, To  time.Duration
+	End       Kind // "" = it outlived the trial; keySet = the next claim replaced it
+	Forever   bool // it had no TTL when it ended
+}
+
+// KeyLife tells what happened to every key of every node, and whose grants the keys
+// carried when.
+func KeyLife(e history.Evidence, keys *keyspace.Keys) ([]Event, []Span) {
+	var events []Event
+	for _, s := range keys.Steps {
+		if x, ok := eventOf(e, s); ok {
+			x.Owner = robbed(keys, s, x)
+			events = append(events, x)
+		}
+	}
+	spans := spansOf(keys, End(e))
+	events = append(events, lose(e.Ops, events, spans)...)
+	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	return events, spans
+}
+
+// eventOf tells of one change; not ok if there is nothing to tell.
+func eventOf(e history.Evidence, s keyspace.Step) (Event, bool) {
+	c := e.Keys[s.Change]
+	x := Event{At: s.At.Hi, Node: c.Node, Key: string(c.Key), Client: history.NoClient, Owner: ownerOf(s.Owner), Command: -1}
+	if s.Cmd >= 0 {
+		x.Client, x.Command = e.Commands[s.Cmd].Client, e.Commands[s.Cmd].Index
+	}
+	if c.After != nil && c.After.Expires > 0 {
+		x.TTL = (c.After.Expires - s.At.Hi).Round(time.Millisecond) // as Redis counts it
+	}
+	x.Kind = kindOf(c, s)
+	if x.Kind == Set && c.Before != nil && c.Before.Type == "hash" {
+		x.Owner = history.NoClient // others' fields stay
+	}
+	return x, x.Kind != ""
+}
+
+// robbed is whose grant the event concerns: of a key with several owners from which one
+// removed all, another's than the sender's.
+func robbed(keys *keyspace.Keys, s keyspace.Step, x Event) int {
+	if x.Kind != Deleted || x.Client != x.Owner {
+		return x.Owner
+	}
+	for _, strike := range keys.Strikes {
+		for _, g := range strike.On {
+			if strike.Cmd == s.Cmd && strike.Key == x.Key && g.Client >= 0 && g.Client != x.Client && g.Over == nil {
+				return g.Client
+			}
+		}
+	}
+	return x.Owner
+}
+
+func ownerOf(g *keyspace.Grant) int {
+	if g == nil {
+		return history.NoClient
+	}
+	return g.Client
+}
+
+// kindOf is what the change did; "" if nothing that is worth telling.
+func kindOf(c history.KeyChange, s keyspace.Step) Kind {
+	gone := c.After == nil
+	switch c.By {
+	case history.ByExpiry:
+		return Expired
+	case history.ByEviction:
+		return Evicted
+	case history.ByMigration:
+		return map[bool]Kind{true: Moved}[gone]
+	case history.ByClock:
+		return ""
+	case history.ByUnknown:
+		return map[bool]Kind{true: Gone}[gone]
+	case history.ByRestart, history.ByPromotion, history.ByReplication:
+		return map[bool]Kind{true: Lost}[gone]
+	}
+	switch {
+	case gone, s.Owner != nil && s.Owner.End != nil && s.Owner.End.Cmd == s.Cmd:
+		return Deleted
+	case c.Before == nil || !c.Before.SameValue(c.After), s.Heir != nil && s.Heir.Cmd == s.Cmd && s.Heir != s.Owner:
+		return Set
+	case c.After.Expires == 0:
+		return Persisted
+	}
+	return Renewed
+}
+
+// spansOf are the times during which each key carried one client's grant: of several,
+// that of who came last.
+func spansOf(keys *keyspace.Keys, end time.Duration) []Span {
+	byKey := map[Key][]*keyspace.Grant{}
+	for _, g := range keys.Grants {
+		if g.Client >= 0 && !g.Beside {
+			n := Key{Node: g.Node, Name: g.Key}
+			byKey[n] = append(byKey[n], g)
+		}
+	}
+	var spans []Span
+	for n, grants := range byKey {
+		spans = append(spans, carried(n, grants, end)...)
+	}
+	slices.SortStableFunc(spans, func(a, b Span) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Key, b.Key), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	})
+	return spans
+}
+
+// stretch is when a key carried one grant.
+type stretch struct {
+	*keyspace.Grant
+	from, to time.Duration
+	end      Kind
+}
+
+func stretchOf(g *keyspace.Grant, end time.Duration) stretch {
+	s := stretch{Grant: g, from: max(g.At.Hi, g.Came), to: end}
+	if g.End != nil {
+		s.to, s.end = g.End.At.Hi, endKinds[g.End.How]
+	}
+	if g.Over != nil && g.Over.At.Hi <= s.to {
+		s.to, s.end = g.Over.At.Hi, Set
+	}
+	s.to = max(s.from, s.to)
+	return s
+}
+
+var endKinds = map[keyspace.How]Kind{
+	keyspace.Deleted: Deleted, keyspace.Expired: Expired, keyspace.Lost: Lost, keyspace.Unclear: Gone,
+}
+
+// carried lays the stretches of one key end to end: whoever comes goes before who is
+// there, and when he goes it is that one's again.
+func carried(n Key, grants []*keyspace.Grant, end time.Duration) (spans []Span) {
+	var all []stretch
+	var cuts []time.Duration
+	for _, g := range grants {
+		s := stretchOf(g, end)
+		all, cuts = append(all, s), append(cuts, s.from, s.to)
+	}
+	slices.Sort(cuts)
+	cuts = slices.Compact(cuts)
+	for i := range len(cuts) - 1 {
+		from, to := cuts[i], cuts[i+1]
+		var top *stretch
+		for j := range all {
+			if all[j].from <= from && from < all[j].to && (top == nil || all[j].Seq > top.Seq) {
+				top = &all[j]
+			}
+		}
+		if top == nil {
+			continue
+		}
+		next := Span{Node: n.Node, Key: n.Name, Owner: top.Client, From: from, To: to, End: Set, Forever: !top.TermAt(to).Mortal}
+		if to == top.to {
+			next.End = top.end
+		}
+		if last := len(spans) - 1; last >= 0 && spans[last].To == from && spans[last].Owner == top.Client {
+			spans[last].To, spans[last].End, spans[last].Forever = to, next.End, next.Forever
+		} else {
+			spans = append(spans, next)
+		}
+	}
+	return spans
+}
+
+// Key names a key of a node.
+type Key struct{ Node, Name string }
+
+// Where is the key that the event happened to.
+func (x Event) Where() Key { return Key{Node: x.Node, Name: x.Key} }
+
+// Where is the key that carried the claim.
+func (s Span) Where() Key { return Key{Node: s.Node, Name: s.Key} }

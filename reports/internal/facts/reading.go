@@ -1,0 +1,65 @@
+package facts
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// Reading is what a trial's evidence tells, read once for its story and its timeline.
+// Nobody changes it.
+type Reading struct {
+	Pairs []history.Pair
+	Holds []checker.Hold
+	// Became is what became of every key; Events and Spans tell it in order.
+	Became *keyspace.Keys
+	Events []Event
+	Spans  []Span
+	// LockKeys are the keys of the lock that the finding is about.
+	LockKeys []Key
+	Windows  []Window
+}
+
+// Read reads the evidence of a trial for a finding about that lock. A history that does
+// not pair is judged unknown: it shows no operations and no holds.
+func Read(e history.Evidence, lock string) Reading {
+	r := Reading{Windows: windows(e.Ops), Became: keyspace.Read(e)}
+	if pairs, err := history.Pairs(e.Ops); err == nil {
+		r.Pairs = pairs
+	}
+	if holds, err := checker.Holds(e); err == nil {
+		r.Holds = holds
+	}
+	r.Events, r.Spans = KeyLife(e, r.Became)
+	r.LockKeys = keysOf(lock, e, r.Spans, r.Events)
+	return r
+}
+
+// keysOf picks the keys that belong to a lock: those that were touched under
+// its operations; all of them if that leaves none.
+func keysOf(lock string, e history.Evidence, spans []Span, events []Event) []Key {
+	lockOf := map[int]string{}
+	for _, op := range e.Ops {
+		lockOf[op.Index] = op.Lock
+	}
+	mine, all := map[Key]bool{}, map[Key]bool{}
+	for _, s := range spans {
+		all[s.Where()] = true
+	}
+	for _, x := range events {
+		c, ok := CommandAt(e.Commands, x.Command)
+		if ok && c.Op >= 0 && lockOf[c.Op] == lock {
+			mine[x.Where()] = true
+		}
+	}
+	if len(mine) == 0 {
+		mine = all
+	}
+	return slices.SortedFunc(maps.Keys(mine), func(a, b Key) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Name, b.Name))
+	})
+}

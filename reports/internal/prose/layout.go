@@ -1,0 +1,45 @@
+package prose
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// Escape escapes what Markdown would take for markup; code in backticks stays.
+func Escape(s string) string {
+	parts := strings.Split(s, "`")
+	for i := 0; i < len(parts); i += 2 {
+		if i == len(parts)-1 && len(parts)%2 == 0 {
+			break // an unpaired backtick: the rest is no code
+		}
+		parts[i] = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", "&lt;", "[", `\[`, "|", `\|`, "#", `\#`).Replace(parts[i])
+	}
+	return strings.Join(parts, "`")
+}
+
+// Cell prepares text for a table's cell.
+func Cell(s string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace(s)
+}
+
+// measure is a number with its unit.
+var measure = regexp.MustCompile(`(\d) (s|ms|ns)\b`)
+
+// Wrap breaks a text into lines of that width; those after the first begin
+// with the indent, which the first is expected to have.
+func Wrap(s, indent string, width int) string {
+	var b strings.Builder
+	bound := measure.ReplaceAllString(Plain(s), "${1}\uE000${2}") // a length and its unit stay together
+	for i, line := range strings.Split(text.WrapSoft(bound, width-len(indent)), "\n") {
+		if i > 0 {
+			b.WriteString(indent)
+		}
+		b.WriteString(strings.ReplaceAll(strings.TrimRight(line, " "), "\uE000", " ") + "\n")
+	}
+	return b.String()
+}
+
+// Plain takes the marks of bold text and of code out of a sentence that was made here.
+func Plain(s string) string { return strings.NewReplacer("**", "", "`", "").Replace(s) }

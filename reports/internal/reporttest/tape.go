@@ -1,0 +1,277 @@
+package reporttest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/nodetest"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// MS is a time in a hand-made trial.
+func MS(x float64) time.Duration { return time.Duration(x * float64(time.Millisecond)) }
+
+// Tape is a hand-made trial: entries and commands in any order of writing.
+type Tape struct {
+	tb       testing.TB
+	ops      []history.Op
+	commands []history.Command
+	claims   history.Claims
+	seq      int64
+	windows  int
+	process  map[int]history.Process
+}
+
+// NewTape is a tape of the standard lock, with a lease of one second.
+func NewTape(tb testing.TB) *Tape { return NewTapeOf(tb, "set-nx-px") }
+
+// NewTapeOf is a tape of a recipe with a lease of one second.
+func NewTapeOf(tb testing.TB, recipe string) *Tape {
+	r, ok := locks.ByID(recipe)
+	if !ok {
+		tb.Fatalf("no recipe %q", recipe)
+	}
+	return &Tape{tb: tb, claims: r.Claims(time.Second, 1), process: map[int]history.Process{}}
+}
+
+// Script is the SHA-1 of one of the recipe's scripts.
+func (t *Tape) Script(name string) string {
+	for sha, known := range t.claims.ScriptNames {
+		if known == name {
+			return sha
+		}
+	}
+	t.tb.Fatalf("%s runs no script %q", t.claims.Lock, name)
+	return ""
+}
+
+func (t *Tape) proc(client int) history.Process {
+	if p, ok := t.process[client]; ok {
+		return p
+	}
+	return history.Process(client)
+}
+
+// Op adds an operation that ends with typ at done; done < 0 leaves it open.
+func (t *Tape) Op(client int, f string, start, done float64, typ history.Type, change func(*history.Op)) {
+	op := history.Op{Time: MS(start), Process: t.proc(client), Client: client, Type: history.Invoke, F: f, Lock: "orders"}
+	if change != nil {
+		change(&op)
+	}
+	invoke := op
+	invoke.Value, invoke.Seq, invoke.Error, invoke.Reason = nil, 0, "", ""
+	t.ops = append(t.ops, invoke)
+	if done >= 0 {
+		op.Time, op.Type = MS(done), typ
+		t.ops = append(t.ops, op)
+	}
+	if typ == history.Info {
+		t.process[client] = t.proc(client) + 3
+	}
+}
+
+// Acquire adds an attempt that succeeds.
+func (t *Tape) Acquire(client int, start, done float64) {
+	t.Op(client, history.FAcquire, start, done, history.OK, func(o *history.Op) {
+		o.Lease = &history.Lease{Token: "token-" + string(rune('a'+client))}
+	})
+}
+
+// AcquireMode adds an attempt to read or to write that succeeds.
+func (t *Tape) AcquireMode(client int, mode history.Mode, start, done float64) {
+	t.Op(client, history.FAcquire, start, done, history.OK, func(o *history.Op) { o.Mode = mode })
+}
+
+// Busy adds an attempt that is refused.
+func (t *Tape) Busy(client int, start, done float64) {
+	t.Op(client, history.FAcquire, start, done, history.Fail, func(o *history.Op) { o.Reason = history.Busy })
+}
+
+// Unknown adds an operation that gets no answer.
+func (t *Tape) Unknown(client int, f string, start, done float64) {
+	t.Op(client, f, start, done, history.Info, func(o *history.Op) {
+		o.Reason, o.Error = history.Unknown, "read tcp 127.0.0.1:4711: i/o timeout"
+	})
+}
+
+// Release adds a release that ends with typ.
+func (t *Tape) Release(client int, start, done float64, typ history.Type) {
+	t.Op(client, history.FRelease, start, done, typ, func(o *history.Op) {
+		if typ == history.Fail {
+			o.Reason = history.NotHeld
+		}
+	})
+}
+
+// ReleaseMode adds a release of what AcquireMode acquired.
+func (t *Tape) ReleaseMode(client int, mode history.Mode, start, done float64) {
+	t.Op(client, history.FRelease, start, done, history.OK, func(o *history.Op) { o.Mode = mode })
+}
+
+// Touch adds a read or a write of the guarded resource.
+func (t *Tape) Touch(client int, f string, at float64, value ...int64) {
+	t.seq++
+	seq := t.seq
+	t.Op(client, f, at, at+1, history.OK, func(o *history.Op) { o.Value, o.Seq = value, seq })
+}
+
+// Window adds a fault from start to end, as it is closed; end < 0 leaves it open.
+func (t *Tape) Window(start, end float64, w history.Window) {
+	t.windows++
+	w.ID = t.windows
+	closed, opened := w, w
+	opened.Hits, opened.Impact = 0, nil
+	opened.Planned = &history.Timing{At: MS(start)}
+	op := history.Op{Time: MS(start), Process: history.Nemesis, Client: history.NoClient, Type: history.Invoke, F: w.Fault, Window: &opened}
+	t.ops = append(t.ops, op)
+	if end < 0 {
+		return
+	}
+	i := history.Impact{At: history.Place{Client: history.NoClient}}
+	if w.Impact != nil {
+		i = *w.Impact
+	}
+	i.At.Time, i.From, i.For = MS(start), MS(start), MS(end-start)
+	closed.Impact = &i
+	op.Time, op.Type, op.Window = MS(end), history.Info, &closed
+	t.ops = append(t.ops, op)
+}
+
+// Before is where a client was about to send its first command of a step; at the
+// step's beginning if there is no command.
+func Before(client int, step, command string) history.Place {
+	p := history.Place{Client: client, Step: step}
+	if command != "" {
+		p.Node, p.N, p.When, p.Command, p.Key = "n0", 1, history.Before, command, "orders"
+	}
+	return p
+}
+
+// Link is one over which a fault struck, in one direction or "" for both.
+func Link(from, to string, d history.Direction) []history.Link {
+	return []history.Link{{From: from, To: to, Direction: d}}
+}
+
+// Event adds an event of the nemesis.
+func (t *Tape) Event(f string, at float64, change func(*history.Op)) {
+	op := history.Op{Time: MS(at), Process: history.Nemesis, Client: history.NoClient, Type: history.Info, F: f}
+	if change != nil {
+		change(&op)
+	}
+	t.ops = append(t.ops, op)
+}
+
+// Crash adds that a client stops for ever.
+func (t *Tape) Crash(client int, at float64) {
+	t.Event(history.FCrash, at, func(o *history.Op) { o.Client = client })
+}
+
+// Command adds a command that took two milliseconds, answered with reply;
+// "" leaves the answer unseen.
+func (t *Tape) Command(client int, node string, sent float64, reply, text string) *history.Command {
+	c := history.Command{Client: client, Node: node, Conn: 1, Op: -1, Sent: MS(sent), Arrived: MS(sent + 0.6), Served: MS(sent + 1), Replied: MS(sent + 1.8), Reply: history.Bytes(reply)}
+	for _, f := range strings.Fields(text) {
+		c.Args = append(c.Args, history.Bytes(f))
+	}
+	t.commands = append(t.commands, c)
+	return &t.commands[len(t.commands)-1]
+}
+
+// Evidence numbers everything in order of time, and has nodes say what their keys were.
+func (t *Tape) Evidence() history.Evidence {
+	slices.SortStableFunc(t.ops, func(a, b history.Op) int { return cmp.Compare(a.Time, b.Time) })
+	for i := range t.ops {
+		t.ops[i].Index = i
+	}
+	slices.SortStableFunc(t.commands, func(a, b history.Command) int { return cmp.Compare(a.Sent, b.Sent) })
+	pairs, err := history.Pairs(t.ops)
+	if err != nil {
+		panic("impossible hand-made history: " + err.Error())
+	}
+	for i := range t.commands {
+		c := &t.commands[i]
+		c.Index = i
+		for _, p := range pairs {
+			if p.Invoke.Client == c.Client && p.Invoke.Time <= c.Sent && (p.Complete == nil || c.Sent <= p.Complete.Time) {
+				c.Op = p.Invoke.Index
+			}
+		}
+	}
+	played := nodetest.Stage(t.tb, nodetest.Play{Ops: t.ops, Commands: t.run()})
+	if played.Wrong != "" {
+		t.tb.Errorf("no Redis does as the hand-made trial says: %s", played.Wrong)
+	}
+	return history.Evidence{Ops: played.Ops, Commands: t.commands, Keys: played.Keys, Watched: true, Claims: t.claims}
+}
+
+// run numbers the commands that reached their nodes, and returns all of them in the order
+// of their answers.
+func (t *Tape) run() []history.Command {
+	var all []*history.Command
+	for i := range t.commands {
+		all = append(all, &t.commands[i])
+	}
+	slices.SortStableFunc(all, func(a, b *history.Command) int { return cmp.Compare(a.Served, b.Served) })
+	ran := map[string]int{}
+	var played []history.Command
+	for _, c := range all {
+		if c.Served > 0 {
+			ran[c.Node]++
+			c.Exec = ran[c.Node]
+		}
+		p := *c
+		p.Arrived = c.Served
+		played = append(played, p)
+	}
+	return played
+}
+
+// Trial is a hand-made trial with its evidence.
+type Trial struct {
+	Name, Lock, Fault, Workload string
+	Topology                    testbed.Topology
+	Nodes                       int
+	// Kind is how the recipe declares every finding.
+	Kind     locks.Kind
+	Verdicts []checker.Verdict
+	history.Evidence
+}
+
+// Flaws are what the findings show, as the recipe declares it.
+func (t Trial) Flaws() []locks.Flaw {
+	var all []locks.Flaw
+	for _, v := range t.Verdicts {
+		for _, f := range v.Findings {
+			all = append(all, locks.Flaw{Oracle: v.Oracle, Cause: string(f.Cause), Kind: t.Kind})
+		}
+	}
+	return all
+}
+
+// Finding completes a hand-made finding with the indices of what its clients
+// did in its interval, as the checker would give them.
+func Finding(e history.Evidence, cause checker.Cause, from, to float64, summary string, clients ...int) checker.Finding {
+	f := checker.Finding{Cause: cause, Summary: summary, Lock: "orders", Clients: clients, From: MS(from), To: MS(to)}
+	for _, op := range e.Ops {
+		if slices.Contains(clients, op.Client) && op.F == history.FAcquire && op.Type == history.OK && op.Time <= f.To {
+			f.Ops = append(f.Ops, op.Index)
+		}
+	}
+	return f
+}
+
+// Violated is the verdict of an oracle that found something.
+func Violated(oracle string, fs ...checker.Finding) checker.Verdict {
+	return checker.Verdict{Oracle: oracle, Result: checker.Violated, Findings: fs}
+}
+
+// Trial gives the evidence a name and what the oracles say of it.
+func (t *Tape) Trial(name, lock, fault string, kind locks.Kind, e history.Evidence, verdicts ...checker.Verdict) Trial {
+	return Trial{Name: name, Lock: lock, Fault: fault, Workload: "mutex", Topology: "single", Kind: kind, Verdicts: verdicts, Evidence: e}
+}

@@ -1,0 +1,132 @@
+package svg
+
+import (
+	"image/color"
+	"math"
+
+	xfont "golang.org/x/image/font"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Pen draws on a canvas in points.
+type Pen struct{ draw.Canvas }
+
+func sans(size vg.Length) font.Font {
+	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+}
+
+// TextStyle is plain text of that size and colour, placed as x and y say.
+func TextStyle(size vg.Length, c color.Color, x draw.XAlignment, y draw.YAlignment) text.Style {
+	return text.Style{Color: c, Font: sans(size), XAlign: x, YAlign: y, Handler: plot.DefaultTextHandler}
+}
+
+// Bold is the style in bold.
+func Bold(s text.Style) text.Style {
+	s.Font.Weight = xfont.WeightBold
+	return s
+}
+
+// Box paints the rectangle between two corners.
+func (p *Pen) Box(c color.Color, x0, y0, x1, y1 vg.Length) {
+	if x1 <= x0 || y1 <= y0 {
+		return
+	}
+	p.SetColor(c)
+	p.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
+}
+
+// Frame outlines the rectangle between two corners.
+func (p *Pen) Frame(s draw.LineStyle, x0, y0, x1, y1 vg.Length) {
+	p.SetLineStyle(s)
+	p.Stroke(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
+}
+
+// Hatch fills the rectangle with slanted lines, step points apart.
+func (p *Pen) Hatch(s draw.LineStyle, step, x0, y0, x1, y1 vg.Length) {
+	if x1 <= x0 || y1 <= y0 {
+		return
+	}
+	p.SetLineStyle(s)
+	var path vg.Path
+	h := y1 - y0
+	for x := x0 - h + step/2; x < x1; x += step {
+		from, to := vg.Point{X: x, Y: y0}, vg.Point{X: x + h, Y: y1}
+		if from.X < x0 {
+			from = vg.Point{X: x0, Y: y0 + (x0 - x)}
+		}
+		if to.X > x1 {
+			to = vg.Point{X: x1, Y: y0 + (x1 - x)}
+		}
+		path.Move(from)
+		path.Line(to)
+	}
+	p.Stroke(path)
+}
+
+// Polygon fills a shape.
+func (p *Pen) Polygon(c color.Color, points ...vg.Point) {
+	p.SetColor(c)
+	p.Fill(pathOf(points, true))
+}
+
+// Lines strokes a shape.
+func (p *Pen) Lines(s draw.LineStyle, points ...vg.Point) {
+	p.SetLineStyle(s)
+	p.Stroke(pathOf(points, false))
+}
+
+func pathOf(points []vg.Point, closed bool) vg.Path {
+	var path vg.Path
+	for i, pt := range points {
+		if i == 0 {
+			path.Move(pt)
+		} else {
+			path.Line(pt)
+		}
+	}
+	if closed {
+		path.Close()
+	}
+	return path
+}
+
+// Disc fills a circle.
+func (p *Pen) Disc(c color.Color, x, y, r vg.Length) {
+	p.SetColor(c)
+	var path vg.Path
+	path.Move(vg.Point{X: x + r, Y: y})
+	path.Arc(vg.Point{X: x, Y: y}, r, 0, 2*math.Pi)
+	path.Close()
+	p.Fill(path)
+}
+
+// Text writes a text at a point.
+func (p *Pen) Text(s text.Style, x, y vg.Length, txt string) {
+	p.FillText(s, vg.Point{X: x, Y: y}, txt)
+}
+
+// Line is the style of a line; dashes are lengths drawn and left out in turn.
+func Line(c color.Color, width vg.Length, dashes ...vg.Length) draw.LineStyle {
+	return draw.LineStyle{Color: c, Width: width, Dashes: dashes}
+}
+
+// Sizes of letters, in points.
+const (
+	FontSmall = 7.5
+	FontLabel = 8.5
+)
+
+// RoundStep is the smallest of 1, 2 and 5 times a power of ten above x.
+func RoundStep(x float64) float64 {
+	base := math.Pow(10, math.Floor(math.Log10(x)))
+	for _, m := range []float64{1, 2, 5} {
+		if m*base >= x {
+			return m * base
+		}
+	}
+	return 10 * base
+}

@@ -1,0 +1,48 @@
+package story
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// answers tells which of their own operations the clients in the story could
+// not know the outcome of.
+func (t *teller) answers() []Step {
+	var out []Step
+	for _, p := range t.Pairs {
+		c := p.Complete
+		if c == nil || c.Type != history.Info || c.Time < t.Start || c.Time > t.Finding.To || !slices.Contains(t.Cast, c.Client) ||
+			t.Finding.Lock != "" && c.Lock != t.Finding.Lock {
+			continue
+		}
+		told := map[string]string{
+			history.FAcquire: "c%d got no answer to its attempt and gave it up: it does not know whether it had acquired the lock",
+			history.FRelease: "c%d got no answer to its release and went on: it does not know whether the lock is free",
+		}[c.F]
+		if told == "" {
+			continue
+		}
+		text := fmt.Sprintf(told, c.Client)
+		if refused, ok := t.refused(p); ok {
+			kind, _, _ := strings.Cut(string(refused.Reply), " ")
+			text = fmt.Sprintf("%s answered c%d's %s with an error, %s", refused.Node, c.Client, c.F, kind)
+		}
+		out = append(out, Step{At: c.Time, Text: text, Weight: aside})
+	}
+	return out
+}
+
+// refused is the last command of an operation, if the node answered it with an
+// error.
+func (t *teller) refused(p history.Pair) (last history.Command, ok bool) {
+	for _, c := range t.Commands {
+		if c.Op == p.Invoke.Index && c.Client == p.Invoke.Client && c.N > 0 {
+			last, ok = c, checker.IsError(string(c.Reply))
+		}
+	}
+	return last, ok
+}

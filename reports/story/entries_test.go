@@ -1,0 +1,83 @@
+package story
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+)
+
+// TestCommandsStandWhereTheirNodeRanThem: c1's SET is sent before c2's and runs
+// after it, c0's DEL arrives long after it was sent, and c1's PTTL never.
+func TestCommandsStandWhereTheirNodeRanThem(t *testing.T) {
+	tape := reporttest.NewTape(t)
+	tape.Acquire(1, 10, 13)
+	tape.Acquire(2, 10.1, 13.1)
+	ran := func(client int, sent, served float64, reply, line string) {
+		c := tape.Command(client, "n0", sent, reply, line)
+		c.Arrived, c.Served, c.Replied = reporttest.MS(served), reporttest.MS(served), reporttest.MS(served+0.1)
+	}
+	ran(0, 1, 60, "1", "DEL orders")
+	ran(1, 10.4, 11.5, "OK", "SET orders token-b")
+	ran(2, 10.5, 11.4, "OK", "SET orders token-c")
+	lost := tape.Command(1, "n0", 30, "", "PTTL orders")
+	lost.Arrived, lost.Served, lost.Replied = 0, 0, 0
+	tape.Release(1, 80, 83, history.OK)
+	tape.Release(2, 81, 84, history.OK)
+	e := tape.Evidence()
+	trial := tape.Trial("", "exists-set", "none", "", e, reporttest.Violated("exclusion", reporttest.Finding(e, checker.Race, 13.1, 80, "both", 2, 1, 0)))
+	f, ok := FocusOn(subjectOf(trial))
+	if !ok {
+		t.Fatal("no finding")
+	}
+	var got []string
+	entries, _ := Entries(f)
+	for _, x := range entries {
+		if strings.Contains(x.Who, "→") {
+			got = append(got, prose.Stamp(x.At)+" "+prose.Plain(x.What))
+		}
+	}
+	want := []string{
+		"0.011400 SET orders token-c = OK",
+		"0.011500 SET orders token-b = OK",
+		"0.030000 PTTL orders, it was not seen to arrive",
+		"0.060000 DEL orders = 1, sent at 0.001 s",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if want := "commands when their node ran them"; !strings.Contains(Ordered, want) {
+		t.Errorf("the order is told as %q, want %q", Ordered, want)
+	}
+}
+
+func TestFaultLinesTellWhatTheNemesisDid(t *testing.T) {
+	tape := reporttest.NewTape(t)
+	tape.Acquire(1, 10, 13)
+	tape.Window(20, 40, history.Window{Fault: "client-pause", Effect: history.Paused, Clients: []int{1}, Hits: 2, Impact: &history.Impact{Messages: 2}})
+	tape.Crash(1, 50)
+	want := []string{
+		"   0.020000  nemesis  client-pause c1 begins",
+		"   0.040000  nemesis  client-pause c1 ends; 2 hit: frozen from 0.020 s for 20 ms; 2 messages waited at the gate",
+		"   0.050000  nemesis  c1 crashed",
+	}
+	if got := FaultLines(tape.Evidence().Ops); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestReadingUnderAReadWriteLockIsSaidOnce(t *testing.T) {
+	for op, want := range map[string]history.Op{
+		"begins to acquire to read": {F: history.FAcquire, Type: history.Invoke, Mode: "read"},
+		"begins to read":            {F: history.FRead, Type: history.Invoke, Mode: "read"},
+		"write: done":               {F: history.FWrite, Type: history.OK, Mode: "write"},
+	} {
+		if got := opWords(want); got != op {
+			t.Errorf("got %q, want %q", got, op)
+		}
+	}
+}

@@ -1,0 +1,265 @@
+package story
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/reports/internal/facts"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+)
+
+// lastCause is the latest that what brought the harm about can have happened: two
+// holders are two from the first moment on, what comes then did not cause it.
+func (t *teller) lastCause() time.Duration {
+	if t.Finding.Oracle == "exclusion" {
+		return t.Finding.From + time.Millisecond
+	}
+	return t.Finding.To
+}
+
+// strikes tells what the nemesis did to those in the story, as far as it can have
+// brought the harm about.
+func (t *teller) strikes() []Step {
+	var out []Step
+	for _, w := range t.Windows {
+		if w.Hits == 0 || !w.Matters(t.Cast) || w.Over(t.Start) && !t.leftBehind(w) || w.From > t.lastCause() {
+			continue
+		}
+		if text := t.windowWords(w); text != "" {
+			out = append(out, Step{At: w.From, Text: text, Weight: struck})
+		}
+	}
+	for _, s := range facts.Splits(t.Ops) {
+		if s.From <= t.lastCause() && (s.To == 0 || s.To >= t.Start) {
+			text := fmt.Sprintf("the network split: from now on %s served %s as a second primary, beside the old one", s.Node, prose.List(s.Clients))
+			out = append(out, Step{At: s.From, Text: text, Weight: struck})
+		}
+	}
+	for _, op := range t.Ops {
+		if op.Process != history.Nemesis || op.Window != nil || op.Time > t.lastCause() || !t.bears(op) || t.setsRight(op) {
+			continue
+		}
+		if text := t.eventStep(op); text != "" {
+			out = append(out, Step{At: op.Time, Text: text, Weight: struck, Group: op.Node != ""})
+		}
+	}
+	return out
+}
+
+// leftBehind says whether a window kept a replica behind until the story began, which
+// then was promoted as it was: what was over by then is what the story rests on.
+func (t *teller) leftBehind(w facts.Window) bool {
+	return w.Lagged() && w.To >= t.Start
+}
+
+// bears says whether an event has its part in the story: it happened in it, or
+// what it began still went on.
+func (t *teller) bears(op history.Op) bool {
+	if op.Client >= 0 && !slices.Contains(t.Cast, op.Client) {
+		return false
+	}
+	if op.Time >= t.Start {
+		return true
+	}
+	undoes := func(later history.Op) bool {
+		switch op.F {
+		case history.FClock:
+			return later.F == history.FClock && later.Client == op.Client
+		case history.FNodeClock:
+			return later.F == history.FNodeClock && later.Node == op.Node
+		case history.FNodeDown:
+			return later.F == history.FNodeUp && later.Node == op.Node || later.F == history.FPromote
+		}
+		return true
+	}
+	switch op.F {
+	case history.FClock, history.FNodeClock, history.FNodeDown:
+		return (op.Offset != 0 || op.F == history.FNodeDown) && !slices.ContainsFunc(t.Ops, func(later history.Op) bool {
+			return later.Index > op.Index && later.Time < t.Start && undoes(later)
+		})
+	}
+	return false
+}
+
+// windowWords tell what a fault did, and what became of the commands meanwhile; ""
+// for what its events tell better.
+func (t *teller) windowWords(w facts.Window) string {
+	until := ""
+	if w.To-w.From >= 2*time.Millisecond && !w.Open {
+		until = " until " + prose.Instant(w.To)
+	}
+	switch {
+	case len(w.Links) > 0 && len(w.AimedAt()) > 0:
+		return t.linkWords(w, until)
+	case len(w.Links) > 0:
+		return serverLinkWords(w, until)
+	case w.Effect == history.Paused && len(w.Nodes) > 0:
+		return fmt.Sprintf("%s stopped answering%s; what was sent to it meanwhile waited there", prose.List(w.Servers()), until)
+	case w.Effect == history.Paused:
+		return freezeWords(w, until)
+	case t.toldByEvents(w):
+		return ""
+	case w.Lagged() && t.cutOff(w):
+		return ""
+	case w.Lagged():
+		return fmt.Sprintf("%s stopped getting what the primary wrote", prose.List(w.Servers()))
+	}
+	text := w.Fault
+	if target := w.Target(); target != "" {
+		text += " struck " + target
+	}
+	if w.Impact != nil {
+		text += ": " + impactWords(w.Window)
+	}
+	return text
+}
+
+// serverLinkWords tell what a fault did between servers.
+func serverLinkWords(w facts.Window, until string) string {
+	ends := prose.List(w.Servers())
+	switch w.Effect {
+	case history.Delayed:
+		return fmt.Sprintf("the network between %s held up what they wrote to each other%s", ends, until)
+	case history.Reset:
+		return fmt.Sprintf("the connections between %s broke", ends)
+	}
+	return fmt.Sprintf("the network between %s was cut%s: neither got what the other wrote", ends, until)
+}
+
+// freezeWords tell that clients stood still, and what they were about to do.
+func freezeWords(w facts.Window, until string) string {
+	text := prose.List(clientNames(w.Clients)) + " froze" + until
+	if command := w.BeforeSending(w.Clients...); command != "" {
+		text += ", when it was about to send " + command
+	}
+	return text + ", as a process does in a long garbage collection"
+}
+
+// cutOff says whether the network had cut a replica off from the primary that was then
+// killed before that window stopped replication: it stopped when the cut began.
+func (t *teller) cutOff(w facts.Window) bool {
+	killed := func(node string) bool {
+		return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
+			return op.F == history.FNodeDown && op.Node == node && op.Time >= w.From && op.Time <= w.To
+		})
+	}
+	behind := func(l history.Link) bool {
+		return slices.Contains(w.Nodes, l.From) && killed(l.To) || slices.Contains(w.Nodes, l.To) && killed(l.From)
+	}
+	return slices.ContainsFunc(t.Windows, func(v facts.Window) bool {
+		return v.Hits > 0 && v.From <= w.From && v.To >= w.From && slices.ContainsFunc(v.Links, behind)
+	})
+}
+
+// toldByEvents says whether events tell all that a window did: a crash, a clock, a node
+// that went or came, an eviction, a split.
+func (t *teller) toldByEvents(w facts.Window) bool {
+	clients, nodes := w.AimedAt(), w.Servers()
+	return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
+		if op.Process != history.Nemesis || op.Window != nil || op.Time < w.From-time.Millisecond || op.Time > w.To+time.Millisecond {
+			return false
+		}
+		switch op.F {
+		case history.FCrash, history.FClock:
+			return slices.Contains(clients, op.Client)
+		case history.FPromote:
+			return !w.Lagged()
+		case history.FNodeUp, history.FNodeDown, history.FNodeClock, history.FEvict, history.FSplit, history.FMigrate:
+			return slices.Contains(nodes, op.Node)
+		}
+		return false
+	})
+}
+
+// eventStep tells an event of the nemesis, "" for one that tells nothing here.
+func (t *teller) eventStep(op history.Op) string {
+	switch op.F {
+	case history.FCrash:
+		text := fmt.Sprintf("c%d crashed", op.Client)
+		for _, w := range t.Windows {
+			command := w.BeforeSending(op.Client)
+			if command != "" && w.Effect == history.Crashed && w.From <= op.Time && op.Time <= w.To+time.Millisecond {
+				text += " before it could send " + command
+			}
+		}
+		return text
+	case history.FClock:
+		return fmt.Sprintf("c%d's wall clock %s", op.Client, t.jumpWords(op))
+	case history.FNodeClock:
+		return fmt.Sprintf("the clock of %s %s", op.Node, t.jumpWords(op))
+	case history.FNodeDown:
+		return op.Node + " went down"
+	case history.FNodeUp:
+		text := op.Node + " came back"
+		if lost := op.Lost.String(); lost != "" {
+			text += " and had lost " + lost
+		}
+		return text
+	case history.FPromote:
+		if slices.ContainsFunc(facts.Splits(t.Ops), func(s facts.Split) bool { return s.To == op.Time && s.Node == op.Node }) {
+			return "the split ended: " + op.Node + " is the one primary, and the other threw away what it alone had"
+		}
+		return op.Node + " was made the primary"
+	case history.FMigrate:
+		return fmt.Sprintf("the slot of %s went from %s to %s, and the key with it", keyNames(op.Keys), op.From, op.Node)
+	case history.FEvict:
+		if len(op.Keys) == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%s ran short of memory and evicted %s", op.Node, keyNames(op.Keys))
+	case history.FDeadlock, history.FPanic, history.FRunaway:
+		if t.Finding.Oracle == "conduct" {
+			return ""
+		}
+		return fmt.Sprintf("the trial ended in a %s (%s)", op.F, prose.FirstLine(op.Error))
+	}
+	return ""
+}
+
+// jumpWords tell that a clock was set, and until when it was wrong.
+func (t *teller) jumpWords(op history.Op) string {
+	if op.Offset == 0 {
+		return "was set right again"
+	}
+	for _, later := range t.Ops {
+		switch {
+		case later.Index <= op.Index || !sameClock(op, later):
+			continue
+		case later.Offset != 0:
+		case later.Time-op.Time < time.Millisecond:
+			return "jumped: it was " + offsetWords(op.Offset) + ", and was set right at once"
+		default:
+			return "jumped: it was " + offsetWords(op.Offset) + " until " + prose.Instant(later.Time)
+		}
+		break
+	}
+	return "jumped: it is now " + offsetWords(op.Offset)
+}
+
+// setsRight says whether an event sets a clock right again whose jump is a step of
+// the story, and says so.
+func (t *teller) setsRight(op history.Op) bool {
+	if op.Offset != 0 {
+		return false
+	}
+	var before history.Op
+	for _, earlier := range t.Ops {
+		if earlier.Index < op.Index && sameClock(op, earlier) {
+			before = earlier
+		}
+	}
+	return before.Offset != 0 && t.bears(before)
+}
+
+// sameClock says whether two events set the same clock.
+func sameClock(a, b history.Op) bool {
+	switch {
+	case a.F != b.F || b.Process != history.Nemesis:
+		return false
+	case a.F == history.FClock:
+		return a.Client == b.Client
+	}
+	return a.F == history.FNodeClock && a.Node == b.Node
+}

@@ -1,0 +1,207 @@
+package story
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/reports/internal/facts"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+)
+
+// touches tells the first update that was lost among the clients concerned, with
+// the values: a write by one that had read before the other's write.
+func (t *teller) touches() []Step {
+	if t.Finding.Oracle == "liveness" {
+		return nil
+	}
+	lost, ok := t.lostUpdate()
+	if !ok {
+		return nil
+	}
+	w, o, r := lost.write, lost.other, lost.read
+	own := ""
+	if before, ok := t.readBefore(o); ok {
+		own = fmt.Sprintf(", having read %s", numbers(before.Value))
+	}
+	return []Step{
+		{At: o.Time, Weight: part, Text: fmt.Sprintf("c%d wrote %s%s", o.Client, numbers(o.Value), own)},
+		{At: w.Time, Weight: turning, Text: fmt.Sprintf("c%d wrote %s over it: it had read %s at %s and knew nothing of c%d's write. That update is lost",
+			w.Client, numbers(w.Value), numbers(r.Value), prose.Instant(r.Time), o.Client)},
+	}
+}
+
+// lostUpdate is a write over another's that its writer had never read.
+type lostUpdate struct{ read, other, write history.Op }
+
+func (t *teller) lostUpdate() (lostUpdate, bool) {
+	var touches []history.Op
+	for _, op := range t.Ops {
+		if op.Type == history.OK && op.Seq > 0 && op.Lock == t.Finding.Lock {
+			touches = append(touches, op)
+		}
+	}
+	slices.SortFunc(touches, func(a, b history.Op) int { return cmp.Compare(a.Seq, b.Seq) })
+	read := map[int]int{}
+	for i, op := range touches {
+		if op.F == history.FRead {
+			read[op.Client] = i + 1
+			continue
+		}
+		from := read[op.Client]
+		if from == 0 || op.Time < t.Start || op.Time > t.To || !slices.Contains(t.Finding.Clients, op.Client) {
+			continue
+		}
+		for _, other := range touches[from:i] {
+			if other.F == history.FWrite && other.Client != op.Client && slices.Contains(t.Cast, other.Client) {
+				return lostUpdate{read: touches[from-1], other: other, write: op}, true
+			}
+		}
+	}
+	return lostUpdate{}, false
+}
+
+// readBefore is what the writer had read last before it wrote.
+func (t *teller) readBefore(w history.Op) (history.Op, bool) {
+	var last history.Op
+	for _, op := range t.Ops {
+		if op.F == history.FRead && op.Type == history.OK && op.Client == w.Client && op.Lock == w.Lock && op.Seq < w.Seq && op.Seq > last.Seq {
+			last = op
+		}
+	}
+	return last, last.Seq > 0
+}
+
+// harm tells the violation itself, unless another step does: that an intruder
+// came in, that an update was lost, what a command did to another's key.
+func (t *teller) harm() []Step {
+	x := t.Finding
+	s := Step{At: x.From, Weight: turning, Text: Words.Summary(x.Finding)}
+	switch x.Oracle {
+	case "liveness":
+		return nil
+	case "exclusion":
+		if slices.ContainsFunc(t.told, t.intruder) {
+			return nil
+		}
+		if len(x.Clients) == 2 && x.To > x.From {
+			s.Text = fmt.Sprintf("until %s both c%d and c%d believed that they held it", prose.Instant(x.To), x.Clients[1], x.Clients[0])
+		}
+	case "resource":
+		if _, ok := t.lostUpdate(); ok {
+			return nil
+		}
+		s.At = max(x.From, x.To)
+		s.Text = Words.What(x.Finding) // the steps before tell why
+	case "ownership":
+		if slices.ContainsFunc(t.Events, func(v facts.Event) bool {
+			return v.Foreign() && t.concerns(v) && (slices.Contains(x.Commands, v.Command) || (v.At-x.From).Abs() < 5*time.Millisecond)
+		}) {
+			return nil
+		}
+		s.Text = Words.What(x.Finding)
+	case "fencing":
+		s.At = max(x.From, x.To)
+		s.Text = Words.What(x.Finding)
+	case "reentrancy":
+		s.Text = Words.What(x.Finding)
+	}
+	if s.Text == "" {
+		s.Text = x.Oracle + " was violated"
+	}
+	return []Step{s}
+}
+
+// waits tells of a blockage who asked in vain, and for how long.
+func (t *teller) waits() []Step {
+	x := t.Finding
+	if x.Oracle != "liveness" {
+		return nil
+	}
+	refused := map[int]int{}
+	from := t.inVainFrom()
+	var first history.Op
+	times := 0
+	for _, p := range t.Pairs {
+		in := p.Invoke
+		if in.F != history.FAcquire || in.Time < from || in.Time > x.To || x.Lock != "" && in.Lock != x.Lock ||
+			p.Complete != nil && p.Complete.Type == history.OK {
+			continue
+		}
+		if times == 0 {
+			first = in
+		}
+		refused[in.Client]++
+		times++
+	}
+	var who []string
+	for c := range refused {
+		who = append(who, fmt.Sprintf("c%d", c))
+	}
+	slices.SortFunc(who, prose.ByNumber)
+	var out []Step
+	if times > 0 {
+		text := fmt.Sprintf("from now on %s asked for the lock in vain, %s, until %s", prose.List(who), many(times, "time"), prose.Instant(x.To))
+		if x.Forever {
+			text = fmt.Sprintf("from now on %s asked for the lock in vain, %s: nobody got in any more", prose.List(who), many(times, "time"))
+		}
+		out = append(out, Step{At: first.Time, Text: text, Weight: turning})
+	}
+	if times == 0 || x.Cause != checker.OrphanedKey && x.Cause != checker.NoExpiry {
+		out = append(out, Step{At: x.To, Text: Words.Summary(x.Finding), Weight: turning})
+	}
+	if x.Forever {
+		out = append(out, t.leftKeys()...)
+	}
+	return out
+}
+
+// inVainFrom is from when on who asked was refused for the blockage's reason: on one
+// node the key can have kept others out before the time from which they are counted as
+// blocked, once its setter held nothing any more and after the last that got in.
+func (t *teller) inVainFrom() time.Duration {
+	x := t.Finding
+	from := x.From
+	if t.Claims.NodeQuorum() > 1 {
+		return from
+	}
+	for _, s := range t.Spans {
+		if slices.Contains(t.Cast, s.Owner) && lasts(s, x) && slices.Contains(t.LockKeys, s.Where()) {
+			from = min(from, s.From)
+		}
+	}
+	for _, h := range t.Focus.Holds {
+		switch {
+		case x.Lock != "" && h.Lock != x.Lock:
+		case h.From < x.From:
+			from = max(from, min(h.To, x.From))
+		case x.Forever && h.To < x.To: // its own key let it in again
+			from = max(from, h.To)
+		}
+	}
+	return from
+}
+
+// leftKeys tells what the post-mortem found of the lock's keys.
+func (t *teller) leftKeys() []Step {
+	var out []Step
+	for _, op := range t.Ops {
+		if op.F != history.FKeys {
+			continue
+		}
+		for _, k := range op.Keys {
+			if !slices.Contains(t.LockKeys, facts.Key{Node: op.Node, Name: k.Key}) {
+				continue
+			}
+			life := "with a TTL of " + prose.Length(k.TTL)
+			if k.TTL < 0 {
+				life = "without a TTL: it will stay there for ever"
+			}
+			out = append(out, Step{At: op.Time, Text: fmt.Sprintf("in the end %s still has %s, %s", op.Node, prose.Printable(k.Key), life), Weight: part, Group: op.Node != ""})
+		}
+	}
+	return out
+}

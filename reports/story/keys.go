@@ -1,0 +1,206 @@
+package story
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/reports/internal/facts"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+)
+
+// keySteps tells what became of the keys of the clients concerned. What several
+// nodes did alike is told once.
+func (t *teller) keySteps() []Step {
+	var order []string
+	told := map[string]*repeated{}
+	for _, x := range t.Events {
+		if !t.concerns(x) {
+			continue
+		}
+		text := t.keyWords(x)
+		if text == "" {
+			continue
+		}
+		if told[text] == nil {
+			order, told[text] = append(order, text), &repeated{first: x.At, most: map[string]int{}}
+		}
+		told[text].add(x)
+	}
+	out := t.leftSteps()
+	for _, text := range order {
+		r := told[text]
+		s := Step{At: r.first, Text: strings.ReplaceAll(text, "{where}", r.words()), Weight: part}
+		s.Group = r.lost // it is part of what happened to the node
+		out = append(out, s)
+	}
+	return out
+}
+
+// concerns says whether what happened to a key belongs to the story.
+func (t *teller) concerns(x facts.Event) bool {
+	if x.Foreign() && x.At > t.lastCause() && !slices.Contains(t.Finding.Commands, x.Command) {
+		return false
+	}
+	return x.At >= t.Start && x.At <= t.Finding.To+time.Millisecond && slices.Contains(t.LockKeys, x.Where()) &&
+		(slices.Contains(t.Cast, x.Owner) || slices.Contains(t.Cast, x.Client))
+}
+
+// repeated is what happened alike on several nodes, or several times.
+type repeated struct {
+	first, last time.Duration
+	most        map[string]int // how often on each node
+	lost        bool
+}
+
+func (r *repeated) add(x facts.Event) {
+	r.last = x.At
+	r.lost = r.lost || x.Kind == facts.Lost
+	r.most[x.Node]++
+}
+
+// words say where, and until when: "on n0 and n1, by 1.2 s".
+func (r *repeated) words() string {
+	nodes := slices.SortedFunc(maps.Keys(r.most), prose.ByNumber)
+	times := 0
+	for _, n := range r.most {
+		times = max(times, n)
+	}
+	switch {
+	case times > 1:
+		return fmt.Sprintf("on %s, %d times until %s", prose.List(nodes), times, prose.Instant(r.last))
+	case len(nodes) > 1:
+		return fmt.Sprintf("on %s, by %s", prose.List(nodes), prose.Instant(r.last))
+	}
+	return "on " + prose.List(nodes)
+}
+
+// lasts says whether a key lived for most of a blockage.
+func lasts(s facts.Span, x Finding) bool {
+	return s.From <= x.From && s.To >= x.From+(x.To-x.From)/2
+}
+
+// leftSteps tells which keys of the clients concerned kept others out.
+func (t *teller) leftSteps() []Step {
+	if t.Finding.Oracle != "liveness" {
+		return nil
+	}
+	var out []Step
+	for _, s := range t.Spans {
+		if !slices.Contains(t.Cast, s.Owner) || !lasts(s, t.Finding) || t.toldAs(s) {
+			continue
+		}
+		text := fmt.Sprintf("c%d's key was set on %s", s.Owner, s.Node)
+		if x, c, ok := t.setBy(s); ok {
+			text = fmt.Sprintf("c%d's %s set the key on %s", x.Client, t.commandName(c), s.Node)
+			if x.At-c.Sent > lateness {
+				text = fmt.Sprintf("c%d's %s, sent at %s, ran on %s only now and set the key", x.Client, t.commandName(c), prose.Instant(c.Sent), s.Node)
+			}
+		}
+		if x, _, ok := t.setBy(s); s.Forever {
+			text += ", without a TTL"
+		} else if ok && x.TTL > 0 {
+			text += " with a TTL of " + prose.Length(x.TTL)
+		}
+		out = append(out, Step{At: s.From, Text: text, Weight: turning})
+	}
+	return out
+}
+
+// toldAs says whether a key that was left is that of a hold that is told.
+func (t *teller) toldAs(s facts.Span) bool {
+	return slices.ContainsFunc(t.told, func(h checker.Hold) bool {
+		return h.Client == s.Owner && h.From >= s.From && acquiredAt(t.Ops, h) <= s.From
+	})
+}
+
+// setBy is the command that began a span.
+func (t *teller) setBy(s facts.Span) (facts.Event, history.Command, bool) {
+	for _, x := range t.Events {
+		if x.Kind == facts.Set && x.Node == s.Node && x.Key == s.Key && x.At == s.From && x.Client == s.Owner {
+			c, ok := facts.CommandAt(t.Commands, x.Command)
+			return x, c, ok
+		}
+	}
+	return facts.Event{}, history.Command{}, false
+}
+
+// keyWords tells an event of a key, with {where} for its place; "" for what needs
+// no telling: that clients took and gave back their own.
+func (t *teller) keyWords(x facts.Event) string {
+	c, sent := facts.CommandAt(t.Commands, x.Command)
+	who := fmt.Sprintf("c%d's %s", x.Client, t.commandName(c))
+	if sent && x.At-c.Sent > lateness {
+		who += fmt.Sprintf(", sent at %s, arrived only now and", prose.Instant(c.Sent))
+	}
+	switch {
+	case x.Kind == facts.Expired:
+		return fmt.Sprintf("c%d's key expired {where}", x.Owner)
+	case x.Kind == facts.Lost && t.superseded(x) && t.heirWithout(x) != "":
+		return fmt.Sprintf("c%d's key was lost with %s: %s had never got it", x.Owner, x.Node, t.heirWithout(x))
+	case x.Kind == facts.Lost && t.superseded(x):
+		return fmt.Sprintf("c%d's key was lost {where}", x.Owner)
+	case x.Kind == facts.Gone:
+		return fmt.Sprintf("c%d's key was not there any more {where}", x.Owner)
+	case x.Kind == facts.Renewed && x.Client == x.Owner && t.Finding.Oracle == "liveness" && t.Finding.Cause == checker.ForeignRenewal && x.At >= t.Finding.From:
+		return fmt.Sprintf("c%d, which held nothing any more, went on prolonging the key with %s {where}", x.Client, t.commandName(c))
+	case x.Kind == facts.Deleted && x.Client == x.Owner && sent && x.At-c.Sent > lateness:
+		return fmt.Sprintf("%s removed c%d's own new key {where}", who, x.Owner)
+	case !x.Foreign():
+		return ""
+	case x.Kind == facts.Deleted:
+		return fmt.Sprintf("%s removed the key that was c%d's, {where}%s", who, x.Owner, t.blindly(c))
+	case x.Kind == facts.Renewed:
+		return fmt.Sprintf("%s set the life of the key that was c%d's, {where}%s", who, x.Owner, t.standing(x))
+	case x.Kind == facts.Set:
+		return fmt.Sprintf("%s overwrote c%d's key {where}", who, x.Owner)
+	}
+	return ""
+}
+
+// standing says of who changed the life of another's key that he had no lock
+// himself.
+func (t *teller) standing(x facts.Event) string {
+	for _, h := range slices.Backward(t.Focus.Holds) {
+		switch {
+		case h.Client != x.Client || h.From > x.At || t.Finding.Lock != "" && h.Lock != t.Finding.Lock:
+		case h.To < x.At && h.ToWhy == checker.ByRelease:
+			return fmt.Sprintf(": it had given its own back at %s", prose.Instant(h.To))
+		default:
+			return ""
+		}
+	}
+	return ": it had none of its own"
+}
+
+// heirWithout is the replica that became the primary after a node was lost with a key,
+// if that was set when the replica did not get any more what was written; else "".
+func (t *teller) heirWithout(x facts.Event) string {
+	i := slices.IndexFunc(t.Ops, func(op history.Op) bool {
+		return op.F == history.FPromote && op.Node != x.Node && op.Time >= x.At
+	})
+	claim := slices.IndexFunc(t.Spans, func(s facts.Span) bool {
+		return s.Node == x.Node && s.Key == x.Key && s.Owner == x.Owner && s.To == x.At
+	})
+	if i < 0 || claim < 0 {
+		return ""
+	}
+	heir, set := t.Ops[i].Node, t.Spans[claim].From
+	if slices.ContainsFunc(t.Windows, func(w facts.Window) bool {
+		behind := w.StopsReplication(heir) || w.Cuts(heir, x.Node)
+		return w.Hits > 0 && behind && w.From <= set && w.To >= x.At
+	}) {
+		return heir
+	}
+	return ""
+}
+
+// superseded says whether somebody else got in after a node had lost a key: if
+// not, a replica may have had it.
+func (t *teller) superseded(x facts.Event) bool {
+	return slices.ContainsFunc(t.told, func(h checker.Hold) bool { return h.From > x.At && h.Client != x.Owner })
+}

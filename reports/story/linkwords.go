@@ -1,0 +1,106 @@
+package story
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/reports/internal/facts"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+)
+
+// linkWords tell what a fault did to the traffic between clients and nodes.
+func (t *teller) linkWords(w facts.Window, until string) string {
+	what, groups := t.traffic(w), linkGroups(w.Links)
+	direction := cmp.Or(w.Links[0].Direction, history.Both)
+	if what != "" && direction == history.Downstream && w.Effect == history.ReplyLost && len(w.Links) == 1 {
+		return fmt.Sprintf("the reply of %s to %s's %s was lost", groups[0].nodes, groups[0].clients, what)
+	}
+	if what != "" {
+		what = " (" + what + ")"
+	}
+	// each tells the same of every group.
+	each := func(text func(g linkGroup) string) string {
+		var all []string
+		for _, g := range groups {
+			all = append(all, text(g))
+		}
+		return strings.Join(all, ", ")
+	}
+	switch {
+	case w.Effect == history.Reset && len(groups) == 1:
+		return fmt.Sprintf("the connection between %s and %s broke", groups[0].clients, groups[0].nodes)
+	case w.Effect == history.Reset:
+		return "connections broke: " + each(func(g linkGroup) string { return "of " + g.clients + " to " + g.nodes })
+	case w.Effect == history.Delayed && direction == history.Downstream:
+		return "the network held up " + each(func(g linkGroup) string { return "what " + g.nodes + " answered to " + g.clients }) + what + until
+	case w.Effect == history.Delayed:
+		return "the network held up " + each(func(g linkGroup) string { return "what " + g.clients + " sent to " + g.nodes }) + what + until
+	case direction == history.Both && len(groups) == 1:
+		return fmt.Sprintf("the network between %s and %s was cut%s", groups[0].clients, groups[0].nodes, until)
+	case direction == history.Both:
+		return "the network cut off " + each(func(g linkGroup) string { return g.clients + " from " + g.nodes }) + until
+	case direction == history.Downstream && w.Effect == history.ReplyLost:
+		return "replies were lost: " + each(func(g linkGroup) string { return "of " + g.nodes + " to " + g.clients }) + what
+	case direction == history.Downstream:
+		return each(func(g linkGroup) string { return "no reply of " + g.nodes + " reached " + g.clients }) + until
+	}
+	return each(func(g linkGroup) string { return "nothing that " + g.clients + " sent reached " + g.nodes }) + until
+}
+
+// linkGroup is clients with the nodes that each of them is linked to.
+type linkGroup struct{ clients, nodes string }
+
+// linkGroups puts clients together that are linked to the same nodes: no two that are
+// not linked may read as if they were.
+func linkGroups(links []history.Link) []linkGroup {
+	nodes := map[string][]string{}
+	for _, l := range links {
+		if _, ok := l.Client(); ok {
+			nodes[l.From] = append(nodes[l.From], l.To)
+		}
+	}
+	var order []string
+	clients := map[string][]string{}
+	for _, c := range slices.SortedFunc(maps.Keys(nodes), prose.ByNumber) {
+		slices.SortFunc(nodes[c], prose.ByNumber)
+		where := prose.List(slices.Compact(nodes[c]))
+		if clients[where] == nil {
+			order = append(order, where)
+		}
+		clients[where] = append(clients[where], c)
+	}
+	var out []linkGroup
+	for _, where := range order {
+		out = append(out, linkGroup{prose.List(clients[where]), where})
+	}
+	return out
+}
+
+// traffic names the commands whose way a fault barred: "DEL and SET".
+func (t *teller) traffic(w facts.Window) string {
+	var names []string
+	for _, c := range t.Commands {
+		onLink := slices.ContainsFunc(w.Links, func(l history.Link) bool { return l.From == history.ClientName(c.Client) && l.To == c.Node })
+		if !onLink || c.N == 0 && c.Phase != "" || c.Sent > w.To || max(c.Replied, c.Served) < w.From && c.Replied > 0 {
+			continue
+		}
+		late := c.Ran() && c.Served-c.Sent > lateness || c.Replied > 0 && c.Replied-c.Served > lateness
+		if w.Effect == history.Delayed && !late || w.Effect != history.Delayed && (c.Replied > 0 || c.Sent < w.From-lateness) {
+			continue
+		}
+		if name := t.commandName(c); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1, 2, 3:
+		return prose.List(names)
+	}
+	return strings.Join(names[:2], ", ") + " and others"
+}

@@ -1,0 +1,302 @@
+package story
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
+	"github.com/lockstorm/lockstorm/reports/internal/facts"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+)
+
+// clues are what the commands of a story show of the lock that was on trial: by
+// them, not by its name, is told what would have prevented the harm.
+type clues struct {
+	tokens tokenUse
+	// took are the commands by which the one who came first or last took the
+	// lock, by name; one command, or one script, if it is atomic.
+	took []string
+	// freed removed the key of another, prolonged changed its life; looked says
+	// whether the owner was compared before, by a command of its own.
+	freed, prolonged *clue
+	// ghost: a command took effect after its sender had given it up.
+	ghost bool
+	// lives: the keys have a TTL, or should; renews: somebody prolongs them.
+	lives, renews, fenced, deadlines, readers bool
+	// nodes is how many nodes a lock is taken on.
+	nodes                                    int
+	promoted, restarted, evicted, splitBrain bool
+	twoPrimaries                             bool // the holds in the harm were granted by different primaries
+	crashed                                  bool
+	waited                                   bool // replicas acknowledged the key of one who took the lock
+	unasked                                  bool // a lock was entered again without a command to Redis
+}
+
+// ownDeadline says whether only the holder's own clock mattered: the keys' values tell no
+// times.
+func (c clues) ownDeadline() bool { return c.deadlines && c.lives && c.tokens != aTime }
+
+// clue is one telling command.
+type clue struct {
+	client         int
+	name           string
+	script, looked bool
+	acquiring      bool // it belongs to an attempt to take the lock
+}
+
+func (t *teller) clues() clues {
+	c := clues{
+		tokens: t.tokens.use, lives: t.leased(), renews: t.Claims.Renews, fenced: t.Claims.Fenced,
+		readers: t.Claims.ReadWrite, nodes: t.Claims.NodeQuorum(),
+	}
+	for _, h := range t.told {
+		g := t.grant(h)
+		var took []string
+		for _, x := range g.Commands {
+			if name := t.commandName(x); !slices.Contains(took, name) {
+				took = append(took, name)
+			}
+		}
+		if len(took) > len(c.took) {
+			c.took = took
+		}
+		c.waited = c.waited || t.promotedSince(h.From) && slices.ContainsFunc(g.Commands, acknowledged)
+		c.deadlines = c.deadlines || facts.OpOf(t.Ops, h.Acquire).Lease != nil && facts.OpOf(t.Ops, h.Acquire).Lease.Deadline > 0
+	}
+	for _, i := range t.Finding.Ops {
+		c.unasked = c.unasked || t.Finding.Oracle == "reentrancy" && t.enteredUnasked(i)
+	}
+	for _, x := range t.Events {
+		if !x.Foreign() || !t.concerns(x) {
+			continue
+		}
+		if x.Kind == facts.Deleted {
+			c.freed = t.clue(x)
+		}
+		if x.Kind == facts.Renewed {
+			c.prolonged = t.clue(x)
+		}
+	}
+	for _, i := range t.Finding.Commands {
+		x, ok := facts.CommandAt(t.Commands, i)
+		c.ghost = c.ghost || ok && x.Ran() && x.Served-x.Sent > lateness
+	}
+	for _, op := range t.Ops {
+		if op.Process != history.Nemesis || op.Time > t.Finding.To || op.Time < t.Start && op.F != history.FSplit {
+			continue
+		}
+		c.promoted = c.promoted || op.F == history.FPromote
+		c.restarted = c.restarted || op.F == history.FNodeUp
+		c.evicted = c.evicted || op.F == history.FEvict && len(op.Keys) > 0
+		c.splitBrain = c.splitBrain || op.F == history.FSplit
+		c.crashed = c.crashed || op.F == history.FCrash && slices.Contains(t.Cast, op.Client)
+	}
+	c.twoPrimaries = c.splitBrain && c.nodes == 1 && t.apart(t.Involved())
+	return c
+}
+
+// leased says whether the keys got lives, or were to: by the recipe's own word a crash
+// ends, though no client's clock ends it.
+func (t *teller) leased() bool {
+	return t.Claims.Recovery > 0 && !t.Claims.ClientClock || slices.ContainsFunc(t.Became.Grants, func(g *keyspace.Grant) bool { return g.Last().Mortal })
+}
+
+// acknowledged says whether a command is a WAIT that as many replicas as it asked for
+// answered.
+func acknowledged(c history.Command) bool {
+	if len(c.Args) < 2 || !strings.EqualFold(string(c.Args[0]), "WAIT") {
+		return false
+	}
+	asked, err := strconv.Atoi(string(c.Args[1]))
+	got, err2 := strconv.Atoi(string(c.Reply))
+	return err == nil && err2 == nil && asked > 0 && got >= asked
+}
+
+// promotedSince says whether a replica became the primary between a time and the end of
+// the harm.
+func (t *teller) promotedSince(at time.Duration) bool {
+	return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
+		return op.F == history.FPromote && op.Time >= at && op.Time <= t.Finding.To
+	})
+}
+
+// enteredUnasked says whether that entry is an acquire that succeeded without
+// having sent anything.
+func (t *teller) enteredUnasked(index int) bool {
+	for _, p := range t.Pairs {
+		if p.Complete != nil && (p.Complete.Index == index || p.Invoke.Index == index) {
+			return p.Invoke.F == history.FAcquire && p.Complete.Type == history.OK &&
+				!slices.ContainsFunc(t.Commands, func(c history.Command) bool { return c.Op == p.Invoke.Index })
+		}
+	}
+	return false
+}
+
+func (t *teller) clue(x facts.Event) *clue {
+	c, ok := facts.CommandAt(t.Commands, x.Command)
+	if !ok {
+		return nil
+	}
+	return &clue{
+		client: x.Client, name: t.commandName(c), script: scripted(c), looked: t.looked(c),
+		acquiring: facts.OpOf(t.Ops, c.Op).F == history.FAcquire,
+	}
+}
+
+// looked says whether the sender of a command had read the key just before, in
+// the same operation.
+func (t *teller) looked(c history.Command) bool {
+	return slices.ContainsFunc(t.Commands, func(o history.Command) bool {
+		return c.Op >= 0 && o.Op == c.Op && o.Client == c.Client && o.Node == c.Node && o.Sent < c.Sent && len(o.Args) > 0 &&
+			slices.Contains([]string{"GET", "HGET"}, strings.ToUpper(string(o.Args[0])))
+	})
+}
+
+// blindly says of a removal that it did not ask whose key it removed.
+func (t *teller) blindly(c history.Command) string {
+	switch {
+	case scripted(c) || len(c.Args) == 0:
+		return ""
+	case t.looked(c):
+		return "; it had asked before whose it was, by a command of its own"
+	}
+	return "; it does not ask whose key it removes"
+}
+
+// remedy is something that would have prevented the harm, where it applies.
+type remedy struct {
+	applies func(clues) bool
+	text    func(clues) string
+}
+
+func always(clues) bool { return true }
+
+func say(text string) func(clues) string { return func(clues) string { return text } }
+
+const (
+	oneCommand = "`SET key token NX PX ttl`"
+	fencingToo = "a fencing token: a number that grows with every grant, and that the guarded resource compares so as to refuse an older one"
+)
+
+// fence is the remedy that helps against everything that ends a lease early.
+var fence = remedy{func(c clues) bool { return !c.fenced }, say(fencingToo)}
+
+// atomicTake applies where a lock was taken by several commands.
+var atomicTake = remedy{func(c clues) bool { return len(c.took) > 1 && !c.twoPrimaries }, func(c clues) string {
+	return fmt.Sprintf("taking the lock in one atomic step: here that took %s, and others came in between. %s does it at once, or one Lua script that looks and takes", prose.List(c.took), oneCommand)
+}}
+
+// ownToken applies where a key does not tell whose it is.
+var ownToken = remedy{func(c clues) bool { return c.tokens == noToken || c.tokens == oneForAll || c.tokens == aTime },
+	say("a token: a value of its own in the key for every attempt, so that a client can tell its key from another's")}
+
+// tokenPerAttempt applies where a key only tells which client's it is.
+var tokenPerAttempt = remedy{func(c clues) bool { return c.tokens == oneEach },
+	say("a token per attempt instead of one per client: a command of an earlier lease then cannot be taken for one of the new")}
+
+// remedies by cause, the one that helps most first.
+var remedies = map[checker.Cause][]remedy{
+	checker.Race: {
+		{func(c clues) bool { return c.twoPrimaries && !c.fenced }, say(fencingToo)},
+		{func(c clues) bool { return c.twoPrimaries }, say("`min-replicas-to-write` makes it rarer: a primary that has lost its replicas then soon refuses to grant anything")},
+		{func(c clues) bool { return c.twoPrimaries }, say("a quorum of independent nodes, of which no two clients can have a majority each, instead of a primary that may become two")},
+		{func(c clues) bool { return c.readers && !c.twoPrimaries }, say("a record for every reader, a field of a hash or a member of a set, so that one reader's coming or going does not hide the others")},
+		atomicTake,
+		{func(c clues) bool { return len(c.took) <= 1 && !c.readers && !c.twoPrimaries }, say("one atomic step, a command with NX or one Lua script, that checks all it relies on and then takes")},
+	},
+	checker.ForeignDelete: {
+		{func(c clues) bool { return c.readers }, say("a record for every reader, a field of a hash or a member of a set, so that a release removes only its own")},
+		{func(c clues) bool { return c.freed != nil && c.freed.acquiring }, say("not removing a key that looks stale but letting it expire: between the look and the DEL it may have become another's")},
+		{func(c clues) bool { return c.freed != nil && c.freed.looked && !c.freed.acquiring }, func(c clues) string {
+			return fmt.Sprintf("comparing and deleting in one Lua script: c%d asked whose key it was and removed it by two commands, between which it became another's", c.freed.client)
+		}},
+		{func(c clues) bool {
+			return !c.readers && (c.freed == nil || !c.freed.looked && !c.freed.script && !c.freed.acquiring)
+		}, say("an owner check on release: one Lua script that compares the key's value with the releaser's token and only then deletes it")},
+		ownToken,
+		tokenPerAttempt,
+	},
+	checker.ForeignRenewal: {
+		{func(c clues) bool { return c.prolonged != nil && c.prolonged.acquiring }, say("setting the key and its TTL by one command, " + oneCommand + ", instead of an EXPIRE of its own that may come to another's key")},
+		{func(c clues) bool { return c.prolonged == nil || !c.prolonged.script && !c.prolonged.acquiring }, say("an owner check on renewal: one Lua script that compares the key's value with the renewer's token and only then prolongs it")},
+		{func(c clues) bool { return c.prolonged == nil || !c.prolonged.acquiring }, say("a renewal that ends with the hold: at its release, and when an attempt fails")},
+		ownToken,
+	},
+	checker.RenewalFailed: {
+		{always, say("trying again after a renewal that got no answer, early enough for several attempts within a TTL")},
+		{always, say("telling the holder as soon as its lease can no longer be trusted, so that it stops")},
+		fence,
+	},
+	checker.LeaseOutlived: {
+		fence,
+		{func(c clues) bool { return !c.deadlines }, say("a validity check makes it rarer: a holder looks at its clock before every write and stops when its TTL is over")},
+		{func(c clues) bool { return !c.renews }, say("renewing the lease while its holder works makes it rarer")},
+	},
+	checker.ServerLostKey: {
+		fence,
+		{func(c clues) bool { return c.promoted && c.waited && c.nodes == 1 }, say("waiting for all replicas (WAIT), or promoting only one that acknowledged: here replicas had acknowledged the key, and one without it became the primary")},
+		{func(c clues) bool { return (c.promoted || c.splitBrain) && !c.waited && c.nodes == 1 }, say("waiting until replicas have the key (WAIT) before the lock counts as taken makes it rarer")},
+		{func(c clues) bool { return c.nodes == 1 && !c.evicted }, say("a quorum of independent nodes instead of one that may fail makes it rarer")},
+		{func(c clues) bool { return c.restarted && c.nodes == 1 }, say("persistence: `appendfsync always` keeps what was acknowledged over a restart")},
+		{func(c clues) bool { return c.restarted && c.nodes > 1 }, say("delayed restarts: a node that comes back without its data stays away until every lease that it may have granted is over; or `appendfsync always`")},
+		{func(c clues) bool { return c.evicted }, say("`maxmemory-policy noeviction` on a Redis that keeps locks")},
+	},
+	checker.ServerClock: {
+		{always, say("nodes whose clocks are slewed (slowed down or sped up) and never stepped")},
+		fence,
+		{func(c clues) bool { return c.nodes == 1 }, say("a quorum of independent nodes makes it rarer: the clocks of most of them would have to jump")},
+	},
+	checker.ClientClock: {
+		{func(c clues) bool { return c.ownDeadline() }, say("a deadline by a monotonic clock, which nobody sets, instead of the wall clock: Redis counted the key's TTL, and the holder its own time by a clock that was wrong")},
+		{func(c clues) bool { return !c.ownDeadline() }, say("server time instead of the clients' clocks: letting Redis count the TTL (PX, PEXPIRE), or asking it for TIME in the script")},
+		fence,
+	},
+	checker.NoExpiry: {
+		{func(c clues) bool { return !c.lives }, say("a lease: a TTL on the key, set by the command that takes the lock, " + oneCommand)},
+		{func(c clues) bool { return c.lives }, say("setting the key and its TTL by one command, " + oneCommand + ", instead of two between which a client can die or its connection break")},
+	},
+	checker.LateCommand: {
+		tokenPerAttempt,
+		{func(c clues) bool { return c.freed != nil && !c.freed.script }, say("an owner check: one Lua script that compares the key's value with the sender's token before it changes anything")},
+		ownToken,
+		fence,
+	},
+	checker.FenceRegressed: {
+		{func(c clues) bool { return c.promoted || c.restarted || c.splitBrain }, say("keeping the counter of the fencing tokens where no restart and no failover can set it back: `appendfsync always` and waiting for replicas, or a store with consensus")},
+		{func(c clues) bool { return !c.promoted && !c.restarted && !c.splitBrain }, say("taking the lock and its fencing token by one Lua script, and never lowering, deleting or expiring the counter")},
+		{always, say("a resource that remembers the greatest fencing token it saw, on stable storage")},
+	},
+	checker.OrphanedKey: {
+		{func(c clues) bool { return c.ghost && !c.crashed }, say("clients that, after an attempt without an answer, release what that attempt may have taken, by its token, until Redis answers")},
+		{func(c clues) bool { return !c.renews }, say("nothing prevents it altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL, renewed while the holder works, makes the wait shorter")},
+		{func(c clues) bool { return c.renews }, say("nothing prevents it altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL makes the wait shorter")},
+	},
+	checker.Starved: {
+		{always, say("a queue in Redis that grants the lock in the order in which clients asked, and from which the dead are removed")},
+		{always, say("a random pause between two attempts makes it rarer: who asks in step with another's release loses every time")},
+	},
+	checker.CrossSlot: {{always, say("keeping all that the lock has to remember in one key, or in keys with one hash tag, `{lock}:read` and `{lock}:write`: a Redis Cluster hashes only what is in the braces")}},
+	checker.Deadlock:  {{always, say("a timeout, or a context with a deadline, around everything that waits")}},
+	checker.Panic:     {{always, say("handling the error or the reply that was not expected, as the stack shows it")}},
+	checker.Runaway:   {{always, say("a limit to the attempts, a pause between them, and a context that ends them")}},
+}
+
+// prevented says what would have prevented the harm, the best first.
+func (t *teller) prevented() []string {
+	c := t.clues()
+	var out []string
+	if c.unasked {
+		out = append(out, "asking Redis at every entry, also when the client believes that it holds the lock: here the inner one sent nothing, so that it could not see that the lock was another's")
+	}
+	for _, r := range remedies[t.Finding.Cause] {
+		if r.applies(c) {
+			out = append(out, r.text(c))
+		}
+	}
+	return out
+}

@@ -1,0 +1,70 @@
+package story
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+)
+
+// Headings of what follows a story's steps.
+const (
+	WhatBroke    = "Which assumption broke"
+	WhatPrevents = "What would have prevented it"
+)
+
+// Markdown writes the story as a numbered list, and what is to be learnt from it.
+func (t Telling) Markdown() string {
+	var b strings.Builder
+	for i, s := range t.Steps {
+		fmt.Fprintf(&b, "%d. **%s**: %s\n", i+1, prose.Instant(s.At), prose.Escape(prose.Sentence(s.Text)))
+	}
+	fmt.Fprintf(&b, "\n**%s:** %s\n\n", WhatBroke, prose.Escape(t.Broken))
+	if len(t.Prevented) > 0 {
+		fmt.Fprintf(&b, "**%s:**\n\n", WhatPrevents)
+		for _, p := range t.Prevented {
+			fmt.Fprintf(&b, "- %s\n", prose.Escape(prose.Sentence(p)))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// Terminal writes the story as text for a terminal of that width.
+func (t Telling) Terminal(width int) string {
+	var b strings.Builder
+	for i, s := range t.Steps {
+		head := fmt.Sprintf("%2d. %10s  ", i+1, prose.Instant(s.At))
+		b.WriteString(head + prose.Wrap(prose.Sentence(s.Text), strings.Repeat(" ", len(head)), width))
+	}
+	b.WriteString("\n" + prose.Wrap(WhatBroke+": "+t.Broken, "", width))
+	if len(t.Prevented) > 0 {
+		b.WriteString("\n" + WhatPrevents + ":\n")
+		for _, p := range t.Prevented {
+			b.WriteString("  - " + prose.Wrap(prose.Sentence(p), "    ", width))
+		}
+	}
+	return b.String()
+}
+
+// Lines are the story as lines without markup: what CI systems show.
+func (t Telling) Lines() []string {
+	var out []string
+	if t.Note != "" {
+		out = append(out, prose.Plain(t.Note))
+	}
+	for i, s := range t.Steps {
+		out = append(out, fmt.Sprintf("%d. %s: %s", i+1, prose.Instant(s.At), prose.Plain(prose.Sentence(s.Text))))
+	}
+	if t.Broken != "" {
+		out = append(out, WhatBroke+": "+prose.Plain(t.Broken))
+	}
+	for i, p := range t.Prevented {
+		head := WhatPrevents + ": "
+		if i > 0 {
+			head = "Also: "
+		}
+		out = append(out, head+prose.Plain(prose.Sentence(p)))
+	}
+	return out
+}

@@ -1,0 +1,234 @@
+package story
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/reports/internal/facts"
+)
+
+// grant is what the commands of one successful acquire show.
+type grant struct {
+	Client int
+	// Commands are those that ran, in order; Nodes where they set something.
+	Commands []history.Command
+	Nodes    []string
+	// Value is what the key carries since; "" if the commands do not show it.
+	Value string
+	// Fence is the fencing token that the client got, 0 = none.
+	Fence int64
+	// At is when the last of them ran that changed something.
+	At time.Duration
+}
+
+// grant finds what let a hold begin.
+func (t *teller) grant(h checker.Hold) grant {
+	g := grant{Client: h.Client}
+	invoked := -1
+	for _, p := range t.Pairs {
+		if p.Complete != nil && p.Complete.Index == h.Acquire {
+			invoked = p.Invoke.Index
+		}
+	}
+	for _, c := range t.Commands {
+		if c.Op != invoked || invoked < 0 || !c.Ran() || c.N == 0 && c.Phase != "" {
+			continue
+		}
+		g.Commands = append(g.Commands, c)
+		for _, x := range t.Events {
+			if x.Command != c.Index {
+				continue
+			}
+			g.At = max(g.At, c.Served)
+			if x.Kind != facts.Set {
+				continue
+			}
+			if g.Value = claimOf(c); !slices.Contains(g.Nodes, c.Node) {
+				g.Nodes = append(g.Nodes, c.Node)
+			}
+		}
+	}
+	slices.Sort(g.Nodes)
+	if op := facts.OpOf(t.Ops, h.Acquire); op.Lease != nil {
+		g.Fence = op.Lease.Fence
+	}
+	return g
+}
+
+// claimOf is what a command that takes a lock writes to tell whose it is; "" if
+// that cannot be seen.
+func claimOf(c history.Command) string {
+	if len(c.Args) < 3 {
+		return ""
+	}
+	switch name := strings.ToUpper(string(c.Args[0])); name {
+	case "SET", "SETNX", "GETSET":
+		return string(c.Args[2])
+	case "EVAL", "EVALSHA":
+		n, err := strconv.Atoi(string(c.Args[2]))
+		if err != nil || n < 0 || 3+n > len(c.Args) {
+			return ""
+		}
+		for _, a := range c.Args[3+n:] {
+			if len(a) >= shortestToken && strings.Trim(string(a), "0123456789") != "" {
+				return string(a)
+			}
+		}
+	}
+	return ""
+}
+
+// shortestToken is how long an argument of a script is at least that can be a
+// token: counts and lives are shorter.
+const shortestToken = 5
+
+// tokenUse is what the value of a lock's key tells.
+type tokenUse int
+
+const (
+	noToken    tokenUse = iota // the commands show none
+	oneForAll                  // every client writes the same
+	oneEach                    // a client writes the same for all its attempts
+	perAttempt                 // a value of its own for every attempt
+	aTime                      // the time at which a lease ends
+)
+
+// tokens are the values by which locks' keys tell whose they are.
+type tokens struct {
+	use   tokenUse
+	names map[string]string // by value, in order of telling
+}
+
+// readTokens sees from all attempts, the refused ones too, what their values tell.
+func readTokens(e history.Evidence, pairs []history.Pair) tokens {
+	t := tokens{names: map[string]string{}}
+	acquires := map[int]bool{}
+	for _, p := range pairs {
+		acquires[p.Invoke.Index] = p.Invoke.F == history.FAcquire
+	}
+	type writer struct{ client, op int }
+	writers := map[string]map[writer]bool{}
+	for _, c := range e.Commands {
+		if v := claimOf(c); v != "" && acquires[c.Op] {
+			if writers[v] == nil {
+				writers[v] = map[writer]bool{}
+			}
+			writers[v][writer{c.Client, c.Op}] = true
+		}
+	}
+	if e.Claims.ClientClock {
+		t.use = aTime
+		return t
+	}
+	for v, by := range writers {
+		use := perAttempt
+		clients := map[int]bool{}
+		for w := range by {
+			clients[w.client] = true
+		}
+		switch {
+		case len(clients) > 1 || len(by) == 1 && len(v) < shortestToken:
+			use = oneForAll
+		case len(by) > 1:
+			use = oneEach
+		}
+		if t.use == noToken || use < t.use {
+			t.use = use
+		}
+	}
+	return t
+}
+
+// words say of a grant what its key carries.
+func (t tokens) words(g grant) string {
+	known := len(t.names) > 0
+	switch {
+	case g.Value == "":
+		return ""
+	case t.use == aTime && !known:
+		t.names[g.Value] = ""
+		return fmt.Sprintf("; the key's value is the time at which this lease ends, by c%d's clock", g.Client)
+	case t.use == oneForAll && !known:
+		t.names[g.Value] = ""
+		return fmt.Sprintf("; the key's value is `%s`, whoever holds it", shortArg(g.Value))
+	case t.use != oneEach && t.use != perAttempt:
+		return ""
+	}
+	fence := ""
+	if g.Fence != 0 {
+		fence = fmt.Sprintf(", fencing token %d", g.Fence)
+	}
+	if name := t.names[g.Value]; name != "" {
+		return fmt.Sprintf(" (again with token %s%s)", name, fence)
+	}
+	name := "t" + strconv.Itoa(len(t.names)+1)
+	t.names[g.Value] = name
+	return fmt.Sprintf(" (token %s = `%s`%s)", name, shortArg(g.Value), fence)
+}
+
+// sendersHolds are, of each command that the finding names or that changed
+// another's key, what its sender held when it sent it: a release belongs to the
+// hold that it ends.
+func (f Focus) sendersHolds(from time.Duration) []checker.Hold {
+	named := slices.Clone(f.Finding.Commands)
+	for _, v := range f.Events {
+		if v.Foreign() && v.At >= from && v.At <= f.Finding.To && slices.Contains(f.LockKeys, v.Where()) {
+			named = append(named, v.Command)
+		}
+	}
+	var out []checker.Hold
+	for _, i := range named {
+		c, ok := facts.CommandAt(f.Commands, i)
+		if !ok {
+			continue
+		}
+		for _, h := range slices.Backward(f.Holds) {
+			if h.Client != c.Client || f.Finding.Lock != "" && h.Lock != f.Finding.Lock || h.From > c.Sent {
+				continue
+			}
+			// What belongs to an attempt is about no hold that was before.
+			if did := facts.OpOf(f.Ops, c.Op).F; did == history.FRelease || did != history.FAcquire && h.To >= c.Sent-time.Millisecond {
+				out = append(out, h)
+			}
+			break
+		}
+	}
+	return out
+}
+
+// looks tells what those who took a lock by several commands had seen before.
+func (t *teller) looks() []Step {
+	var out []Step
+	for _, h := range t.told {
+		g := t.grant(h)
+		if t.Finding.Oracle == "liveness" || !slices.Contains(t.Finding.Clients, h.Client) || h.To < t.Finding.From {
+			continue
+		}
+		for _, c := range g.Commands[:max(0, len(g.Commands)-1)] {
+			if text := t.look(c); text != "" {
+				out = append(out, Step{At: c.Served, Text: text, Weight: part})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// look tells what a command of an attempt saw, "" if it only looked at nothing.
+func (t *teller) look(c history.Command) string {
+	name := t.commandName(c)
+	switch {
+	case name == "EXISTS" && c.Reply == "0", (name == "GET" || name == "HGET") && c.Reply == "nil":
+		return fmt.Sprintf("c%d's %s found no key on %s", c.Client, name, c.Node)
+	case (name == "GET" || name == "HGET") && t.Claims.ClientClock:
+		return fmt.Sprintf("c%d's %s read the time in the key: by c%d's clock it was over", c.Client, name, c.Client)
+	case name == "SETNX" && c.Reply == "1":
+		return fmt.Sprintf("c%d's SETNX set the key on %s, as yet without a TTL", c.Client, c.Node)
+	}
+	return ""
+}

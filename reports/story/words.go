@@ -1,0 +1,107 @@
+package story
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+)
+
+func numbers(values []int64) string {
+	var all []string
+	for _, v := range values {
+		all = append(all, strconv.FormatInt(v, 10))
+	}
+	return strings.Join(all, ", ")
+}
+
+// shortArg makes one word of an argument: printable, and no longer than needed
+// to tell tokens apart.
+func shortArg(s string) string {
+	s = prose.Printable(s)
+	if r := []rune(s); len(r) > 24 {
+		s = string(r[:10]) + "…"
+	}
+	if s == "" {
+		return `""`
+	}
+	return s
+}
+
+// commandName is how a reader calls a command: its name, or its script's.
+func (t *teller) commandName(c history.Command) string {
+	if name := scriptName(c, t.Claims.ScriptNames); name != "" {
+		return "script " + name
+	}
+	if scripted(c) {
+		return "script"
+	}
+	if len(c.Args) == 0 {
+		return "a command"
+	}
+	return strings.ToUpper(string(c.Args[0]))
+}
+
+func keyNames(keys []history.KeyState) string {
+	var names []string
+	for _, k := range keys {
+		names = append(names, prose.Printable(k.Key))
+	}
+	return prose.List(names)
+}
+
+func offsetWords(d time.Duration) string {
+	switch {
+	case d > 0:
+		return prose.Length(d) + " ahead"
+	case d < 0:
+		return prose.Length(-d) + " behind"
+	}
+	return "right again"
+}
+
+// many counts: "once", "2 times".
+func many(n int, word string) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// scriptName is what texts call the script that a command ran, "" for one without a
+// name and for any other command.
+func scriptName(c history.Command, names map[string]string) string {
+	sha, _ := c.Script()
+	return names[sha]
+}
+
+// scripted says whether the command ran a script.
+func scripted(c history.Command) bool {
+	_, ok := c.Script()
+	return ok
+}
+
+// Words makes sentences of findings, with times written as in every story.
+var Words = checker.Style{Instant: prose.Instant, Length: prose.Length}
+
+func quoted(lock string) string {
+	if lock == "" {
+		return "the lock"
+	}
+	return `"` + lock + `"`
+}
+
+// clientNames names clients, in order.
+func clientNames(clients []int) []string {
+	names := make([]string, len(clients))
+	for i, c := range clients {
+		names[i] = history.ClientName(c)
+	}
+	slices.SortFunc(names, prose.ByNumber)
+	return names
+}

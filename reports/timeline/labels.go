@@ -1,0 +1,90 @@
+package timeline
+
+import (
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/lockstorm/lockstorm/reports/internal/svg"
+)
+
+// barLabel writes a bar's label into the bar if it fits; those of faults and
+// findings also beside it.
+func (p *painter) barLabel(i int, b bar) {
+	x0, x1 := p.at(b.From)+labelGap, p.widen(b)
+	bottom, top := p.rows(i, 0)
+	mid := (bottom+top)/2 + 1
+	sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XLeft, draw.YCenter)
+	beside := false
+	switch b.Style {
+	case barFault, barOther, barFinding:
+		beside = true
+	case barHold, barRead, barUnknown:
+		mid -= 2
+	case barKey, barKeyEver:
+		mid -= 3
+	default:
+		return
+	}
+	w := sty.Width(b.Label)
+	switch right, left := x1+3, p.at(b.From)-3-w; {
+	case b.Label == "":
+		return
+	case x0+w+1 <= x1:
+		if b.Style == barHold || b.Style == barFinding {
+			sty.Color = svg.OnInk
+		}
+	case !beside:
+		return
+	case right+w <= p.at(p.To) && p.clear(i, b, right, right+w):
+		x0 = right
+	case left >= p.at(p.From) && p.clear(i, b, left, left+w):
+		x0 = left
+	default:
+		return
+	}
+	if beside {
+		p.written[i] = append(p.written[i], [2]vg.Length{x0, x0 + w})
+	}
+	p.pen.Text(sty, x0, mid, b.Label)
+}
+
+func (p *painter) markLabel(i int, m mark) {
+	if m.Label == "" {
+		return
+	}
+	_, top := p.rows(i, 0)
+	sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XLeft, draw.YTop)
+	if m.Shape == markLost || m.Shape == markCrash || m.Shape == markGone {
+		sty = svg.Bold(sty)
+	}
+	w := sty.Width(m.Label)
+	x := p.at(m.At) + 6
+	if x+w > p.at(p.To) || !p.vacant(i, x, x+w) {
+		x = p.at(m.At) - 6 - w
+	}
+	if x < p.at(p.From) || !p.vacant(i, x, x+w) {
+		return
+	}
+	p.written[i] = append(p.written[i], [2]vg.Length{x, x + w})
+	p.pen.Text(sty, x, top-2, m.Label)
+}
+
+// clear says whether a label beside bar b is in nobody's way.
+func (p *painter) clear(i int, b bar, from, to vg.Length) bool {
+	for _, other := range p.Lanes[i].Bars {
+		if other != b && from < p.widen(other) && to > p.at(other.From) {
+			return false
+		}
+	}
+	return p.vacant(i, from, to)
+}
+
+// vacant says whether no label of a lane's marks, or of a fault, is there yet.
+func (p *painter) vacant(i int, from, to vg.Length) bool {
+	for _, w := range p.written[i] {
+		if from < w[1]+3 && to > w[0]-3 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,294 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/reports/internal/facts"
+	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/reports/story"
+)
+
+// faultLanes stacks the windows so that none covers another, in at most four lanes.
+func faultLanes(f story.Focus) []lane {
+	var bars []bar
+	for _, w := range f.Windows {
+		if !overlaps(w.From, w.To, f.From, f.To) {
+			continue
+		}
+		label := strings.TrimSpace(w.Fault + " " + w.Target())
+		if w.Hits == 0 && !w.Open {
+			label += " (hit nothing)"
+		}
+		bars = append(bars, bar{From: w.From, To: w.To, Style: barFault, Client: history.NoClient, Fault: w.Fault, Label: label})
+	}
+	lanes := stack(bars, faultLane, "faults", 4, (f.To-f.From)/6)
+	for _, op := range f.Ops {
+		if op.F == history.FHealed && len(lanes) > 0 {
+			lanes[0].Marks = append(lanes[0].Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: "all healed"})
+			lanes[0] = lanes[0].within(f.From, f.To)
+		}
+	}
+	return lanes
+}
+
+// findingLanes stacks what the oracles found on the same lock.
+func findingLanes(f story.Focus) []lane {
+	bars := []bar{{From: f.Finding.From, To: endOfFinding(f.Finding, f), Style: barFinding, Client: history.NoClient, Label: f.Finding.Label()}}
+	var others []bar
+	count := map[int]int{}
+	for _, o := range f.Others {
+		end := endOfFinding(o, f)
+		if o.Lock != f.Finding.Lock || !overlaps(o.From, end, f.From, f.To) {
+			continue
+		}
+		// Findings that read alike and overlap are one bar.
+		i := slices.IndexFunc(others, func(b bar) bool { return b.Label == o.Label() && overlaps(o.From, end, b.From, b.To) })
+		if i < 0 {
+			i = len(others)
+			others = append(others, bar{From: o.From, To: end, Style: barOther, Client: history.NoClient, Label: o.Label()})
+		}
+		others[i].From, others[i].To = min(others[i].From, o.From), max(others[i].To, end)
+		count[i]++
+	}
+	for i, n := range count {
+		if n > 1 {
+			others[i].Label += fmt.Sprintf(" (%d)", n)
+		}
+	}
+	return stack(append(bars, others...), findingLane, "found", 4, (f.To-f.From)/5)
+}
+
+func endOfFinding(x story.Finding, f story.Focus) time.Duration {
+	if x.Forever {
+		return f.End
+	}
+	return max(x.From, x.To)
+}
+
+func overlaps(from, to, a, b time.Duration) bool { return from <= b && to >= a }
+
+// stack puts bars on as many lanes as are needed to keep room apart between
+// them, which their labels use, but on no more than most lanes.
+func stack(bars []bar, kind laneKind, label string, most int, room time.Duration) []lane {
+	slices.SortStableFunc(bars, func(a, b bar) int { return cmp.Compare(a.From, b.From) })
+	var lanes []lane
+	var ends []time.Duration
+	for _, b := range bars {
+		i := slices.IndexFunc(ends, func(end time.Duration) bool { return end <= b.From })
+		if i < 0 && len(lanes) < most {
+			lanes, ends = append(lanes, lane{Kind: kind}), append(ends, 0)
+			i = len(lanes) - 1
+		}
+		if i < 0 {
+			continue // the findings are listed in the text; the picture stays legible
+		}
+		lanes[i].Bars = append(lanes[i].Bars, b)
+		ends[i] = max(b.To, b.From+room)
+	}
+	if len(lanes) > 0 {
+		lanes[0].Label = label
+	}
+	return lanes
+}
+
+// newClientLane shows what one client did and believed.
+func newClientLane(client int, f story.Focus) lane {
+	mine := func(w facts.Window) bool { return slices.Contains(w.AimedAt(), client) }
+	l := lane{Kind: clientLane, Label: history.ClientName(client), Shades: shades(f.Windows, mine)}
+	lock := f.Finding.Lock
+	end := crashOf(client, f.Ops, f.End)
+	for _, p := range f.Pairs {
+		if p.Invoke.Client != client || p.Invoke.Process == history.Nemesis || (lock != "" && p.Invoke.Lock != lock) {
+			continue
+		}
+		l.operation(p, end)
+	}
+	for _, h := range f.Holds {
+		if h.Client == client && (lock == "" || h.Lock == lock) {
+			l.Bars = append(l.Bars, holdBar(h))
+		}
+	}
+	for _, op := range f.Ops {
+		if op.Client != client {
+			continue
+		}
+		switch op.F {
+		case history.FLost:
+			l.Marks = append(l.Marks, mark{At: op.Time, Shape: markLost, Client: client, Label: "told: lost"})
+		case history.FCrash:
+			l.Marks = append(l.Marks, mark{At: op.Time, Shape: markCrash, Client: client, Label: "crash"})
+			l.Dead = op.Time
+		case history.FClock:
+			l.Marks = append(l.Marks, mark{At: op.Time, Shape: markEvent, Client: client, Label: fmt.Sprintf("clock %+.4g s", op.Offset.Seconds())})
+		}
+	}
+	return l.within(f.From, f.To)
+}
+
+// crashOf is when the client stopped for ever; end if it did not.
+func crashOf(client int, ops []history.Op, end time.Duration) time.Duration {
+	for _, op := range ops {
+		if op.F == history.FCrash && op.Client == client {
+			return op.Time
+		}
+	}
+	return end
+}
+
+func holdBar(h checker.Hold) bar {
+	b := bar{From: h.From, To: h.To, Style: barHold, Client: h.Client, Label: "holds"}
+	switch h.Mode {
+	case history.Read:
+		b.Style, b.Label = barRead, "reads"
+	case history.Write:
+		b.Label = "writes"
+	}
+	return b
+}
+
+// operation adds what an operation looks like; holds come from the checker.
+func (l *lane) operation(p history.Pair, end time.Duration) {
+	c := p.Invoke.Client
+	b := bar{From: p.Invoke.Time, To: end, Style: barUnknown, Client: c, Label: p.Invoke.F + " ?"}
+	if p.Complete != nil {
+		b.To = p.Complete.Time
+		switch p.Complete.Type {
+		case history.OK:
+			b.Style, b.Label = barAttempt, ""
+		case history.Fail:
+			b.Style, b.Label = barBusy, ""
+		}
+	}
+	switch p.Invoke.F {
+	case history.FRead, history.FWrite:
+		if b.Style == barAttempt {
+			shape := markRead
+			if p.Invoke.F == history.FWrite {
+				shape = markWrite
+			}
+			l.Marks = append(l.Marks, mark{At: b.To, Shape: shape, Client: c})
+		}
+	default:
+		l.Bars = append(l.Bars, b)
+	}
+}
+
+func shades(wins []facts.Window, here func(facts.Window) bool) []shade {
+	var out []shade
+	for _, w := range wins {
+		if here(w) {
+			out = append(out, shade{From: w.From, To: w.To, Fault: w.Fault})
+		}
+	}
+	return out
+}
+
+// nodeLanes shows the life of the keys, a lane per node and key.
+func nodeLanes(f story.Focus) []lane {
+	index := map[facts.Key]int{}
+	var lanes []lane
+	perNode := map[string]int{}
+	for _, n := range f.LockKeys {
+		perNode[n.Node]++
+	}
+	for _, n := range f.LockKeys {
+		index[n] = len(lanes)
+		label := n.Node
+		if perNode[n.Node] > 1 {
+			label += " " + n.Name
+		}
+		lanes = append(lanes, lane{Kind: nodeLane, Label: label, Node: n.Node, Shades: shades(f.Windows, func(w facts.Window) bool { return w.AimsAtNode(n.Node) })})
+	}
+	for _, s := range f.Spans {
+		i, ok := index[s.Where()]
+		if !ok {
+			continue
+		}
+		b := bar{From: s.From, To: s.To, Style: barKey, Client: s.Owner, Label: fmt.Sprintf("c%d's key", s.Owner)}
+		if s.Forever {
+			b.Style = barKeyEver
+			b.Label += ", no expiry"
+		}
+		lanes[i].Bars = append(lanes[i].Bars, b)
+	}
+	for _, x := range f.Events {
+		if i, ok := index[x.Where()]; ok {
+			lanes[i].Marks = append(lanes[i].Marks, keyMark(x))
+		}
+	}
+	for _, op := range f.Ops {
+		for i := range lanes {
+			if lanes[i].Node == op.Node {
+				lanes[i].nodeEvent(op)
+			}
+		}
+	}
+	splits := facts.Splits(f.Ops)
+	_, gone := facts.Downs(f.Ops)
+	for i := range lanes {
+		lanes[i].Dead = gone[lanes[i].Node]
+		lanes[i].split(lanes[i].Node, splits)
+		lanes[i] = lanes[i].within(f.From, f.To)
+	}
+	return lanes
+}
+
+// split marks when the node became a second primary, or had been one.
+func (l *lane) split(node string, splits []facts.Split) {
+	for _, s := range splits {
+		switch {
+		case s.Node == node:
+			l.Marks = append(l.Marks, mark{At: s.From, Shape: markEvent, Client: history.NoClient, Label: "primary for " + prose.List(s.Clients)})
+		case s.To > 0:
+			l.Marks = append(l.Marks, mark{At: s.To, Shape: markEvent, Client: history.NoClient, Label: "demoted"})
+		}
+	}
+}
+
+func (l *lane) nodeEvent(op history.Op) {
+	switch op.F {
+	case history.FNodeDown:
+		l.Marks = append(l.Marks, mark{At: op.Time, Shape: markCrash, Client: history.NoClient, Label: "killed"})
+	case history.FNodeUp:
+		l.Marks = append(l.Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: "back"})
+	case history.FPromote:
+		l.Marks = append(l.Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: "promoted"})
+	case history.FNodeClock:
+		l.Marks = append(l.Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: fmt.Sprintf("clock %+.4g s", op.Offset.Seconds())})
+	}
+}
+
+func keyMark(x facts.Event) mark {
+	m := mark{At: x.At, Client: x.Client, Foreign: x.Foreign()}
+	switch x.Kind {
+	case facts.Set:
+		m.Shape = markSet
+	case facts.Renewed, facts.Persisted:
+		m.Shape = markRenewed
+	case facts.Deleted:
+		m.Shape = markDeleted
+	case facts.Expired:
+		m.Shape = markExpired
+	case facts.Lost, facts.Evicted, facts.Moved:
+		m.Shape = markGone
+		m.Label = string(x.Kind)
+	case facts.Gone:
+		m.Shape = markExpired
+		m.Label = "gone"
+	}
+	return m
+}
+
+// within cuts a lane to what is shown.
+func (l lane) within(from, to time.Duration) lane {
+	l.Bars = slices.DeleteFunc(l.Bars, func(b bar) bool { return !overlaps(b.From, b.To, from, to) })
+	l.Marks = slices.DeleteFunc(l.Marks, func(m mark) bool { return m.At < from || m.At > to })
+	l.Shades = slices.DeleteFunc(l.Shades, func(s shade) bool { return !overlaps(s.From, s.To, from, to) })
+	return l
+}

@@ -1,0 +1,323 @@
+package timeline
+
+import (
+	"image/color"
+	"math"
+	"strconv"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/lockstorm/lockstorm/reports/internal/svg"
+	"github.com/lockstorm/lockstorm/reports/story"
+)
+
+// Sizes of a timeline, in points.
+const (
+	fullWidth   = 920
+	titleHeight = 40
+	legendRow   = 14
+	axisHeight  = 34
+	harmHeight  = 15 // room for the harm's label above the lanes
+	labelGap    = 4
+)
+
+// height of a lane of each kind.
+func (k laneKind) height() vg.Length {
+	switch k {
+	case faultLane:
+		return 16
+	case findingLane:
+		return 15
+	case clientLane:
+		return 34
+	}
+	return 27
+}
+
+// Draw draws the part of a trial that is in focus, as an SVG file. faultColor gives
+// each fault's colour as "#rrggbb".
+func Draw(f story.Focus, faultColor func(string) string) ([]byte, error) {
+	s := newScene(f)
+	p := newPainter(s, faultColor)
+	legend := 12 + legendRow*vg.Length(len(p.legendRows()))
+	height := titleHeight + harmHeight + p.total + axisHeight + legend
+	return svg.Draw(fullWidth, height, s.Title+": "+s.Subtitle, func(c draw.Canvas) {
+		c.SetColor(svg.Paper)
+		c.Fill(c.Rectangle.Path())
+		p.title(draw.Crop(c, 12, -12, height-titleHeight, 0))
+		p.plot(draw.Crop(c, 8, -18, legend, -titleHeight))
+		p.legend(draw.Crop(c, 12, -12, 0, -(height - legend)))
+	})
+}
+
+// painter draws a scene's lanes as a gonum plotter: X is seconds, Y is points
+// from the bottom of the lowest lane.
+type painter struct {
+	scene
+	faultColor func(string) string
+	tops       []vg.Length // of each lane, from the top of the first
+	total      vg.Length
+
+	pen  svg.Pen
+	x, y func(float64) vg.Length
+	// written are, per lane, the places that labels take.
+	written [][][2]vg.Length
+}
+
+func newPainter(s scene, faultColor func(string) string) *painter {
+	p := &painter{scene: s.thin(), faultColor: faultColor}
+	for i, l := range s.Lanes {
+		if i > 0 && s.Lanes[i-1].Kind != l.Kind {
+			p.total += 5
+		}
+		p.tops = append(p.tops, p.total)
+		p.total += l.Kind.height()
+	}
+	p.written = make([][][2]vg.Length, len(s.Lanes))
+	return p
+}
+
+func (p *painter) title(c draw.Canvas) {
+	n := svg.Pen{Canvas: c}
+	n.Text(svg.Bold(svg.TextStyle(13, svg.Ink, draw.XLeft, draw.YTop)), c.Min.X, c.Max.Y-8, p.Title)
+	n.Text(svg.TextStyle(9, svg.Muted, draw.XLeft, draw.YTop), c.Min.X, c.Max.Y-24, p.Subtitle)
+}
+
+func (p *painter) plot(c draw.Canvas) {
+	g := plot.New()
+	g.BackgroundColor = nil
+	g.X.Min, g.X.Max = p.From.Seconds(), p.To.Seconds()
+	if g.X.Max <= g.X.Min {
+		g.X.Max = g.X.Min + 1e-3
+	}
+	g.Y.Min, g.Y.Max = 0, float64(p.total+harmHeight)
+	g.X.Padding, g.Y.Padding = 2, 4
+	g.X.Label.Text = "seconds since the trial's start"
+	g.X.Label.TextStyle = svg.TextStyle(svg.FontLabel, svg.Muted, draw.XCenter, draw.YBottom)
+	g.X.Tick.Label = svg.TextStyle(svg.FontLabel, svg.Ink, draw.XCenter, draw.YTop)
+	g.X.LineStyle, g.X.Tick.LineStyle = svg.Line(svg.Muted, 0.6), svg.Line(svg.Muted, 0.6)
+	g.X.Tick.Marker = plot.TickerFunc(secondTicks)
+	g.Y.LineStyle.Width, g.Y.Tick.Length = 0, 0
+	g.Y.Tick.Label = svg.TextStyle(svg.FontLabel, svg.Ink, draw.XRight, draw.YCenter)
+	g.Y.Tick.Marker = plot.ConstantTicks(p.laneTicks())
+	g.Add(p)
+	g.Draw(c)
+}
+
+func (p *painter) laneTicks() []plot.Tick {
+	var ticks []plot.Tick
+	for i, l := range p.Lanes {
+		if l.Label != "" {
+			ticks = append(ticks, plot.Tick{Value: float64(p.total - p.tops[i] - l.Kind.height()/2), Label: l.Label})
+		}
+	}
+	return ticks
+}
+
+// secondTicks places about ten labelled ticks at round seconds. No time is
+// negative, but for the zero that rounding gives.
+func secondTicks(from, to float64) []plot.Tick {
+	step := svg.RoundStep((to - from) / 10)
+	decimals := max(0, int(math.Ceil(-math.Log10(step)-1e-9)))
+	var ticks []plot.Tick
+	for n := math.Ceil(from/step - 1e-9); n*step <= to+step*1e-9; n++ {
+		ticks = append(ticks, plot.Tick{Value: n * step, Label: strconv.FormatFloat(math.Abs(n*step), 'f', decimals, 64)})
+	}
+	return ticks
+}
+
+// Plot implements plot.Plotter.
+func (p *painter) Plot(c draw.Canvas, g *plot.Plot) {
+	p.pen = svg.Pen{Canvas: c}
+	p.x, p.y = g.Transforms(&c)
+	p.ground(g)
+	for i, l := range p.Lanes {
+		for _, b := range l.Bars {
+			p.bar(i, b)
+		}
+	}
+	p.harm()
+	for i, l := range p.Lanes {
+		p.dead(i, l)
+		for _, m := range l.Marks {
+			p.mark(i, m)
+		}
+	}
+	for i, l := range p.Lanes {
+		for _, b := range l.Bars {
+			p.barLabel(i, b)
+		}
+		for _, m := range l.Marks {
+			p.markLabel(i, m)
+		}
+	}
+	p.harmText()
+}
+
+// at converts a time to a place, kept inside the picture.
+func (p *painter) at(t time.Duration) vg.Length {
+	return p.x(min(max(t, p.From), p.To).Seconds())
+}
+
+// rows returns the lower and upper edge of a lane, inset from both.
+func (p *painter) rows(i int, inset vg.Length) (bottom, top vg.Length) {
+	h := p.Lanes[i].Kind.height()
+	return p.y(float64(p.total-p.tops[i]-h)) + inset, p.y(float64(p.total-p.tops[i])) - inset
+}
+
+func (p *painter) fault(name string) color.NRGBA { return svg.Color(p.faultColor(name)) }
+
+// ground draws what lies behind everything: grid, lanes, fault bands.
+func (p *painter) ground(g *plot.Plot) {
+	left, right := p.at(p.From), p.at(p.To)
+	for i, l := range p.Lanes {
+		b, t := p.rows(i, 1)
+		if l.Kind == clientLane || l.Kind == nodeLane {
+			p.pen.Box(svg.Wash, left, b, right, t)
+		}
+	}
+	floor, ceiling := p.y(0), p.y(float64(p.total))
+	for _, tick := range g.X.Tick.Marker.Ticks(g.X.Min, g.X.Max) {
+		p.pen.Lines(svg.Line(svg.Rule, 0.4), vg.Point{X: p.x(tick.Value), Y: floor}, vg.Point{X: p.x(tick.Value), Y: ceiling})
+	}
+	for _, l := range p.Lanes {
+		for _, b := range l.Bars {
+			if b.Style == barFault {
+				p.pen.Box(svg.Alpha(p.fault(b.Fault), 0.07), p.at(b.From), floor, p.widen(b), ceiling)
+			}
+		}
+	}
+	for i, l := range p.Lanes {
+		b, t := p.rows(i, 1)
+		for _, s := range l.Shades {
+			c := p.fault(s.Fault)
+			x0, x1 := p.at(s.From), p.at(s.To)
+			p.pen.Box(svg.Alpha(c, 0.16), x0, b, x1, t)
+			p.pen.Hatch(svg.Line(svg.Alpha(c, 0.55), 0.6), 6, x0, b, x1, t)
+		}
+	}
+}
+
+// widen is the right edge of a bar that stays visible however short it is.
+func (p *painter) widen(b bar) vg.Length {
+	least := vg.Length(1.5)
+	if b.Style == barBusy || b.Style == barAttempt {
+		least = 3
+	}
+	return max(p.at(b.To), p.at(b.From)+least)
+}
+
+func (p *painter) bar(i int, b bar) {
+	x0, x1 := p.at(b.From), p.widen(b)
+	c := svg.ClientInk(b.Client)
+	full0, full1 := p.rows(i, 2)
+	mid := (full0 + full1) / 2
+	switch b.Style {
+	case barFault:
+		c = p.fault(b.Fault)
+		p.pen.Box(svg.Alpha(c, 0.35), x0, full0, x1, full1)
+		p.pen.Box(c, x0, full0, x0+1.5, full1)
+	case barFinding:
+		p.pen.Box(svg.Alarm, x0, full0, x1, full1)
+	case barOther:
+		p.pen.Box(svg.Alpha(svg.Alarm, 0.22), x0, full0, x1, full1)
+		p.pen.Box(svg.Alarm, x0, full0, x0+1, full1)
+	case barHold:
+		p.pen.Box(c, x0, full0+4, x1, full1-8)
+	case barRead:
+		p.pen.Box(svg.Alpha(c, 0.35), x0, full0+4, x1, full1-8)
+		p.pen.Frame(svg.Line(c, 1), x0, full0+4, x1, full1-8)
+	case barAttempt:
+		p.pen.Box(svg.Alpha(c, 0.55), x0, mid-4.5, x1, mid+0.5)
+	case barBusy:
+		p.pen.Box(svg.Alpha(svg.Muted, 0.75), x0, mid-4.5, x1, mid+0.5)
+	case barUnknown:
+		p.pen.Box(svg.Alpha(svg.Doubt, 0.12), x0, full0+4, x1, full1-8)
+		p.pen.Hatch(svg.Line(svg.Alpha(svg.Doubt, 0.7), 0.6), 4, x0, full0+4, x1, full1-8)
+		p.pen.Frame(svg.Line(svg.Doubt, 0.9, 3, 2), x0, full0+4, x1, full1-8)
+	case barKey:
+		p.pen.Box(svg.Alpha(c, 0.42), x0, mid-8, x1, mid+2)
+	case barKeyEver:
+		p.pen.Box(svg.Alpha(c, 0.42), x0, mid-8, x1, mid+2)
+		p.pen.Frame(svg.Line(svg.Alarm, 1), x0, mid-8, x1, mid+2)
+	}
+}
+
+// dead greys out what a crashed client can do no more.
+func (p *painter) dead(i int, l lane) {
+	if l.Dead == 0 || l.Dead > p.To {
+		return
+	}
+	b, t := p.rows(i, 1)
+	x0, x1 := p.at(l.Dead), p.at(p.To)
+	p.pen.Box(svg.Alpha(svg.Muted, 0.18), x0, b, x1, t)
+	p.pen.Lines(svg.Line(svg.Muted, 0.8, 2, 3), vg.Point{X: x0, Y: (b + t) / 2}, vg.Point{X: x1, Y: (b + t) / 2})
+}
+
+// harm marks the interval of the finding that is told.
+func (p *painter) harm() {
+	x0, x1 := p.at(p.Harm.From), p.at(p.Harm.To)
+	if p.Harm.Forever {
+		x1 = p.at(p.To)
+	}
+	floor, ceiling := p.y(0), p.y(float64(p.total))+2
+	tint := 0.13
+	if x1-x0 > (p.at(p.To)-p.at(p.From))/2 {
+		tint = 0.07
+	}
+	p.pen.Box(svg.Alpha(svg.Alarm, tint), x0, floor, max(x1, x0+1), ceiling)
+	edge := svg.Line(svg.Alarm, 0.9, 4, 2)
+	p.pen.Lines(edge, vg.Point{X: x0, Y: floor}, vg.Point{X: x0, Y: ceiling})
+	if !p.Harm.Forever && x1 > x0+1 {
+		p.pen.Lines(edge, vg.Point{X: x1, Y: floor}, vg.Point{X: x1, Y: ceiling})
+	}
+}
+
+func (p *painter) harmText() {
+	x0, x1 := p.at(p.Harm.From), p.at(p.Harm.To)
+	if p.Harm.Forever {
+		x1 = p.at(p.To)
+	}
+	sty := svg.Bold(svg.TextStyle(svg.FontLabel, svg.Alarm, draw.XCenter, draw.YBottom))
+	half := sty.Width(p.HarmLabel) / 2
+	x := min(max((x0+x1)/2, p.at(p.From)+half), p.at(p.To)-half)
+	p.pen.Text(sty, x, p.y(float64(p.total))+4, p.HarmLabel)
+}
+
+func (p *painter) mark(i int, m mark) {
+	bottom, top := p.rows(i, 0)
+	mid, x, c := (bottom+top)/2, p.at(m.At), svg.ClientInk(m.Client)
+	if m.Foreign {
+		c = svg.Alarm
+	}
+	switch m.Shape {
+	case markRead, markWrite:
+		p.pen.Disc(c, x, top-6, 2.6)
+		if m.Shape == markRead {
+			p.pen.Disc(svg.Wash, x, top-6, 1.5)
+		}
+	case markLost:
+		p.pen.Polygon(svg.Doubt, vg.Point{X: x - 4, Y: top - 2}, vg.Point{X: x + 4, Y: top - 2}, vg.Point{X: x, Y: top - 9})
+	case markCrash:
+		cross(p.pen, x, mid-2, 5, 2, svg.Alarm)
+	case markSet:
+		p.pen.Polygon(c, vg.Point{X: x - 3.5, Y: top - 3}, vg.Point{X: x + 3.5, Y: top - 3}, vg.Point{X: x, Y: top - 9})
+		p.pen.Lines(svg.Line(c, 1), vg.Point{X: x, Y: top - 9}, vg.Point{X: x, Y: mid - 8})
+	case markRenewed:
+		p.pen.Lines(svg.Line(c, 1.2), vg.Point{X: x - 3, Y: top - 8}, vg.Point{X: x, Y: top - 4}, vg.Point{X: x + 3, Y: top - 8})
+		p.pen.Lines(svg.Line(c, 1), vg.Point{X: x, Y: top - 4}, vg.Point{X: x, Y: mid - 8})
+	case markDeleted:
+		cross(p.pen, x, top-6, 3, 1.5, c)
+		p.pen.Lines(svg.Line(c, 1), vg.Point{X: x, Y: top - 9}, vg.Point{X: x, Y: mid - 8})
+	case markExpired:
+		p.pen.Disc(svg.Ink, x, mid-3, 3.6)
+		p.pen.Disc(svg.Paper, x, mid-3, 2.4)
+	case markGone:
+		cross(p.pen, x, mid-3, 4.5, 2, svg.Alarm)
+	case markEvent:
+		p.pen.Lines(svg.Line(svg.Ink, 1.2), vg.Point{X: x, Y: bottom + 2}, vg.Point{X: x, Y: top - 2})
+	}
+}

@@ -1,0 +1,32 @@
+package timeline
+
+import (
+	"testing"
+
+	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/reports/story"
+)
+
+// faultColors are the colours of the golden files.
+var faultColors = map[string]string{
+	"client-crash": "#d32f2f", "client-pause": "#f57c00", "partition": "#1976d2", "lost-reply": "#7b1fa2", "delay": "#fbc02d",
+	"node-pause": "#00796b", "node-restart": "#388e3c", "failover": "#c2185b", "split-brain": "#880e4f",
+	"client-skew": "#afb42b", "node-clock": "#827717", "eviction": "#3949ab",
+}
+
+func TestEveryCauseHasItsTimeline(t *testing.T) {
+	for _, s := range reporttest.Trials(t) {
+		t.Run(s.Name, func(t *testing.T) {
+			f, ok := story.FocusOn(story.Trial{Title: s.Lock + " under " + s.Fault, Verdicts: s.Verdicts, Declared: s.Flaws(), Evidence: s.Evidence})
+			if !ok {
+				t.Fatal("no finding to focus on")
+			}
+			got, err := Draw(f, func(fault string) string { return faultColors[fault] })
+			if err != nil {
+				t.Fatal(err)
+			}
+			reporttest.Golden(t, s.Name+".svg", got)
+			reporttest.WellFormed(t, got)
+		})
+	}
+}
