@@ -13,7 +13,7 @@ import (
 // lastCause is the latest that what brought the harm about can have happened: two
 // holders are two from the first moment on, what comes then did not cause it.
 func (t *teller) lastCause() time.Duration {
-	if t.Finding.Oracle == "exclusion" {
+	if t.Finding.oracle.overlaps {
 		return t.Finding.From + time.Millisecond
 	}
 	return t.Finding.To
@@ -210,7 +210,7 @@ func (t *teller) eventStep(op history.Op) string {
 		}
 		return fmt.Sprintf("%s ran short of memory and evicted %s", op.Node, keyNames(op.Keys))
 	case history.FDeadlock, history.FPanic, history.FRunaway:
-		if t.Finding.Oracle == "conduct" {
+		if t.Finding.oracle.breaks {
 			return ""
 		}
 		return fmt.Sprintf("the trial ended in a %s (%s)", op.F, prose.FirstLine(op.Error))

@@ -27,6 +27,7 @@ type Finding struct {
 	Oracle string
 	Kind   locks.Kind // as the recipe declares it; empty: not declared
 	checker.Finding
+	oracle oracle
 }
 
 // Label names the finding in a picture.
@@ -47,13 +48,13 @@ func findings(t Trial) []Finding {
 			continue
 		}
 		for _, f := range v.Findings {
-			all = append(all, Finding{Oracle: v.Oracle, Kind: kind[[2]string{v.Oracle, string(f.Cause)}], Finding: f})
+			all = append(all, Finding{Oracle: v.Oracle, oracle: oracleOf(v.Oracle), Kind: kind[[2]string{v.Oracle, string(f.Cause)}], Finding: f})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(flawRank(a), flawRank(b)),
-			cmp.Compare(Rank(a.Oracle), Rank(b.Oracle)),
+			cmp.Compare(a.oracle.rank, b.oracle.rank),
 			cmp.Compare(a.From, b.From),
 			cmp.Compare(a.To, b.To),
 			cmp.Compare(a.Cause, b.Cause),
@@ -64,7 +65,7 @@ func findings(t Trial) []Finding {
 
 func flawRank(f Finding) int {
 	rank := map[locks.Kind]int{locks.Bug: 0, "": 1, locks.Limit: 2}[f.Kind]
-	if f.Oracle == "liveness" {
+	if f.oracle.blocks {
 		rank += 3
 	}
 	if f.Kind == "" && f.Cause != checker.Unclassified { // of that nobody knows what it is
@@ -140,7 +141,7 @@ func (f Focus) cast(from, to time.Duration) ([]int, time.Duration) {
 		}
 	}
 	for _, s := range f.Spans {
-		if x.Oracle == "liveness" && slices.Contains(f.LockKeys, s.Where()) && lasts(s, x) {
+		if x.oracle.blocks && slices.Contains(f.LockKeys, s.Where()) && lasts(s, x) {
 			all, from = append(all, s.Owner), min(from, s.From)
 		}
 	}
@@ -158,7 +159,7 @@ func (f Focus) cast(from, to time.Duration) ([]int, time.Duration) {
 	}
 	for _, h := range f.lastHolds(all) {
 		// What ended before is another story, unless it left the blockage.
-		if h.To >= x.From || x.Oracle == "liveness" && h.To >= began-(to-began) {
+		if h.To >= x.From || x.oracle.blocks && h.To >= began-(to-began) {
 			from = min(from, acquiredAt(f.Ops, h))
 		}
 	}

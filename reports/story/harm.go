@@ -15,7 +15,7 @@ import (
 // touches tells the first update that was lost among the clients concerned, with
 // the values: a write by one that had read before the other's write.
 func (t *teller) touches() []Step {
-	if t.Finding.Oracle == "liveness" {
+	if t.Finding.oracle.blocks {
 		return nil
 	}
 	lost, ok := t.lostUpdate()
@@ -75,50 +75,10 @@ func (t *teller) readBefore(w history.Op) (history.Op, bool) {
 	return last, last.Seq > 0
 }
 
-// harm tells the violation itself, unless another step does: that an intruder
-// came in, that an update was lost, what a command did to another's key.
-func (t *teller) harm() []Step {
-	x := t.Finding
-	s := Step{At: x.From, Weight: turning, Text: Words.Summary(x.Finding)}
-	switch x.Oracle {
-	case "liveness":
-		return nil
-	case "exclusion":
-		if slices.ContainsFunc(t.told, t.intruder) {
-			return nil
-		}
-		if len(x.Clients) == 2 && x.To > x.From {
-			s.Text = fmt.Sprintf("until %s both c%d and c%d believed that they held it", prose.Instant(x.To), x.Clients[1], x.Clients[0])
-		}
-	case "resource":
-		if _, ok := t.lostUpdate(); ok {
-			return nil
-		}
-		s.At = max(x.From, x.To)
-		s.Text = Words.What(x.Finding) // the steps before tell why
-	case "ownership":
-		if slices.ContainsFunc(t.Events, func(v facts.Event) bool {
-			return v.Foreign() && t.concerns(v) && (slices.Contains(x.Commands, v.Command) || (v.At-x.From).Abs() < 5*time.Millisecond)
-		}) {
-			return nil
-		}
-		s.Text = Words.What(x.Finding)
-	case "fencing":
-		s.At = max(x.From, x.To)
-		s.Text = Words.What(x.Finding)
-	case "reentrancy":
-		s.Text = Words.What(x.Finding)
-	}
-	if s.Text == "" {
-		s.Text = x.Oracle + " was violated"
-	}
-	return []Step{s}
-}
-
 // waits tells of a blockage who asked in vain, and for how long.
 func (t *teller) waits() []Step {
 	x := t.Finding
-	if x.Oracle != "liveness" {
+	if !x.oracle.blocks {
 		return nil
 	}
 	refused := map[int]int{}

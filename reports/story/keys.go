@@ -86,7 +86,7 @@ func lasts(s facts.Span, x Finding) bool {
 
 // leftSteps tells which keys of the clients concerned kept others out.
 func (t *teller) leftSteps() []Step {
-	if t.Finding.Oracle != "liveness" {
+	if !t.Finding.oracle.blocks {
 		return nil
 	}
 	var out []Step
@@ -146,7 +146,7 @@ func (t *teller) keyWords(x facts.Event) string {
 		return fmt.Sprintf("c%d's key was lost {where}", x.Owner)
 	case x.Kind == facts.Gone:
 		return fmt.Sprintf("c%d's key was not there any more {where}", x.Owner)
-	case x.Kind == facts.Renewed && x.Client == x.Owner && t.Finding.Oracle == "liveness" && t.Finding.Cause == checker.ForeignRenewal && x.At >= t.Finding.From:
+	case x.Kind == facts.Renewed && x.Client == x.Owner && t.Finding.oracle.blocks && t.Finding.Cause == checker.ForeignRenewal && x.At >= t.Finding.From:
 		return fmt.Sprintf("c%d, which held nothing any more, went on prolonging the key with %s {where}", x.Client, t.commandName(c))
 	case x.Kind == facts.Deleted && x.Client == x.Owner && sent && x.At-c.Sent > lateness:
 		return fmt.Sprintf("%s removed c%d's own new key {where}", who, x.Owner)

@@ -69,7 +69,7 @@ func (t *teller) clues() clues {
 		c.deadlines = c.deadlines || facts.OpOf(t.Ops, h.Acquire).Lease != nil && facts.OpOf(t.Ops, h.Acquire).Lease.Deadline > 0
 	}
 	for _, i := range t.Finding.Ops {
-		c.unasked = c.unasked || t.Finding.Oracle == "reentrancy" && t.enteredUnasked(i)
+		c.unasked = c.unasked || t.Finding.oracle.reenters && t.enteredUnasked(i)
 	}
 	for _, x := range t.Events {
 		if !x.Foreign() || !t.concerns(x) {
@@ -128,13 +128,9 @@ func (t *teller) promotedSince(at time.Duration) bool {
 // enteredUnasked says whether that entry is an acquire that succeeded without
 // having sent anything.
 func (t *teller) enteredUnasked(index int) bool {
-	for _, p := range t.Pairs {
-		if p.Complete != nil && (p.Complete.Index == index || p.Invoke.Index == index) {
-			return p.Invoke.F == history.FAcquire && p.Complete.Type == history.OK &&
-				!slices.ContainsFunc(t.Commands, func(c history.Command) bool { return c.Op == p.Invoke.Index })
-		}
-	}
-	return false
+	p, ok := t.Pair(index)
+	return ok && p.Complete != nil && p.Invoke.F == history.FAcquire && p.Complete.Type == history.OK &&
+		!slices.ContainsFunc(t.Commands, func(c history.Command) bool { return c.Op == p.Invoke.Index })
 }
 
 func (t *teller) clue(x facts.Event) *clue {

@@ -72,7 +72,7 @@ type teller struct {
 func newTeller(f Focus) *teller {
 	t := &teller{Focus: f, tokens: readTokens(f.Evidence, f.Pairs)}
 	t.told = t.holdsToTell()
-	if f.Finding.Oracle == "liveness" {
+	if f.Finding.oracle.blocks {
 		t.Start = t.blockedFrom()
 	}
 	return t
@@ -129,7 +129,7 @@ func broken(f Focus) string {
 func (t *teller) holdsToTell() []checker.Hold {
 	var holds []checker.Hold
 	x := t.Finding
-	blocked := x.Oracle == "liveness"
+	blocked := x.oracle.blocks
 	if !blocked {
 		holds = t.Involved()
 	}
@@ -151,7 +151,7 @@ func (t *teller) holdsToTell() []checker.Hold {
 	for _, h := range t.sendersHolds(t.Start) {
 		add(h)
 	}
-	if x.Oracle == "fencing" {
+	if x.oracle.fences {
 		for _, i := range x.Ops {
 			// Nobody sees a hold that was over at once, but its fence counts.
 			if op := facts.OpOf(t.Ops, i); op.F == history.FAcquire && op.Type == history.OK {
@@ -250,7 +250,7 @@ func (t *teller) apart(holds []checker.Hold) bool {
 // intruder says whether a hold began the harm of two holders.
 func (t *teller) intruder(h checker.Hold) bool {
 	x := t.Finding
-	return x.Oracle == "exclusion" && len(x.Clients) == 2 && h.From == x.From && h.Client == x.Clients[0] && x.To > x.From
+	return x.oracle.overlaps && len(x.Clients) == 2 && h.From == x.From && h.Client == x.Clients[0] && x.To > x.From
 }
 
 // lastOfTwo says whether the hold made two holders, and beside whom: of the two, as the
@@ -311,10 +311,9 @@ func (t *teller) leaseWords(h checker.Hold) string {
 
 // lifeOf is the life of what the acquire of a hold put on keys; 0 = it has no end.
 func (t *teller) lifeOf(h checker.Hold) (life time.Duration, seen bool) {
-	for _, p := range t.Pairs {
-		if p.Complete != nil && p.Complete.Index == h.Acquire {
-			return t.Became.LifeOf(p.Invoke.Index)
-		}
+	acquire, ok := t.Pair(h.Acquire)
+	if !ok {
+		return 0, false
 	}
-	return 0, false
+	return t.Became.LifeOf(acquire.Invoke.Index)
 }

@@ -29,14 +29,9 @@ type grant struct {
 // grant finds what let a hold begin.
 func (t *teller) grant(h checker.Hold) grant {
 	g := grant{Client: h.Client}
-	invoked := -1
-	for _, p := range t.Pairs {
-		if p.Complete != nil && p.Complete.Index == h.Acquire {
-			invoked = p.Invoke.Index
-		}
-	}
+	acquire, ok := t.Pair(h.Acquire)
 	for _, c := range t.Commands {
-		if c.Op != invoked || invoked < 0 || !c.Ran() || c.N == 0 && c.Phase != "" {
+		if !ok || c.Op != acquire.Invoke.Index || !c.Ran() || c.N == 0 && c.Phase != "" {
 			continue
 		}
 		g.Commands = append(g.Commands, c)
@@ -206,7 +201,7 @@ func (t *teller) looks() []Step {
 	var out []Step
 	for _, h := range t.told {
 		g := t.grant(h)
-		if t.Finding.Oracle == "liveness" || !slices.Contains(t.Finding.Clients, h.Client) || h.To < t.Finding.From {
+		if t.Finding.oracle.blocks || !slices.Contains(t.Finding.Clients, h.Client) || h.To < t.Finding.From {
 			continue
 		}
 		for _, c := range g.Commands[:max(0, len(g.Commands)-1)] {

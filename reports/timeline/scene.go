@@ -142,15 +142,15 @@ func harmLabel(x story.Focus) string {
 	switch {
 	case f.Forever:
 		return "blocked for ever"
-	case f.Oracle == "conduct":
+	case f.Breaks():
 		return string(f.Cause)
-	case f.Oracle == "liveness":
+	case f.Blocks():
 		return "blocked for " + prose.Length(took)
 	case took <= 0:
 		return f.Oracle + " violated"
-	case f.Oracle == "exclusion" && mixed:
+	case f.Overlaps() && mixed:
 		return "a writer beside a reader for " + prose.Length(took)
-	case f.Oracle == "exclusion":
+	case f.Overlaps():
 		if n := crowd(f, x.Holds); n > 2 {
 			return fmt.Sprintf("up to %d holders for %s", n, prose.Length(took))
 		}

@@ -39,6 +39,16 @@ func Read(e history.Evidence, lock string) Reading {
 	return r
 }
 
+// Pair is the operation to which the entry of that index belongs.
+func (r Reading) Pair(index int) (history.Pair, bool) {
+	for _, p := range r.Pairs {
+		if p.Invoke.Index == index || p.Complete != nil && p.Complete.Index == index {
+			return p, true
+		}
+	}
+	return history.Pair{}, false
+}
+
 // keysOf picks the keys that belong to a lock: those that were touched under
 // its operations; all of them if that leaves none.
 func keysOf(lock string, e history.Evidence, spans []Span, events []Event) []Key {
