@@ -30,7 +30,7 @@ func TestCommandsStandWhereTheirNodeRanThem(t *testing.T) {
 	tape.Release(2, 81, 84, history.OK)
 	e := tape.Evidence()
 	trial := tape.Trial("", "exists-set", "none", "", e, reporttest.Violated("exclusion", reporttest.Finding(e, checker.Race, 13.1, 80, "both", 2, 1, 0)))
-	f, ok := FocusOn(subjectOf(trial))
+	f, ok := FocusOn(trialOf(trial))
 	if !ok {
 		t.Fatal("no finding")
 	}

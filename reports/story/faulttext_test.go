@@ -13,15 +13,10 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 )
 
-// subjectOf is a hand-made trial as a story takes it.
-func subjectOf(t reporttest.Trial) Trial {
-	return Trial{Title: t.Lock + " under " + t.Fault, Verdicts: t.Verdicts, Declared: t.Flaws(), Evidence: t.Evidence}
-}
-
 // toldOf is the story and the advice of a hand-made trial.
 func toldOf(t *testing.T, trial reporttest.Trial) string {
 	t.Helper()
-	f, ok := FocusOn(subjectOf(trial))
+	f, ok := FocusOn(trialOf(trial))
 	if !ok {
 		t.Fatal("no finding")
 	}

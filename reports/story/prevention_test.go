@@ -23,7 +23,7 @@ func TestAdviceOnARaceAcrossTwoPrimariesIsNoAtomicStep(t *testing.T) {
 					c.sample.Verdicts[i].Findings[j].Cause = checker.Race
 				}
 			}
-			f, ok := FocusOn(subjectOf(c.sample))
+			f, ok := FocusOn(trialOf(c.sample))
 			if !ok {
 				t.Fatal("no finding to tell")
 			}
