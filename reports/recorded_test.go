@@ -42,8 +42,8 @@ func TestRecordedTrialsAreToldAsTheyWereReviewed(t *testing.T) {
 			}
 			reporttest.Golden(t, "recorded/"+name+"/counterexample.md", testGlossary.counterexample(trial, f, "store/demo/"+name, ""))
 			reporttest.Golden(t, "recorded/"+name+"/told.txt", []byte(testGlossary.tell(trial, e, 80)))
-			if n := len(story.Tell(f).Steps); n < 3 || n > story.LongestStory {
-				t.Errorf("got %d steps, want 3 to %d", n, story.LongestStory)
+			if n := len(story.Tell(f).Steps); n < 3 || n > story.MaxSteps {
+				t.Errorf("got %d steps, want 3 to %d", n, story.MaxSteps)
 			}
 		})
 	}

@@ -9,8 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// answers tells which of their own operations the clients in the story could
-// not know the outcome of.
+// answers tells which operations of the cast ended without a known outcome.
 func (t *teller) answers() []Step {
 	var out []Step
 	for _, p := range t.Pairs {

@@ -25,11 +25,11 @@ type Entry struct {
 // Ordered says in the heading of a list of entries how they are ordered.
 const Ordered = "By time: operations at the client, commands when their node ran them, or when they were sent if they never arrived."
 
-// Entries lists what the clients concerned, their commands and the nemesis
-// did around the finding, and how many entries were left out for brevity, in the
-// order that Ordered tells: by when they were sent, commands that race would
-// seem to have run in another order than they did.
-// Attempts that were refused are left out unless the finding names them.
+// Entries lists what the cast, its commands and the nemesis did around the finding, in the
+// order that Ordered tells. Commands stand where their node ran them: by the times at which
+// they were sent, commands that race would seem to have run in another order. Attempts that
+// were refused are left out unless the finding names them. more is how many entries were
+// left out for brevity.
 func Entries(f Focus) (entries []Entry, more int) {
 	refused := map[int]bool{}
 	for _, p := range f.Pairs {

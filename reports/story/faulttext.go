@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// lastCause is the latest that what brought the harm about can have happened: two
-// holders are two from the first moment on, what comes then did not cause it.
+// lastCause is the last moment at which a cause of the harm can have happened. If several
+// held the lock, it is the beginning of the harm, else its end.
 func (t *teller) lastCause() time.Duration {
 	if t.Finding.oracle.overlaps {
 		return t.Finding.From + time.Millisecond
@@ -19,8 +19,7 @@ func (t *teller) lastCause() time.Duration {
 	return t.Finding.To
 }
 
-// strikes tells what the nemesis did to those in the story, as far as it can have
-// brought the harm about.
+// strikes tells those faults that struck the cast and can have caused the harm.
 func (t *teller) strikes() []Step {
 	var out []Step
 	for _, w := range t.Windows {
@@ -48,8 +47,8 @@ func (t *teller) strikes() []Step {
 	return out
 }
 
-// leftBehind says whether a window kept a replica behind until the story began, which
-// then was promoted as it was: what was over by then is what the story rests on.
+// leftBehind says whether a window kept a replica behind until the story began. The story
+// rests on that window although it is older, for the replica was promoted as it was.
 func (t *teller) leftBehind(w facts.Window) bool {
 	return w.Lagged() && w.To >= t.Start
 }
@@ -137,8 +136,8 @@ func freezeWords(w facts.Window, until string) string {
 	return text + ", as a process does in a long garbage collection"
 }
 
-// cutOff says whether the network had cut a replica off from the primary that was then
-// killed before that window stopped replication: it stopped when the cut began.
+// cutOff says whether the network had cut a replica off from its primary before the window
+// stopped replication and the primary was killed. Replication then stopped with the cut.
 func (t *teller) cutOff(w facts.Window) bool {
 	killed := func(node string) bool {
 		return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
@@ -238,8 +237,8 @@ func (t *teller) jumpWords(op history.Op) string {
 	return "jumped: it is now " + offsetWords(op.Offset)
 }
 
-// setsRight says whether an event sets a clock right again whose jump is a step of
-// the story, and says so.
+// setsRight says whether an event sets a clock right again and the step about the clock's
+// jump tells that.
 func (t *teller) setsRight(op history.Op) bool {
 	if op.Offset != 0 {
 		return false

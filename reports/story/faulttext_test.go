@@ -119,10 +119,10 @@ func TestAReplicaThatWasBehindBeforeTheStoryIsTold(t *testing.T) {
 
 func TestALongStoryKeepsWhatTheNemesisDid(t *testing.T) {
 	steps := []Step{{Text: "a replica fell behind", Weight: struck}}
-	for range LongestStory {
+	for range MaxSteps {
 		steps = append(steps, Step{Text: "a key was set", Weight: part})
 	}
-	if got := shorten(append(steps, Step{Text: "two hold it", Weight: turning})); len(got) != LongestStory || got[0].Weight != struck {
+	if got := shorten(append(steps, Step{Text: "two hold it", Weight: turning})); len(got) != MaxSteps || got[0].Weight != struck {
 		t.Errorf("got %+v", got)
 	}
 }

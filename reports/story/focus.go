@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
 )
 
-// Trial is what a story is told of and a picture drawn of: a trial as values.
+// Trial is a trial as values: what a story is told of, and a timeline drawn of.
 type Trial struct {
 	// Title names the trial in its picture.
 	Title    string
@@ -25,18 +25,14 @@ type Trial struct {
 // Finding is one finding of a violated oracle.
 type Finding struct {
 	Oracle string
-	Kind   locks.Kind // as the recipe declares it; empty: not declared
+	Kind   locks.Kind // as Trial.Declared has it; empty: not declared
 	checker.Finding
 	oracle oracle
 }
 
-// Label names the finding in a picture.
-func (f Finding) Label() string { return f.Oracle + ": " + string(f.Cause) }
-
-// findings lists what the violated oracles of a trial found, the most telling
-// first: what the recipe does not declare before all that it does; then in the order
-// in which the campaign ranks flaws, limits after bugs and a blockage after everything
-// else; then by oracle and time.
+// findings lists what the violated oracles of a trial found, the most telling first. An
+// undeclared finding comes before all declared ones, if it has a cause. A limit comes after
+// a bug, and a blockage after everything else. Then oracle and time decide.
 func findings(t Trial) []Finding {
 	kind := map[[2]string]locks.Kind{}
 	for _, f := range t.Declared {
@@ -74,7 +70,7 @@ func flawRank(f Finding) int {
 	return rank
 }
 
-// Focus is the part of a trial that tells its most telling finding.
+// Focus is the most telling finding of a trial, with the part of the trial that tells it.
 type Focus struct {
 	Trial
 	Finding  Finding
@@ -88,8 +84,8 @@ type Focus struct {
 	facts.Reading
 }
 
-// FocusOn picks the finding to tell and the time around it; false if the trial
-// has no finding.
+// FocusOn picks the finding to tell and the time around it. It is false if no oracle was
+// violated, or none that was names a finding.
 func FocusOn(t Trial) (Focus, bool) {
 	all := findings(t)
 	if len(all) == 0 {
@@ -130,8 +126,8 @@ func FocusOn(t Trial) (Focus, bool) {
 	return f, true
 }
 
-// cast lists everybody in the story that ends with x, and where it begins: with
-// the holds and the keys under which they acted.
+// cast lists the clients of the story, and when the story begins: with the holds and the
+// keys under which they acted.
 func (f Focus) cast(from, to time.Duration) ([]int, time.Duration) {
 	x := f.Finding
 	all := slices.Clone(x.Clients)
@@ -166,8 +162,7 @@ func (f Focus) cast(from, to time.Duration) ([]int, time.Duration) {
 	return all, from
 }
 
-// lastHolds are, of each of these clients, the hold that it had or had had last
-// when the finding began.
+// lastHolds are the last hold of each of these clients that began before the finding did.
 func (f Focus) lastHolds(clients []int) []checker.Hold {
 	x := f.Finding
 	var out []checker.Hold

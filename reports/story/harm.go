@@ -119,9 +119,9 @@ func (t *teller) waits() []Step {
 	return out
 }
 
-// inVainFrom is from when on who asked was refused for the blockage's reason: on one
-// node the key can have kept others out before the time from which they are counted as
-// blocked, once its setter held nothing any more and after the last that got in.
+// inVainFrom is the time from which attempts failed for the reason of the blockage. On one
+// node that can be earlier than the finding: the key kept others out from when its setter
+// held nothing any more, and after the last client that got in.
 func (t *teller) inVainFrom() time.Duration {
 	x := t.Finding
 	from := x.From

@@ -162,8 +162,7 @@ func (t *teller) keyWords(x facts.Event) string {
 	return ""
 }
 
-// standing says of who changed the life of another's key that he had no lock
-// himself.
+// standing says of a client that changed the life of another's key that it held no lock.
 func (t *teller) standing(x facts.Event) string {
 	for _, h := range slices.Backward(t.Focus.Holds) {
 		switch {
@@ -177,8 +176,8 @@ func (t *teller) standing(x facts.Event) string {
 	return ": it had none of its own"
 }
 
-// heirWithout is the replica that became the primary after a node was lost with a key,
-// if that was set when the replica did not get any more what was written; else "".
+// heirWithout names the replica that became the primary after a node was lost with a key,
+// if the key was set when replication to that replica had stopped; else "".
 func (t *teller) heirWithout(x facts.Event) string {
 	i := slices.IndexFunc(t.Ops, func(op history.Op) bool {
 		return op.F == history.FPromote && op.Node != x.Node && op.Time >= x.At
@@ -199,8 +198,8 @@ func (t *teller) heirWithout(x facts.Event) string {
 	return ""
 }
 
-// superseded says whether somebody else got in after a node had lost a key: if
-// not, a replica may have had it.
+// superseded says whether another client got in after a node had lost a key. If none did,
+// a replica may have had the key.
 func (t *teller) superseded(x facts.Event) bool {
 	return slices.ContainsFunc(t.told, func(h checker.Hold) bool { return h.From > x.At && h.Client != x.Owner })
 }

@@ -54,8 +54,8 @@ func (t *teller) linkWords(w facts.Window, until string) string {
 // linkGroup is clients with the nodes that each of them is linked to.
 type linkGroup struct{ clients, nodes string }
 
-// linkGroups puts clients together that are linked to the same nodes: no two that are
-// not linked may read as if they were.
+// linkGroups puts clients together that are linked to the same nodes, so that no client
+// and node read as linked that are not.
 func linkGroups(links []history.Link) []linkGroup {
 	nodes := map[string][]string{}
 	for _, l := range links {

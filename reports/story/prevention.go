@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// clues are what the commands of a story show of the lock that was on trial: by
-// them, not by its name, is told what would have prevented the harm.
+// clues are what the commands of a story show of the lock. Remedies are chosen by them, and
+// not by the lock's name.
 type clues struct {
 	tokens tokenUse
 	// took are the commands by which the one who came first or last took the
@@ -100,8 +100,8 @@ func (t *teller) clues() clues {
 	return c
 }
 
-// leased says whether the keys got lives, or were to: by the recipe's own word a crash
-// ends, though no client's clock ends it.
+// leased says whether the keys got lives, or should have: the lock claims that it opens
+// again after a crash, and no client's clock opens it.
 func (t *teller) leased() bool {
 	return t.Claims.Recovery > 0 && !t.Claims.ClientClock || slices.ContainsFunc(t.Became.Grants, func(g *keyspace.Grant) bool { return g.Last().Mortal })
 }

@@ -48,8 +48,8 @@ const (
 	turning = 4 // without it there is no story
 )
 
-// LongestStory is how many steps a story has at most, but for turning points.
-const LongestStory = 9
+// MaxSteps is how many steps a story has at most, but for turning points.
+const MaxSteps = 9
 
 // Tell tells the finding: who acquired with which life and token, what
 // struck whom, what became of the key, who got in, what was overwritten.
@@ -94,8 +94,8 @@ func joined(steps []Step) []Step {
 
 // shorten leaves the least weighty steps out.
 func shorten(steps []Step) []Step {
-	for least := aside; len(steps) > LongestStory && least < turning; least++ {
-		excess := len(steps) - LongestStory
+	for least := aside; len(steps) > MaxSteps && least < turning; least++ {
+		excess := len(steps) - MaxSteps
 		steps = slices.DeleteFunc(steps, func(s Step) bool {
 			if s.Weight == least && excess > 0 {
 				excess--
@@ -123,9 +123,9 @@ func broken(f Focus) string {
 	return "None: nothing failed. The lock's own steps did it."
 }
 
-// holdsToTell are those in the harm, those that the finding and its commands
-// name, and what each of the cast held last before. Of a blockage only what led
-// to it and who got in at its end.
+// holdsToTell are the holds in the harm, those that the finding and its commands name, and
+// the last hold of each of the cast before. Of a blockage they are the holds that led to it,
+// and the one that ended it.
 func (t *teller) holdsToTell() []checker.Hold {
 	var holds []checker.Hold
 	x := t.Finding
@@ -171,8 +171,8 @@ func (t *teller) holdsToTell() []checker.Hold {
 	return holds
 }
 
-// blockedFrom is where the story of a blockage begins: when what kept others out
-// was sent or acquired.
+// blockedFrom is when the story of a blockage begins: when the command that set the key was
+// sent, or the hold was acquired.
 func (t *teller) blockedFrom() time.Duration {
 	start := t.Finding.From
 	for _, s := range t.Spans {
@@ -253,8 +253,8 @@ func (t *teller) intruder(h checker.Hold) bool {
 	return x.oracle.overlaps && len(x.Clients) == 2 && h.From == x.From && h.Client == x.Clients[0] && x.To > x.From
 }
 
-// lastOfTwo says whether the hold made two holders, and beside whom: of the two, as the
-// story tells them, it was granted last, whoever of them heard of it first.
+// lastOfTwo says whether the hold made two holders, and who the other is. Of the two it is
+// the one that was granted last, even if its client heard of that first.
 func (t *teller) lastOfTwo(h checker.Hold) (other int, last bool) {
 	x := t.Finding
 	i := slices.IndexFunc(t.told, t.intruder)
@@ -274,8 +274,8 @@ func (t *teller) lastOfTwo(h checker.Hold) (other int, last bool) {
 	return x.Clients[1], h.Acquire == late.Acquire
 }
 
-// besides tells that the other believed that he held the lock, too; apart in a sentence
-// of its own.
+// besides tells that the other client believed that it held the lock, too; with apart in a
+// sentence of its own.
 func (t *teller) besides(other int, apart bool) string {
 	while, held, mode := " while", "still believed that it held it", history.Mode("")
 	if apart {

@@ -99,7 +99,7 @@ type tokens struct {
 	names map[string]string // by value, in order of telling
 }
 
-// readTokens sees from all attempts, the refused ones too, what their values tell.
+// readTokens finds out what the values tell, from all attempts, also from refused ones.
 func readTokens(e history.Evidence, pairs []history.Pair) tokens {
 	t := tokens{names: map[string]string{}}
 	acquires := map[int]bool{}
@@ -166,9 +166,8 @@ func (t tokens) words(g grant) string {
 	return fmt.Sprintf(" (token %s = `%s`%s)", name, shortArg(g.Value), fence)
 }
 
-// sendersHolds are, of each command that the finding names or that changed
-// another's key, what its sender held when it sent it: a release belongs to the
-// hold that it ends.
+// sendersHolds are the holds that clients had when they sent a command that the finding
+// names, or one that changed another's key. A release belongs to the hold that it ends.
 func (f Focus) sendersHolds(from time.Duration) []checker.Hold {
 	named := slices.Clone(f.Finding.Commands)
 	for _, v := range f.Events {
@@ -196,7 +195,7 @@ func (f Focus) sendersHolds(from time.Duration) []checker.Hold {
 	return out
 }
 
-// looks tells what those who took a lock by several commands had seen before.
+// looks tells what clients saw that took the lock by several commands.
 func (t *teller) looks() []Step {
 	var out []Step
 	for _, h := range t.told {
@@ -214,7 +213,7 @@ func (t *teller) looks() []Step {
 	return out
 }
 
-// look tells what a command of an attempt saw, "" if it only looked at nothing.
+// look tells what a command of an attempt saw; "" if that explains nothing.
 func (t *teller) look(c history.Command) string {
 	name := t.commandName(c)
 	switch {

@@ -37,9 +37,12 @@ func faultLanes(f story.Focus) []lane {
 	return lanes
 }
 
+// label names a finding.
+func label(f story.Finding) string { return f.Oracle + ": " + string(f.Cause) }
+
 // findingLanes stacks what the oracles found on the same lock.
 func findingLanes(f story.Focus) []lane {
-	bars := []bar{{From: f.Finding.From, To: endOfFinding(f.Finding, f), Style: barFinding, Client: history.NoClient, Label: f.Finding.Label()}}
+	bars := []bar{{From: f.Finding.From, To: endOfFinding(f.Finding, f), Style: barFinding, Client: history.NoClient, Label: label(f.Finding)}}
 	var others []bar
 	count := map[int]int{}
 	for _, o := range f.Others {
@@ -48,10 +51,10 @@ func findingLanes(f story.Focus) []lane {
 			continue
 		}
 		// Findings that read alike and overlap are one bar.
-		i := slices.IndexFunc(others, func(b bar) bool { return b.Label == o.Label() && overlaps(o.From, end, b.From, b.To) })
+		i := slices.IndexFunc(others, func(b bar) bool { return b.Label == label(o) && overlaps(o.From, end, b.From, b.To) })
 		if i < 0 {
 			i = len(others)
-			others = append(others, bar{From: o.From, To: end, Style: barOther, Client: history.NoClient, Label: o.Label()})
+			others = append(others, bar{From: o.From, To: end, Style: barOther, Client: history.NoClient, Label: label(o)})
 		}
 		others[i].From, others[i].To = min(others[i].From, o.From), max(others[i].To, end)
 		count[i]++

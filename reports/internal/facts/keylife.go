@@ -45,7 +45,7 @@ type Span struct {
 	Node, Key string
 	Owner     int
 	From, To  time.Duration
-	End       Kind // "" = it outlived the trial; keySet = the next claim replaced it
+	End       Kind // "" = it outlived the trial; Set = the next claim replaced it
 	Forever   bool // it had no TTL when it ended
 }
 
@@ -82,8 +82,8 @@ func eventOf(e history.Evidence, s keyspace.Step) (Event, bool) {
 	return x, x.Kind != ""
 }
 
-// robbed is whose grant the event concerns: of a key with several owners from which one
-// removed all, another's than the sender's.
+// robbed is the client whose grant the event concerns. If one of several owners removed all
+// of a key, it is another one than the sender.
 func robbed(keys *keyspace.Keys, s keyspace.Step, x Event) int {
 	if x.Kind != Deleted || x.Client != x.Owner {
 		return x.Owner
@@ -133,8 +133,8 @@ func kindOf(c history.KeyChange, s keyspace.Step) Kind {
 	return Renewed
 }
 
-// spansOf are the times during which each key carried one client's grant: of several,
-// that of who came last.
+// spansOf are the times during which each key carried one client's grant; of several
+// grants at one time, the latest.
 func spansOf(keys *keyspace.Keys, end time.Duration) []Span {
 	byKey := map[Key][]*keyspace.Grant{}
 	for _, g := range keys.Grants {
@@ -176,8 +176,8 @@ var endKinds = map[keyspace.How]Kind{
 	keyspace.Deleted: Deleted, keyspace.Expired: Expired, keyspace.Lost: Lost, keyspace.Unclear: Gone,
 }
 
-// carried lays the stretches of one key end to end: whoever comes goes before who is
-// there, and when he goes it is that one's again.
+// carried lays the stretches of one key end to end. A later grant covers an earlier one for
+// as long as it lasts.
 func carried(n Key, grants []*keyspace.Grant, end time.Duration) (spans []Span) {
 	var all []stretch
 	var cuts []time.Duration
