@@ -57,7 +57,7 @@ func chaosPlans(w World, r *rand.Rand) []Plan {
 	m := mixer{World: w, r: r, samples: map[string][]Action{}}
 	var able []Fault
 	for _, f := range w.disturbances() {
-		for _, p := range f.Plans(w, r) {
+		for _, p := range f.variants(w, r) {
 			m.samples[f.Name] = append(m.samples[f.Name],
 				slices.DeleteFunc(slices.Clone(p), func(a Action) bool { return a.Fault != f.Name })...)
 		}
@@ -71,7 +71,7 @@ func chaosPlans(w World, r *rand.Rand) []Plan {
 	m.durability = []testbed.Durability{testbed.Volatile, testbed.EverySec, testbed.Always}[r.IntN(3)]
 	m.pace, m.most = w.TTL/10<<r.IntN(5), 2+r.IntN(4)
 	m.mortal = r.Perm(w.Clients)[:min(w.Clients-1, max(1, w.Clients-2))] // two go on contending, if there are
-	m.alive = w.everyone()
+	m.alive = w.crowd().everyone()
 	p := Plan{}
 	for _, track := range tracks(swarm(able, r)) {
 		p = append(p, m.fill(track)...)
@@ -215,9 +215,8 @@ func (m *mixer) vary(f Fault) (Action, bool) {
 	if a.Durability != "" {
 		a.Durability = m.durability
 	}
-	p := Plan{a}
-	m.stayAway(p)
-	return p[0], true
+	m.stayAway(&a)
+	return a, true
 }
 
 // place decides where an action strikes: at its sample's place in the protocol,

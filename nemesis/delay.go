@@ -25,38 +25,116 @@ var delay = Fault{
 }
 
 func delayPlans(w World, r *rand.Rand) []Plan {
-	var moves []move
-	add := func(idea string, places []place, d testbed.Direction, atLeast time.Duration, until *Trigger, limit time.Duration) {
-		for _, p := range places {
-			a := w.action("delay", idea, p, testbed.Before)
-			a.Nodes, a.Direction, a.For, a.Until, a.Limit = w.reach(p), d, atLeast, until, limit
-			moves = append(moves, move{Action: a, cost: max(atLeast, w.lease()), gap: w.TTL / 5})
-		}
+	d, l := w.draw(), w.crowd()
+	late := func(spots []spot, idea string, atLeast time.Duration, until *Trigger, limit time.Duration, more func(*Action)) {
+		d.at(spots, idea, func(m *move) {
+			m.Direction, m.For, m.Until, m.Limit = testbed.Upstream, atLeast, until, limit
+			m.cost, m.gap = max(atLeast, w.lease()), w.TTL/5
+			w.reach(&m.Action)
+			more(&m.Action)
+		})
 	}
+	granted := func(spots []spot, idea string, atLeast time.Duration, more func(*Action)) {
+		late(spots, idea, atLeast, l.others(testbed.StepHold), w.outlast(), more)
+	}
+	request := func(*Action) {}
+	reply := func(a *Action) { a.Direction = testbed.Downstream }
 	// One connection is slow: what its client sends on others comes first.
-	overtaken := func(idea string, places []place, until *Trigger, limit time.Duration) {
-		n := len(moves)
-		add(idea, places, testbed.Upstream, w.timeout()+w.TTL/20, until, limit)
-		for i := range moves[n:] {
-			moves[n+i].OneConn = true
+	overtaken := func(a *Action) { a.OneConn = true }
+
+	granted(w.lastCommand(testbed.Before, testbed.StepRelease), "a release arrives after the next grant", w.readable(), request)
+	if len(w.halfway(testbed.Before, testbed.StepRelease)) > 0 {
+		granted(w.firstCommand(testbed.Before, testbed.StepRelease), "a release's first command arrives after the next grant", w.readable(), request)
+	}
+	granted(w.renewals(testbed.Before), "a renewal arrives after the next grant", w.readable(), request)
+	late(w.lastCommand(testbed.Before, testbed.StepRelease), "a release arrives when its client holds the lock again",
+		w.givenUp(), l.itself(testbed.StepHold), w.givenUp()+2*w.outlast(), overtaken)
+	late(w.firstCommand(testbed.Before, testbed.StepAcquire), "a request arrives when its client has given up and cleaned up",
+		w.givenUp(), l.others(testbed.StepRest), w.givenUp()+w.TTL/2, overtaken)
+	granted(w.lastCommand(testbed.Before, testbed.StepAcquire), "a grant arrives late", 0, reply)
+	granted(w.halfway(testbed.Before, testbed.StepAcquire), "an acquire's later command arrives late", 0, request)
+	return d.plans(2, r)
+}
+
+// namedDelays deliver each command, and each reply, late.
+func namedDelays(w World) []Schedule {
+	e := w.enumerate()
+	for _, s := range w.requests() {
+		for _, part := range w.partsAt(s) {
+			e.delays(s, part)
 		}
 	}
-	granted, gone := w.other(testbed.StepHold), w.timeout()+w.TTL/20
-	// A reader gets in beside a reader: there the lease must be over first.
-	var expired time.Duration
-	if w.Claims.ReadWrite {
-		expired = w.TTL + w.TTL/10
+	for _, s := range w.releases() {
+		e.anew(s)
 	}
-	add("a release arrives after the next grant", w.last(testbed.StepRelease), testbed.Upstream, expired, granted, w.outlast())
-	if len(w.between(testbed.StepRelease)) > 0 {
-		add("a release's first command arrives after the next grant", w.first(testbed.StepRelease), testbed.Upstream, expired, granted, w.outlast())
+	e.lateGrants()
+	e.crossed(func(a *Action) { a.Direction = testbed.Upstream })
+	return e.all
+}
+
+// delays deliver what is sent at a spot late: when another has the lock; or after the
+// clean-up of its own client, which goes on over another connection: at its next
+// attempt, when the lock is free, when it holds the lock again.
+func (e *enumeration) delays(s spot, part part) {
+	one, gone := e.one(), e.givenUp()
+	late := func(d testbed.Direction, oneConn bool, atLeast time.Duration, until *Trigger, limit time.Duration) func(*Action) {
+		return func(a *Action) {
+			a.Nodes, a.Direction, a.OneConn, a.For, a.Until, a.Limit = part.nodes, d, oneConn, atLeast, until, limit
+		}
 	}
-	add("a renewal arrives after the next grant", w.renewals(), testbed.Upstream, expired, granted, w.outlast())
-	again := w.step(testbed.StepHold)
-	again.Who = Same
-	overtaken("a release arrives when its client holds the lock again", w.last(testbed.StepRelease), again, gone+2*w.outlast())
-	overtaken("a request arrives when its client has given up and cleaned up", w.first(testbed.StepAcquire), w.other(testbed.StepRest), gone+w.TTL/2)
-	add("a grant arrives late", w.last(testbed.StepAcquire), testbed.Downstream, 0, granted, w.outlast())
-	add("an acquire's later command arrives late", w.between(testbed.StepAcquire), testbed.Upstream, 0, granted, w.outlast())
-	return w.pack(moves, 2, r)
+	add := func(l lineup, variant, idea string, shape func(*Action)) {
+		e.add(l, s, join(part.label, variant), idea, shape)
+	}
+	for _, l := range e.both() {
+		add(l, "", "it arrives when another has the lock",
+			late(testbed.Upstream, false, e.readable(), l.others(testbed.StepHold), time.Duration(len(l.struck))*e.outlast()))
+	}
+	add(one, "free", "it arrives when its client has given up and the lock is free",
+		late(testbed.Upstream, true, gone, one.others(testbed.StepRest), gone+e.TTL))
+	const again = "it arrives when its client holds the lock again"
+	add(one, "again", again, late(testbed.Upstream, true, e.moment(), one.itself(testbed.StepHold), gone+2*e.outlast()))
+	if s.step == testbed.StepRelease {
+		e.writers(s, join(part.label, "again"), again,
+			late(testbed.Upstream, true, e.moment(), pair.itself(testbed.StepHold), gone+2*e.outlast()))
+	}
+	if s.step == testbed.StepAcquire {
+		for _, l := range e.lineups(s)[1:] {
+			add(l, "next", "it arrives when its client has cleaned up and tries again",
+				late(testbed.Upstream, true, e.moment(), l.itself(testbed.StepAcquire), gone+e.TTL))
+		}
+	}
+	add(one, "reply", "its reply arrives when another has the lock",
+		late(testbed.Downstream, false, e.readable(), one.others(testbed.StepHold), e.outlast()))
+}
+
+// anew delivers a release late to a client that is slow to come back: its lease has
+// ended, another had the lock meanwhile, and the client has taken anew what it holds.
+func (e *enumeration) anew(s spot) {
+	if len(e.Nodes) > 1 {
+		return
+	}
+	l, who := e.one(), []int{0}
+	late := e.at(s, "it arrives when its client has taken the lock anew", who, l)
+	late.Direction, late.OneConn = testbed.Upstream, true
+	late.For, late.Until = e.givenUp(), l.itself(testbed.StepHold)
+	late.Limit = late.For + 4*e.outlast()
+	slow := e.pause(beginning(testbed.StepRest), "is slow to come back, until another had the lock", who, l)
+	slow.Arm = s.trigger(who)
+	slow.For, slow.Until, slow.Limit = e.TTL, l.others(testbed.StepRest), 2*e.outlast()
+	e.plan(l, named(s, "anew"), late, slow)
+}
+
+// lateGrants deliver a grant late, but within the time that its client waits, which then
+// works for longer than its lease: a deadline that is counted from the reply lies behind
+// the end of the key. Only where leases have a deadline does this show anything.
+func (e *enumeration) lateGrants() {
+	if !e.Deadlines {
+		return
+	}
+	l := e.one()
+	for _, s := range e.boundaries(testbed.Before, testbed.StepAcquire) {
+		late := e.at(s, "its reply comes late, but in time", l.struck[0], l)
+		late.Nodes, late.Direction, late.For = e.together().nodes, testbed.Downstream, 3*e.timeout()/4
+		e.plan(l, named(s, "in-time"), late, e.overruns(l))
+	}
 }

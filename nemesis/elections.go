@@ -22,39 +22,10 @@ const (
 	// place, and they hear late of that; then it dies. What it was told meanwhile
 	// is lost, however long the election took.
 	Outvoted Loss = "outvoted"
+	// Forced: an operator of a cluster has a replica elected while the master lives, which
+	// hears of it and steps down (CLUSTER FAILOVER FORCE).
+	Forced Loss = "forced"
 )
-
-// electing is how long an election usually takes at most: a second until a node is
-// taken for dead, and as long again until another is agreed upon and promoted.
-const electing = 3 * time.Second
-
-// elects says whether the world's nodes elect their primary.
-func (w World) elects() bool { return w.Topology == testbed.Sentinel }
-
-// elections are what there is of failovers where nodes elect the primary. Who
-// holds the lock when it is lost has often left before another is there; what
-// clients were told between the vote and their hearing of it is lost all the same.
-func (w World) elections() []move {
-	var moves []move
-	outvoted := func(idea, step string) {
-		moves = append(moves, move{Action: Action{
-			Fault: "failover", Idea: idea, Client: history.NoClient, Nodes: []string{heirNode}, Others: w.everyone(), Loss: Outvoted,
-			For: electing, Until: w.step(step), Limit: electing + w.TTL,
-		}})
-	}
-	lost := func(l Loss, idea string) {
-		moves = append(moves, move{Action: Action{
-			Fault: "failover", Idea: idea, Client: history.NoClient, Nodes: []string{heirNode}, Others: w.everyone(), Loss: l,
-			Point: w.step(testbed.StepRest), Until: w.step(testbed.StepHold), Limit: w.TTL,
-		}})
-	}
-	outvoted("another primary was elected, clients hear of it while the lock is held", testbed.StepHold)
-	lost(Killed, "the primary dies while the lock is held, the replica knows of no grant")
-	outvoted("another primary was elected, clients hear of it as the holder looks", testbed.StepRead)
-	lost(Frozen, "the primary freezes while the lock is held, and comes back as a replica")
-	lost(CutOff, "the primary is cut off while the lock is held, and comes back as a replica")
-	return moves
-}
 
 // outvote cuts the primary off from all other servers and keeps the clients from
 // hearing what these decide. The heal lets them hear it, and kills the old primary.

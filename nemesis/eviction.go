@@ -44,34 +44,37 @@ var eviction = Fault{
 }
 
 func evictionPlans(w World, r *rand.Rand) []Plan {
-	var moves []move
-	sets := w.nodeSets()
-	if len(sets) > 1 {
-		sets = []nodeSet{sets[0], {"one node", w.Nodes[:1]}}
-	}
-	add := func(a Action, nodes []string) {
-		a.Nodes = nodes
-		moves = append(moves, move{Action: a, cost: w.TTL / 20, gap: w.TTL / 2})
+	d := w.draw()
+	sets := []part{w.together()}
+	if len(w.Nodes) > 1 {
+		sets = append(sets, w.oneNode())
 	}
 	for _, set := range sets {
-		idea := set.name + " evicts its keys "
-		add(w.during("eviction", idea+"while the lock is held", testbed.StepHold), set.nodes)
-		for _, p := range w.last(testbed.StepAcquire) {
-			add(w.action("eviction", idea+"when the lock is granted, before its client knows", p, testbed.Replied), set.nodes)
+		evicts := func(spots []spot, idea string) {
+			d.at(spots, set.words+" evicts its keys "+idea, func(m *move) {
+				m.Nodes, m.cost, m.gap = set.nodes, w.TTL/20, w.TTL/2
+			})
 		}
-		for _, p := range w.renewals() {
-			add(w.action("eviction", idea+"as the holder renews", p, testbed.Before), set.nodes)
-		}
-		add(w.during("eviction", idea+"between look and touch", testbed.StepTouch), set.nodes)
-		for _, p := range w.first(testbed.StepRelease) {
-			add(w.action("eviction", idea+"as the holder releases", p, testbed.Before), set.nodes)
-		}
-		for _, p := range w.between(testbed.StepAcquire) {
-			add(w.action("eviction", idea+"in the middle of an acquire", p, testbed.Before), set.nodes)
-		}
-		for _, p := range w.between(testbed.StepRelease) {
-			add(w.action("eviction", idea+"in the middle of a release", p, testbed.Before), set.nodes)
-		}
+		evicts(begins(testbed.StepHold), "while the lock is held")
+		evicts(w.lastCommand(testbed.Replied, testbed.StepAcquire), "when the lock is granted, before its client knows")
+		evicts(w.renewals(testbed.Before), "as the holder renews")
+		evicts(begins(testbed.StepTouch), "between look and touch")
+		evicts(w.firstCommand(testbed.Before, testbed.StepRelease), "as the holder releases")
+		evicts(w.halfway(testbed.Before, testbed.StepAcquire), "in the middle of an acquire")
+		evicts(w.halfway(testbed.Before, testbed.StepRelease), "in the middle of a release")
 	}
-	return w.pack(moves, 3, r)
+	return d.plans(3, r)
+}
+
+// namedEvictions make nodes evict their keys at each spot.
+func namedEvictions(w World) []Schedule {
+	e := w.enumerate()
+	for _, s := range w.losing() {
+		e.add(w.one(), s, "", w.together().words+" evicts its keys", func(a *Action) { a.Nodes = w.together().nodes })
+	}
+	for _, s := range w.holding() {
+		e.exactQuorum(s, "", "one node evicts its keys", func(*Action) {})
+	}
+	e.slowly("evicts its keys", "", func(*Action) {})
+	return e.all
 }

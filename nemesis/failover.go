@@ -12,12 +12,6 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// heirNode is the replica that is promoted: by testbed.Replicated the first.
-const heirNode = "n1"
-
-// clusterHeirNode is the replica of the master that has the first lock's slot.
-const clusterHeirNode = "n3"
-
 // failover holds replication back, lets a client get to a telling place, kills
 // the primary there, and promotes a replica that has not heard of what happened
 // since. The proof is what differs between the old primary and the new one.
@@ -98,80 +92,203 @@ func (s *strike) failOver(ctx context.Context) (result, error) {
 	return result{n, i}, nil
 }
 
-// primary is the node that the action's heir is to replace.
-func (s *strike) primary() (string, error) {
-	list, heir := s.env.(testbed.Nodes).List(), s.action.Nodes[0]
-	if len(list) == testbed.Masters && heir == clusterHeirNode {
-		list = list[:1] // the first master's
+// lostPrimary loses the primary at until; replication stops at stop, at least lag before.
+// Nil for stop: at any time.
+func (w World) lostPrimary(idea string, stop *Trigger, lag time.Duration, until *Trigger) Action {
+	a := Action{
+		Idea: idea, Client: history.NoClient, Point: stop, Nodes: []string{heirNode},
+		For: lag, Until: until, Limit: lag + 3*w.TTL/2,
 	}
-	if len(list) != 1 || list[0] == heir {
-		return "", fmt.Errorf("promote %s: clients use %v, expected one other node", heir, list)
+	if w.Topology == testbed.Cluster {
+		a.Nodes, a.Loss = []string{clusterHeirNode}, Forced
 	}
-	return list[0], nil
+	return a
 }
 
-// differences are what a new primary, promoted at some time, has otherwise than the
-// old one had it, and how many of them are not due to the keys' own ends.
-func (s *strike) differences(before, after look, promoted time.Duration) (n int, fates []history.KeyFate) {
-	var expired []history.KeyFate
-	old, heir := before.all(), after.all()
-	fate := func(k history.KeyState, f history.Fate) history.KeyFate {
-		return history.KeyFate{Node: s.action.Nodes[0], Key: history.Bytes(k.Key), Fate: f}
-	}
-	for _, k := range old {
-		switch {
-		case holds(heir, k):
-		case before.expired(k, after):
-			expired = append(expired, fate(k, history.FateExpired))
-		default:
-			fates = append(fates, fate(k, history.FateLost))
-		}
-	}
-	cameBack := s.cameBack(before, promoted, after)
-	for _, k := range heir {
-		known := slices.ContainsFunc(old, func(o history.KeyState) bool { return o.Key == k.Key })
-		if !known && cameBack(k) {
-			fates = append(fates, fate(k, history.FateRevived))
-		}
-	}
-	return len(fates), append(fates, expired...)
+// forgets is how long replication must have stopped for what the replica knows to have
+// expired; not ok if the keys live too long for that.
+func (w World) forgets() (lag time.Duration, ok bool) {
+	k := w.KeyLife
+	return k + w.TTL/10, k > 0 && k <= 2*w.TTL
 }
 
 func failoverPlans(w World, r *rand.Rand) []Plan {
 	if w.elects() {
 		return w.pack(w.elections(), 1, r)
 	}
-	heir, loss := heirNode, Killed
 	var moves []move
-	if w.Topology == testbed.Cluster {
-		heir, loss = clusterHeirNode, Forced
-	}
-	add := func(idea string, stop *Trigger, lag time.Duration, strike *Trigger) {
-		moves = append(moves, move{Action: Action{
-			Fault: "failover", Idea: idea, Client: history.NoClient, Point: stop,
-			Nodes: []string{heir}, Loss: loss,
-			For: lag, Until: strike, Limit: lag + 3*w.TTL/2,
-		}})
+	l := w.crowd()
+	add := func(idea string, stop *Trigger, lag time.Duration, until *Trigger) {
+		moves = append(moves, move{Action: w.lostPrimary(idea, stop, lag, until)})
 	}
 	// What the replica heard of before would keep others out after the failover
 	// too. Either it expires, or replication stops when the lock is free.
-	stop, lag := w.step(testbed.StepRest), time.Duration(0)
-	if k := w.KeyLife; k > 0 && k <= 2*w.TTL {
-		stop, lag = nil, k+w.TTL/10
+	lag, expires := w.forgets()
+	stop := l.anyone(testbed.StepRest)
+	if expires {
+		stop = nil
+	} else {
+		lag = 0
 	}
-	add("the primary is lost while the lock is held, the replica knows of no grant", stop, lag, w.step(testbed.StepHold))
-	if stop == nil {
-		add("the primary is lost just when the lock was granted again", w.step(testbed.StepRest), 0, w.step(testbed.StepHold))
+	add("the primary is lost while the lock is held, the replica knows of no grant", stop, lag, l.anyone(testbed.StepHold))
+	if expires {
+		add("the primary is lost just when the lock was granted again", l.anyone(testbed.StepRest), 0, l.anyone(testbed.StepHold))
 	}
-	for _, p := range w.last(testbed.StepRelease) {
+	for _, s := range w.lastCommand(testbed.Replied, testbed.StepRelease) {
 		// Stopped after the grant was replicated, so that only the release is lost.
-		after := w.at(p, testbed.Replied)
+		after := s.trigger(l.everyone())
 		after.Who = Same
-		add("the primary is lost after a release, of which the replica knows nothing", w.step(testbed.StepTouch), 0, after)
+		add("the primary is lost after a release, of which the replica knows nothing", l.anyone(testbed.StepTouch), 0, after)
 	}
-	add("the primary is lost between look and touch", stop, lag, w.step(testbed.StepTouch))
+	add("the primary is lost between look and touch", stop, lag, l.anyone(testbed.StepTouch))
 	if w.Topology == testbed.Cluster {
-		moves = append(moves, w.lostMasters()...)
+		// The cluster decides by itself, which takes longer than leases of a second last,
+		// so that what is lost is seldom missed.
+		moves = append(moves,
+			w.lostWhileHeld(clusterHeirNode, Killed, "the master dies while the lock is held, the replica knows of no grant"),
+			w.lostWhileHeld(clusterHeirNode, Frozen, "the master freezes while the lock is held, and steps down when it goes on"))
 	}
 	return w.pack(moves, 1, r)
+}
+
+// elections are the drawn failovers where nodes elect the primary. Who holds the lock
+// when it is lost has often left before another primary is there; what clients were told
+// between the vote and their hearing of it is lost all the same.
+func (w World) elections() []move {
+	var moves []move
+	add := func(m move) {
+		m.Others = w.crowd().everyone()
+		moves = append(moves, m)
+	}
+	outvoted := func(idea, step string) move {
+		return move{Action: Action{
+			Idea: idea, Client: history.NoClient, Nodes: []string{heirNode}, Loss: Outvoted,
+			For: electing, Until: w.crowd().anyone(step), Limit: electing + w.TTL,
+		}}
+	}
+	add(outvoted("another primary was elected, clients hear of it while the lock is held", testbed.StepHold))
+	add(w.lostWhileHeld(heirNode, Killed, "the primary dies while the lock is held, the replica knows of no grant"))
+	add(outvoted("another primary was elected, clients hear of it as the holder looks", testbed.StepRead))
+	add(w.lostWhileHeld(heirNode, Frozen, "the primary freezes while the lock is held, and comes back as a replica"))
+	add(w.lostWhileHeld(heirNode, CutOff, "the primary is cut off while the lock is held, and comes back as a replica"))
+	return moves
+}
+
+// lostWhileHeld loses the primary when the lock is held, and the replica has heard of
+// nothing since the lock was free.
+func (w World) lostWhileHeld(heir string, loss Loss, idea string) move {
+	l := w.crowd()
+	return move{Action: Action{
+		Idea: idea, Client: history.NoClient, Nodes: []string{heir}, Loss: loss,
+		Point: l.anyone(testbed.StepRest), Until: l.anyone(testbed.StepHold), Limit: w.TTL,
+	}}
+}
+
+// namedFailovers lose the primary at each spot: replication stops when the lock is free,
+// or as long before that what the replica knows has expired, and the replica that takes
+// over has not heard of what came since.
+func namedFailovers(w World) []Schedule {
+	if w.elects() || w.Topology == testbed.Cluster {
+		return nil // the moment of an election is not ours to choose
+	}
+	e, one := w.enumerate(), w.one()
+	free := one.anyone(testbed.StepRest)
+	for _, s := range w.losing() {
+		e.loses(one, s, "", "the primary is lost, the replica knows of nothing since the lock was free", free, 0)
+		if lag, ok := w.forgets(); ok {
+			e.loses(one, s, "stale", "the primary is lost, what the replica knows has expired", nil, lag)
+		}
+	}
+	for _, s := range w.slowing() {
+		lost, slow := e.beneath(s, one, "the primary is lost beneath a slow client", free, 0)
+		e.plan(one, named(s, "slow"), lost, slow)
+	}
+	e.behind()
+	e.lateRelease()
+	e.former()
+	// Stopped after the grant was replicated, so that only the release is lost.
+	for _, s := range w.boundaries(testbed.Replied, testbed.StepRelease) {
+		for _, l := range []lineup{one, alone} {
+			e.loses(l, s, "undone", "the primary is lost after a release, of which the replica knows nothing", l.anyone(testbed.StepTouch), 0)
+			if l.clients > 1 {
+				e.awayAfterwards(l)
+			}
+		}
+	}
+	return e.all
+}
+
+// loses is a schedule that loses the primary when some client gets to a spot.
+func (e *enumeration) loses(l lineup, s spot, variant, idea string, stop *Trigger, lag time.Duration) {
+	until := e.at(s, "", l.everyone(), l).Point
+	e.plan(l, named(s, variant), e.timed(e.lostPrimary(idea, stop, lag, until)))
+}
+
+// beneath loses the primary beneath a client that is slow to go on from a spot.
+func (e *enumeration) beneath(s spot, l lineup, idea string, stop *Trigger, lag time.Duration) (lost, slow Action) {
+	slow = e.slow(s, l.everyone(), l)
+	slow.At += lag
+	slow.For, slow.Arm = e.TTL/10, stop // the failover first
+	return e.timed(e.lostPrimary(idea, stop, lag, slow.Point)), slow
+}
+
+// awayAfterwards lets the client that gave the lock back in the last schedule stay away
+// until another has it: it may not take over what it has left.
+func (e *enumeration) awayAfterwards(l lineup) {
+	last := &e.all[len(e.all)-1]
+	away := e.pause(beginning(testbed.StepRest), "is slow to come back, until another has the lock", l.everyone(), l)
+	away.ID, away.Arm = len(last.Plan)+1, last.Plan[0].Point
+	away.Until, away.Limit = l.others(testbed.StepHold), e.outlast()
+	last.Plan = append(last.Plan, away)
+}
+
+// lateRelease loses the primary beneath a client that is about to release, and freezes
+// the client that has the lock when it does. What the replica knows has expired, if it
+// ever does.
+func (e *enumeration) lateRelease() {
+	stop, lag := trio.anyone(testbed.StepRest), time.Duration(0)
+	if l, ok := e.forgets(); ok {
+		stop, lag = nil, l
+	}
+	s := beginning(testbed.StepTouch)
+	lost, slow := e.beneath(s, trio, "the primary is lost beneath a client that releases late", stop, lag)
+	e.plan(trio, named(s, "robbed"), lost, slow, e.robbed(2))
+}
+
+// former loses the primary once another client has the lock, beneath it or after a
+// renewal of its own: the replica has the former holder's grant and knows nothing of its
+// release.
+func (e *enumeration) former() {
+	l := e.one()
+	renewed := first(e.boundaries(testbed.Replied, protocol[1:4]...))
+	for _, s := range slices.Concat(begins(testbed.StepHold), renewed) {
+		next := s.trigger(l.everyone())
+		next.Who = Other
+		e.plan(l, named(s, "former"), e.timed(e.lostPrimary(
+			"the primary is lost once another has the lock, the replica has the former holder's", l.anyone(testbed.StepTouch), 0, next)))
+	}
+}
+
+// behind loses the primary when the replica that takes over, and no other, has not heard
+// of the grant: a client that waits for a replica may have waited for another one.
+func (e *enumeration) behind() {
+	l := e.one()
+	free := l.anyone(testbed.StepRest)
+	cut := e.timed(Action{
+		Fault: partitionName, Idea: "the replica that will take over hears nothing since the lock was free",
+		Point: free, Direction: testbed.Both, For: e.TTL,
+		Links: []testbed.Link{{From: heirNode, To: e.Nodes[0]}},
+	})
+	for _, when := range []struct{ held, lost string }{
+		{testbed.StepHold, testbed.StepRead}, {testbed.StepRead, testbed.StepTouch},
+	} {
+		s := beginning(when.held)
+		until := l.anyone(when.lost)
+		if when.lost == testbed.StepTouch {
+			until = l.itself(when.lost)
+		}
+		lost := e.timed(e.lostPrimary("the primary is lost, another replica than its heir has the lock", s.trigger(l.everyone()), 0, until))
+		lost.Arm, lost.Limit = free, e.TTL
+		e.plan(l, named(s, "behind"), cut, lost)
+	}
 }

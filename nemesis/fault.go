@@ -30,11 +30,15 @@ type Fault struct {
 	// "") if it has. Nil means that it always has.
 	Impossible func(w World) Unsupported
 	// Plans returns the fault's variants in this world, the most telling ones
-	// first: trial k runs number k. Their order does not depend on r.
+	// first: trial k runs number k. Their order does not depend on r. An action that
+	// names no fault is the fault's own.
 	Plans func(w World, r *rand.Rand) []Plan
 
-	// named enumerates the fault's schedules, as Named says; nil = it has none.
+	// named enumerates the fault's schedules, as Named says; nil = it has none. An action
+	// that names no fault is the fault's own.
 	named func(w World) []Schedule
+	// provokes are other faults that it may bring about where nodes elect a primary.
+	provokes []string
 	// deadly says that whom it strikes cannot be struck again.
 	deadly bool
 	// freezes says that it stops the client that it strikes: for how long that is
@@ -146,6 +150,25 @@ func implements[C any](env testbed.Env) bool {
 	return ok
 }
 
+// Provoked names the faults that the one of that name may bring about in a topology,
+// besides what it does itself.
+func Provoked(fault string, t testbed.Topology) []string {
+	f, ok := ByName(fault)
+	if !ok || t != testbed.Sentinel && t != testbed.Cluster {
+		return nil
+	}
+	return f.provokes
+}
+
+// variants are the fault's Plans, with its name in its own actions.
+func (f Fault) variants(w World, r *rand.Rand) []Plan {
+	all := f.Plans(w, r)
+	for _, p := range all {
+		p.of(f)
+	}
+	return all
+}
+
 // sameTopology is for faults that strike whatever a recipe runs on.
 func sameTopology(t locks.Topology) []testbed.Topology {
 	switch t {
@@ -157,13 +180,4 @@ func sameTopology(t locks.Topology) []testbed.Topology {
 		return []testbed.Topology{testbed.Independent}
 	}
 	return nil
-}
-
-// withReplicas is for faults that need a node that follows another: independent
-// nodes have none.
-func withReplicas(t locks.Topology) []testbed.Topology {
-	if t != locks.Single && t != locks.Replicated {
-		return nil
-	}
-	return []testbed.Topology{testbed.Replicated}
 }

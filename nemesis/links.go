@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -62,6 +61,3 @@ func hold(ctx context.Context, n testbed.Network, l testbed.Link, d testbed.Dire
 func resetLink(ctx context.Context, n testbed.Network, l testbed.Link, _ testbed.Direction) (testbed.Undo, error) {
 	return n.Reset(ctx, l)
 }
-
-// brief is long enough for a command and its reply, and short beside a lease.
-func (w World) brief() time.Duration { return w.TTL / 5 }

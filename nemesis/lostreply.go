@@ -23,21 +23,36 @@ var lostReply = Fault{
 }
 
 func lostReplyPlans(w World, r *rand.Rand) []Plan {
-	var moves []move
-	command := func(idea string, places []place) {
-		for _, p := range places {
-			a := w.action("lost-reply", idea, p, testbed.Before)
-			a.Nodes, a.Direction, a.For = w.reach(p), testbed.Downstream, w.brief()
+	d := w.draw()
+	lost := func(spots []spot, idea string) {
+		d.at(spots, idea+", its client is not told", func(m *move) {
+			m.Direction, m.For = testbed.Downstream, w.brief()
+			w.reach(&m.Action)
 			// What is left in Redis without an owner keeps others out for a lease.
-			moves = append(moves, move{Action: a, gap: w.TTL + w.TTL/10})
+			m.gap = w.TTL + w.TTL/10
+		})
+	}
+	lost(w.renewals(testbed.Before), "a renewal runs")
+	lost(w.firstCommand(testbed.Before, testbed.StepAcquire), "the lock is granted")
+	lost(w.halfway(testbed.Before, testbed.StepAcquire), "an acquire's later command runs")
+	lost(w.lastCommand(testbed.Before, testbed.StepRelease), "a release's last command runs")
+	if len(w.halfway(testbed.Before, testbed.StepRelease)) > 0 {
+		lost(w.firstCommand(testbed.Before, testbed.StepRelease), "a release's first command runs")
+	}
+	return d.plans(3, r)
+}
+
+// namedLostReplies lose the reply of each command once.
+func namedLostReplies(w World) []Schedule {
+	e := w.enumerate()
+	for _, s := range w.requests() {
+		for _, part := range w.partsAt(s) {
+			for _, l := range w.lineups(s) {
+				e.add(l, s, part.label, "it runs, its client is not told by "+part.words, func(a *Action) {
+					a.Nodes, a.Direction, a.For = part.nodes, testbed.Downstream, w.brief()
+				})
+			}
 		}
 	}
-	command("a renewal runs, its client is not told", w.renewals())
-	command("the lock is granted, its client is not told", w.first(testbed.StepAcquire))
-	command("an acquire's later command runs, its client is not told", w.between(testbed.StepAcquire))
-	command("a release's last command runs, its client is not told", w.last(testbed.StepRelease))
-	if len(w.between(testbed.StepRelease)) > 0 {
-		command("a release's first command runs, its client is not told", w.first(testbed.StepRelease))
-	}
-	return w.pack(moves, 3, r)
+	return e.all
 }

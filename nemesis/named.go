@@ -6,26 +6,25 @@ import (
 	"time"
 )
 
-// Schedule is one plan that is enumerated, not drawn: it strikes at one place of
-// a recipe's protocol, and its name says where.
+// Schedule is one plan that is enumerated, not drawn: it strikes at one spot of a
+// recipe's protocol, and its name says where.
 type Schedule struct {
 	// Name tells it from all others of its fault, recipe and workload, in lower
 	// case letters, digits, dots and hyphens, so that it can name a folder:
 	// "acquire.n0.1.before-1of2".
 	Name    string
 	Clients int // that take part
-	// Writers: of a read-write lock, none of them only reads.
+	// Writers says that all of them write, where the lock is a read-write lock.
 	Writers bool
 	Plan    Plan
 }
 
-// Named enumerates the schedules of a fault in a world: one for each place in
-// the protocol that World.Points shows where the fault can make a difference,
-// and for each way of striking there. They depend on nothing but the world, and
-// in it neither on Clients, which each schedule says for itself, nor on
-// Duration: Plan.Length says how long its trial lasts. None at all means that the
-// fault has nothing that could be enumerated. The error wraps ErrNotSupported if
-// it has nothing to strike.
+// Named enumerates the schedules of a fault in a world: one for each spot of the
+// protocol, as World.Points shows it, at which the fault can make a difference, and
+// for each way of striking there. They depend on the world only, but not on its Clients,
+// which each schedule says for itself, nor on its Duration: Plan.Length says how long
+// a trial lasts. The list is empty if the fault enumerates no schedules. The error wraps
+// ErrNotSupported if the fault has nothing to strike.
 func Named(fault string, w World) ([]Schedule, error) {
 	f, ok := ByName(fault)
 	if !ok {
@@ -44,6 +43,7 @@ func Named(fault string, w World) ([]Schedule, error) {
 	}
 	all := f.named(w)
 	for _, s := range all {
+		s.Plan.of(f)
 		s.Plan.wholeMicroseconds()
 	}
 	return all, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -85,24 +86,32 @@ func (s *strike) setClocks(ctx context.Context, offset time.Duration) (keys int,
 	return keys, err
 }
 
-func nodeClockPlans(w World, r *rand.Rand) []Plan {
-	var moves []move
-	add := func(a Action, nodes []string, offset time.Duration) {
-		// Set right while somebody holds the lock, so that this jump bites too.
+// jump sets the clocks of these nodes wrong, and right again while somebody holds the
+// lock, so that this jump bites too.
+func (w World) jump(nodes []string, offset time.Duration, l lineup) func(*Action) {
+	return func(a *Action) {
 		a.Nodes, a.Offset, a.Values = nodes, offset, w.Times
-		a.For, a.Until = w.TTL/5, w.step(testbed.StepHold)
+		a.For, a.Until = w.TTL/5, l.anyone(testbed.StepHold)
 		a.Limit = a.For + w.TTL
-		moves = append(moves, move{Action: a, cost: a.For + w.wait(), gap: w.TTL / 5})
 	}
-	held := func(set nodeSet, offset time.Duration) {
+}
+
+func nodeClockPlans(w World, r *rand.Rand) []Plan {
+	d := w.draw()
+	jumps := func(spots []spot, set part, offset time.Duration, idea string) {
 		way := "forward"
 		if offset < 0 {
 			way = "back"
 		}
-		idea := fmt.Sprintf("the clock of %s jumps %s while the lock is held", set.name, way)
-		add(w.during("node-clock", idea, testbed.StepHold), set.nodes, offset)
+		d.at(spots, fmt.Sprintf("the clock of %s jumps %s %s", set.words, way, idea), func(m *move) {
+			w.jump(set.nodes, offset, w.crowd())(&m.Action)
+			m.cost, m.gap = m.For+w.wait(), w.TTL/5
+		})
 	}
-	sets := w.nodeSets()
+	held := func(set part, offset time.Duration) {
+		jumps(begins(testbed.StepHold), set, offset, "while the lock is held")
+	}
+	sets := w.parts()
 	if len(sets) > 1 {
 		sets = sets[:len(sets)-1] // a majority is enough
 	}
@@ -111,15 +120,59 @@ func nodeClockPlans(w World, r *rand.Rand) []Plan {
 		held(set, -w.far())
 	}
 	most := sets[0]
-	for _, p := range w.last(testbed.StepAcquire) {
-		add(w.action("node-clock", "the clock of "+most.name+" jumps forward when the lock is granted, before its client knows", p, testbed.Replied), most.nodes, w.far())
-	}
+	jumps(w.lastCommand(testbed.Replied, testbed.StepAcquire), most, w.far(), "when the lock is granted, before its client knows")
 	held(most, 5*time.Minute)
 	held(most, -5*time.Minute)
-	for _, p := range w.first(testbed.StepRelease) {
-		add(w.action("node-clock", "the clock of "+most.name+" jumps forward as the holder releases", p, testbed.Before), most.nodes, w.far())
-	}
+	jumps(w.firstCommand(testbed.Before, testbed.StepRelease), most, w.far(), "as the holder releases")
 	held(most, w.TTL/10)
 	held(most, -w.TTL/10)
-	return w.pack(moves, 2, r)
+	return d.plans(2, r)
+}
+
+// namedNodeClocks make nodes' clocks jump at each spot: forward, so that keys end early,
+// and, while there is a key, back.
+func namedNodeClocks(w World) []Schedule {
+	e, one := w.enumerate(), w.one()
+	jumps := func(spots []spot, way string, offset time.Duration) {
+		for _, s := range spots {
+			for _, part := range w.clocks(s) {
+				e.add(one, s, join(part.label, way), "the clock of "+part.words+" jumps "+way, w.jump(part.nodes, offset, one))
+			}
+		}
+	}
+	jumps(w.losing(), "forward", w.far())
+	jumps(w.kept(), "back", -w.far())
+	for _, s := range slices.Concat(w.granted(), believing) {
+		e.exactQuorum(s, "forward", "the clock of one node jumps forward", func(a *Action) { w.jump(a.Nodes, w.far(), one)(a) })
+	}
+	e.drifts()
+	return e.all
+}
+
+// clocks are the nodes whose clocks are set at a spot: those that must be set together,
+// and, where a step begins, fewer.
+func (w World) clocks(s spot) []part {
+	all := []part{w.together()}
+	if s.n == 0 && len(w.Nodes) > 1 {
+		all = append(all, w.oneNode())
+	}
+	return all
+}
+
+// drifts let the clocks of nodes run ahead of a holder that works for longer than its
+// lease, by less than a recipe should reckon with (redis.io, "Distributed Locks with
+// Redis": drift). Several times, since another has to ask in the moment between the keys'
+// end and the deadline. Only where leases have a deadline does this show anything.
+func (e *enumeration) drifts() {
+	if !e.Deadlines {
+		return
+	}
+	all := e.together()
+	for _, s := range e.granted() {
+		for time := range 6 {
+			ahead := e.at(s, "the clocks of "+all.words+" run a little ahead of its lease", trio.struck[0], trio)
+			ahead.Nodes, ahead.Offset, ahead.For = all.nodes, e.TTL/100, 2*e.outlast()
+			e.plan(trio, named(s, fmt.Sprintf("drift.%d", time+1)), ahead, e.overruns(trio))
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -20,8 +21,11 @@ var nodePause = Fault{
 	Topologies: sameTopology,
 	Plans:      nodePausePlans,
 	named:      namedNodePauses,
-	effect:     history.Paused,
-	aim:        aimAtNodes,
+	// A node that is frozen for longer than the others wait is replaced where nodes elect
+	// a primary, and when it goes on there may be two.
+	provokes: []string{failover.Name, splitBrain.Name},
+	effect:   history.Paused,
+	aim:      aimAtNodes,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
 		var undos []testbed.Undo
 		for _, node := range s.action.Nodes {
@@ -44,24 +48,53 @@ var nodePause = Fault{
 }
 
 func nodePausePlans(w World, r *rand.Rand) []Plan {
-	var moves []move
-	add := func(a Action, nodes []string) {
-		a.Nodes, a.For = nodes, w.outlast()
-		moves = append(moves, move{Action: a, gap: w.TTL / 5})
-	}
-	sets := w.nodeSets()
-	if len(sets) > 1 {
+	d := w.draw()
+	sets := []part{w.together()}
+	if n := len(w.Nodes); n > 1 {
 		// One node that hangs is what a quorum is there for.
-		sets = []nodeSet{{"one node", w.Nodes[len(w.Nodes)-1:]}, sets[0]}
+		sets = []part{{words: "one node", nodes: w.Nodes[n-1:]}, w.together()}
 	}
 	for _, set := range sets {
-		for _, p := range w.first(testbed.StepAcquire) {
-			add(w.action("node-pause", set.name+" freezes as a client asks", p, testbed.Before), set.nodes)
+		freezes := func(spots []spot, idea string) {
+			d.at(spots, set.words+" freezes "+idea, func(m *move) {
+				m.Nodes, m.For, m.gap = set.nodes, w.outlast(), w.TTL/5
+			})
 		}
-		add(w.during("node-pause", set.name+" freezes while the lock is held", testbed.StepHold), set.nodes)
-		for _, p := range w.first(testbed.StepRelease) {
-			add(w.action("node-pause", set.name+" freezes as the holder releases", p, testbed.Before), set.nodes)
+		freezes(w.firstCommand(testbed.Before, testbed.StepAcquire), "as a client asks")
+		freezes(begins(testbed.StepHold), "while the lock is held")
+		freezes(w.firstCommand(testbed.Before, testbed.StepRelease), "as the holder releases")
+	}
+	return d.plans(2, r)
+}
+
+// namedNodePauses freeze nodes at each command and at the beginning of each step in which
+// a client believes that it holds the lock: for longer than the lease, and for just
+// longer than their clients wait.
+func namedNodePauses(w World) []Schedule {
+	e := w.enumerate()
+	add := func(l lineup, s spot, part part, variant, idea string, length time.Duration) {
+		e.add(l, s, join(part.label, variant), part.words+" freezes for longer than "+idea, func(a *Action) {
+			a.Nodes, a.For = part.nodes, length
+		})
+	}
+	for _, s := range w.everywhere() {
+		for _, part := range w.partsAt(s) {
+			add(w.one(), s, part, "", "the lease", w.outlast())
+			add(w.one(), s, part, "short", "its clients wait", w.timeout()+w.TTL/5)
+			add(trio, s, part, "", "the lease, with more clients than one waiting", w.outlast())
 		}
 	}
-	return w.pack(moves, 2, r)
+	// A client is late, but within its lease, when its node freezes for what is left of
+	// the lease: others ask before it gives the lock back.
+	l, all := w.one(), w.together()
+	for _, s := range believing {
+		slow := e.pause(s, "is late, but within its lease", []int{0}, l)
+		slow.For = w.late()
+		freeze := Action{
+			Idea: all.words + " freezes for what is left of the lease", Client: history.NoClient,
+			After: 1, By: 2 * e.patience(), Nodes: all.nodes, For: 2 * w.TTL / 5,
+		}
+		e.plan(l, named(s, "late"), slow, freeze)
+	}
+	return unique(e.all)
 }

@@ -30,14 +30,8 @@ var nodeRestart = Fault{
 		}
 		return Unsupported{}
 	},
-	Plans: restartPlans,
-	named: func(w World) []Schedule {
-		all := namedRestarts(w)
-		for _, s := range all {
-			w.stayAway(s.Plan)
-		}
-		return all
-	},
+	Plans:  restartPlans,
+	named:  namedRestarts,
 	effect: history.Restarted,
 	aim:    aimAtNodes,
 	inject: func(ctx context.Context, s *strike) (heal, error) {
@@ -70,93 +64,13 @@ var nodeRestart = Fault{
 // rejoining is how long a master of a Redis Cluster that comes back does not serve.
 const rejoining = 2 * time.Second
 
-// stayAway sets how long the plan's nodes stay away when they may have lost
+// stayAway sets how long the action's nodes stay away: only if they may have lost
 // something.
-func (w World) stayAway(p Plan) {
-	for i := range p {
-		p[i].Away = 0
-		if d := p[i].Durability; d != "" && d != testbed.Always {
-			p[i].Away = w.Claims.Away
-		}
+func (w World) stayAway(a *Action) {
+	a.Away = 0
+	if a.Durability != "" && a.Durability != testbed.Always {
+		a.Away = w.Claims.Away
 	}
-}
-
-// death is a node that has been told to die, and is dead for good when done.
-type death struct {
-	node string
-	done chan struct{}
-	err  error // once done
-}
-
-// wait returns when the node is dead for good, or says why it is not.
-func (d *death) wait(ctx context.Context) error {
-	select {
-	case <-d.done:
-		return d.err
-	case <-ctx.Done():
-		return fmt.Errorf("kill %s: %w", d.node, ctx.Err())
-	}
-}
-
-// outlast waits for a node's end, for which no client is held: a container may take
-// most of a second. On virtual time it is over.
-func (s *strike) outlast(ctx context.Context, d *death) error {
-	select {
-	case <-d.done:
-	default:
-		s.letGo()
-	}
-	return d.wait(ctx)
-}
-
-// kill kills the action's nodes and says which it did.
-func (s *strike) kill(ctx context.Context) (killed []*death, err error) {
-	for _, node := range s.action.Nodes {
-		d, err := s.fell(ctx, node)
-		if err != nil {
-			return killed, err
-		}
-		killed = append(killed, d)
-	}
-	return killed, nil
-}
-
-// fell kills a node. It does not wait for a slow killing to end: from the moment that
-// is on record on it executes nothing but, until it is dead, the one command that it may
-// be busy with.
-func (s *strike) fell(ctx context.Context, node string) (*death, error) {
-	d, told := &death{node: node, done: make(chan struct{})}, make(chan struct{})
-	go func() {
-		defer close(d.done)
-		d.err = s.dies(ctx, node, func() { close(told) })
-	}()
-	select {
-	case <-told:
-	case <-d.done:
-		if d.err != nil {
-			return nil, d.err
-		}
-	}
-	select {
-	case <-d.done: // at once, on virtual time
-	case <-time.After(noticeable):
-	}
-	return d, nil
-}
-
-// dies kills a node. Told is called when that is on record.
-func (s *strike) dies(ctx context.Context, node string, told func()) error {
-	err := s.env.(testbed.Nodes).Kill(ctx, node, func() error {
-		if err := s.event(history.Op{Client: history.NoClient, F: history.FNodeDown, Node: node}); err != nil {
-			return err
-		}
-		told()
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("kill %s: %w", node, err)
-	}
-	return nil
 }
 
 // restart brings the nodes that were killed back.
@@ -261,58 +175,55 @@ func restartPlans(w World, r *rand.Rand) []Plan {
 	return append(plans, more...)
 }
 
+// restart makes an action strike a quorum of nodes, which must have this durability.
+func (w World) restart(d testbed.Durability) func(*Action) {
+	return func(a *Action) { a.Nodes, a.Durability, a.Quorum = w.together().nodes, d, w.Claims.Quorum }
+}
+
 // restarts are plans of restarts of a quorum of nodes.
-func (w World) restarts(d testbed.Durability, r *rand.Rand) []Plan {
-	var moves []move
-	add := func(a Action) {
-		a.Nodes, a.Durability, a.Quorum = w.Nodes, d, w.Claims.Quorum
-		if len(w.Nodes) > 1 {
-			a.Nodes = w.Nodes[:max(1, min(w.Claims.Quorum, len(w.Nodes)))]
-		}
-		p := Plan{a}
-		w.stayAway(p)
-		moves = append(moves, move{Action: p[0], cost: w.TTL/5 + p[0].Away, gap: w.TTL + w.TTL/10})
+func (w World) restarts(durability testbed.Durability, r *rand.Rand) []Plan {
+	d := w.draw()
+	restarts := func(spots []spot, idea string) {
+		d.at(spots, fmt.Sprintf("restart (%s) %s", durability, idea), func(m *move) {
+			w.restart(durability)(&m.Action)
+			w.stayAway(&m.Action)
+			m.cost, m.gap = w.TTL/5+m.Away, w.TTL+w.TTL/10
+		})
 	}
-	idea := fmt.Sprintf("restart (%s) ", d)
-	add(w.during("node-restart", idea+"while the lock is held", testbed.StepHold))
-	for _, p := range w.last(testbed.StepAcquire) {
-		add(w.action("node-restart", idea+"when the lock is granted, before its client knows", p, testbed.Replied))
-	}
-	for _, p := range w.first(testbed.StepRelease) {
-		add(w.action("node-restart", idea+"as the holder releases", p, testbed.Before))
-	}
-	plans := w.pack(moves, 3, r)
+	restarts(begins(testbed.StepHold), "while the lock is held")
+	restarts(w.lastCommand(testbed.Replied, testbed.StepAcquire), "when the lock is granted, before its client knows")
+	restarts(w.firstCommand(testbed.Before, testbed.StepRelease), "as the holder releases")
+	plans := d.plans(3, r)
 	for i, p := range plans {
 		plans[i] = w.slowHolders(p)
 	}
 	return plans
 }
 
-// slowHolders makes whoever holds the lock when its node is killed late, but within
-// its lease: a node that needs longer to come back than a hold lasts has lost
-// nothing that anybody would miss. What goes by clients' clocks goes wrong when they
-// are late, and would show that instead.
+// slowHolders makes the client that holds the lock when its node is killed late, but
+// within its lease: nobody would miss what a node lost that takes longer to come back
+// than a hold lasts. A recipe that goes by clients' clocks is left alone: it goes wrong
+// when clients are late, and would show that instead.
 func (w World) slowHolders(p Plan) Plan {
 	if w.Claims.ClientClock || !slices.Contains(w.Capabilities, testbed.CanClients) {
 		return p
 	}
-	late := 7 * w.TTL / 10
 	for _, a := range p {
-		if a.Point.Step != testbed.StepHold || a.By+late > w.Duration {
+		if a.Point.Step != testbed.StepHold || a.By+w.late() > w.Duration {
 			continue
 		}
 		p = append(p, Action{
 			ID: len(p) + 1, Fault: clientPauseName, Idea: "the holder is late, but within its lease", Client: history.NoClient,
-			At: a.At, After: a.After, Delay: a.Delay, By: a.By, Point: a.Point, For: late,
+			At: a.At, After: a.After, Delay: a.Delay, By: a.By, Point: a.Point, For: w.late(),
 		})
 	}
 	return p
 }
 
-// cutAndRestart restarts one node while the lock is held by exactly a quorum of
-// which it is one: before, each client is cut from all nodes that it can do
-// without, others for each, so that another client needs that node only. What
-// was left on the nodes by then must have expired first.
+// cutAndRestart restarts one node while exactly a quorum holds the lock, and the node is
+// of that quorum. Before that each client is cut off from the nodes that it can do
+// without, another set for each, so that another client needs that node only. What was
+// left on the nodes by then must have expired first.
 func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
 	ring := w.ring()
 	if ring == nil {
@@ -327,34 +238,33 @@ func (w World) cutAndRestart(d testbed.Durability, r *rand.Rand) (Plan, bool) {
 	if cutOff.For <= 0 || expired+w.TTL+w.Claims.Away > w.Duration {
 		return nil, false
 	}
-	node := w.Nodes[w.Claims.Quorum-1]
+	node := w.Nodes[w.quorum()-1]
 	p := Plan{cutOff}
 	for i := range 3 {
 		a := Action{
-			ID: i + 2, Fault: "node-restart", Idea: fmt.Sprintf("restart (%s) of one node of exactly a quorum", d),
+			ID: i + 2, Idea: fmt.Sprintf("restart (%s) of one node of exactly a quorum", d),
 			At: expired, By: cutOff.At + cutOff.For, Client: history.NoClient,
-			Point: &Trigger{Clients: w.sharing(node), Step: testbed.StepHold},
+			Point: beginning(testbed.StepHold).trigger(w.sharing(node)),
 			Nodes: []string{node}, Durability: d, Quorum: w.Claims.Quorum,
 		}
 		if i > 0 {
 			a.At, a.After, a.Delay = 0, i+1, w.TTL+w.TTL/10
 		}
+		w.stayAway(&a)
+		a.By -= a.Away
 		p = append(p, a)
-	}
-	w.stayAway(p[1:])
-	for i := range p[1:] {
-		p[i+1].By -= p[i+1].Away
 	}
 	return p, true
 }
 
-// sharing are the clients that, in a ring, have no other node than this in
-// common with some other client; all clients if there are none.
+// sharing are the clients that, in a ring, have no other node than this in common with
+// some other client; all clients if there are none.
 func (w World) sharing(node string) []int {
+	ring := w.ring()
 	reached := make([][]string, w.Clients)
 	for c := range reached {
 		for _, n := range w.Nodes {
-			if !slices.Contains(w.ring(), testbed.Link{From: clientName(c), To: n}) {
+			if !slices.Contains(ring, testbed.Link{From: clientName(c), To: n}) {
 				reached[c] = append(reached[c], n)
 			}
 		}
@@ -369,7 +279,53 @@ func (w World) sharing(node string) []int {
 		}
 	}
 	if clients == nil {
-		return w.everyone()
+		return clientsTo(w.Clients)
 	}
 	return clients
+}
+
+// namedRestarts kill and restart nodes at each spot: without anything, and, where it can
+// make a difference, with what they had a second ago.
+func namedRestarts(w World) []Schedule {
+	e, one := w.enumerate(), w.one()
+	idea := w.together().words + " restarts"
+	add := func(spots []spot, d testbed.Durability) {
+		for _, s := range spots {
+			e.add(one, s, string(d), idea, w.restart(d))
+		}
+	}
+	add(w.losing(), testbed.Volatile)
+	add(w.kept(), testbed.EverySec)
+	for _, s := range first(w.releases()) {
+		add([]spot{s}, testbed.Always) // which keeps the lock, while its release goes to a dead node
+		e.writers(s, string(testbed.Always), idea, w.restart(testbed.Always))
+	}
+	for _, s := range last(w.boundaries(testbed.Replied, testbed.StepRelease)) {
+		for _, l := range []lineup{one, alone} {
+			e.undone(l, s)
+		}
+	}
+	for _, s := range w.holding() {
+		for _, d := range []testbed.Durability{testbed.Volatile, testbed.EverySec} {
+			e.exactQuorum(s, string(d), "one node restarts", func(a *Action) { a.Durability = d })
+		}
+	}
+	e.slowly("restarts", string(testbed.Volatile), w.restart(testbed.Volatile))
+	for _, s := range e.all {
+		for i := range s.Plan {
+			w.stayAway(&s.Plan[i])
+		}
+	}
+	return e.all
+}
+
+// undone restarts nodes just after a release of a client that held the lock for long
+// enough that its grant, but not its release, has been written to disk.
+func (e *enumeration) undone(l lineup, s spot) {
+	slow := e.pause(beginning(testbed.StepRead), "holds until its grant is on disk", []int{0}, l)
+	slow.For = 3 * e.TTL / 5
+	restart := e.at(s, e.together().words+" restarts, the release was not written", []int{0}, l)
+	e.restart(testbed.EverySec)(&restart)
+	restart.After = 1
+	e.plan(l, named(s, "undone"), slow, restart)
 }

@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"math/rand/v2"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -23,87 +24,75 @@ func partitionFault(name, doc, color string, d testbed.Direction) Fault {
 		Name: name, Doc: doc, Color: color,
 		Needs:      []testbed.Capability{testbed.CanNetwork},
 		Topologies: sameTopology,
-		Plans:      func(w World, r *rand.Rand) []Plan { return partitionPlans(w, r, name, d) },
-		named:      func(w World) []Schedule { return namedPartitions(w, name, d) },
+		Plans:      func(w World, r *rand.Rand) []Plan { return partitionPlans(w, r, d) },
+		named:      func(w World) []Schedule { return namedPartitions(w, d) },
 		effect:     history.Cut,
 		aim:        aimAtLinks,
 		inject:     linkFault(cut),
 	}
 }
 
-func partitionPlans(w World, r *rand.Rand, fault string, d testbed.Direction) []Plan {
-	var moves []move
-	add := func(a Action, nodes []string) {
-		a.Nodes, a.Direction, a.For = nodes, d, w.outlast()
-		moves = append(moves, move{Action: a, gap: w.TTL / 5})
+func partitionPlans(w World, r *rand.Rand, direction testbed.Direction) []Plan {
+	d := w.draw()
+	cutOff := func(spots []spot, idea string, nodes []string, more func(*Action)) {
+		d.at(spots, idea, func(m *move) {
+			m.Nodes, m.Direction, m.For, m.gap = nodes, direction, w.outlast(), w.TTL/5
+			more(&m.Action)
+		})
 	}
-	for _, p := range w.renewals() {
-		add(w.action(fault, "the holder is cut off as it renews", p, testbed.Before), w.Nodes)
-	}
-	sets := w.nodeSets()
-	for i, set := range sets {
-		add(w.during(fault, "the holder is cut from "+set.name, testbed.StepHold), set.nodes)
+	own := func(*Action) {} // the client at the spot
+	cutOff(w.renewals(testbed.Before), "the holder is cut off as it renews", w.Nodes, own)
+	for i, set := range w.parts() {
+		cutOff(begins(testbed.StepHold), "the holder is cut from "+set.words, set.nodes, own)
 		if i > 0 {
 			continue
 		}
-		for _, p := range w.first(testbed.StepAcquire) {
-			add(w.action(fault, "cut from "+set.name+" as it asks", p, testbed.Before), set.nodes)
-		}
-		for _, p := range w.between(testbed.StepAcquire) {
-			add(w.action(fault, "cut from "+set.name+" with its acquire half done", p, testbed.Before), set.nodes)
-		}
-		for _, p := range w.first(testbed.StepRelease) {
-			add(w.action(fault, "cut from "+set.name+" as it releases", p, testbed.Before), set.nodes)
-		}
+		cutOff(w.firstCommand(testbed.Before, testbed.StepAcquire), "cut from "+set.words+" as it asks", set.nodes, own)
+		cutOff(w.halfway(testbed.Before, testbed.StepAcquire), "cut from "+set.words+" with its acquire half done", set.nodes, own)
+		cutOff(w.firstCommand(testbed.Before, testbed.StepRelease), "cut from "+set.words+" as it releases", set.nodes, own)
 	}
 	if ring := w.ring(); ring != nil {
-		moves = append(moves, move{Action: Action{
-			Fault: fault, Idea: "each client reaches another majority", Client: history.NoClient,
-			Point: w.step(testbed.StepHold), Links: ring, Direction: d, For: w.outlast(),
-		}})
+		d.at(begins(testbed.StepHold), "each client reaches another majority", func(m *move) {
+			m.Nodes, m.Links, m.Direction, m.For = nil, ring, direction, w.outlast()
+		})
 	}
-	for _, p := range w.first(testbed.StepRelease) {
-		a := w.action(fault, "the waiting clients are cut off as the holder releases", p, testbed.Before)
-		a.Others = w.everyone()
-		add(a, w.Nodes)
-	}
-	return w.pack(moves, 2, r)
+	cutOff(w.firstCommand(testbed.Before, testbed.StepRelease), "the waiting clients are cut off as the holder releases", w.Nodes,
+		func(a *Action) { a.Others = w.crowd().everyone() })
+	return d.plans(2, r)
 }
 
-// nodeSet is some of the nodes.
-type nodeSet struct {
-	name  string
-	nodes []string
-}
-
-// nodeSets are the parts of the world that may be lost together, the most
-// telling first.
-func (w World) nodeSets() []nodeSet {
-	n := len(w.Nodes)
-	if n == 1 {
-		return []nodeSet{{"its node", w.Nodes}}
+// namedPartitions cut a client, or two, off at each command and at the beginning of each
+// step in which it believes that it holds the lock, for longer than the lease; at each
+// command also briefly; and the others while one holds.
+func namedPartitions(w World, d testbed.Direction) []Schedule {
+	e := w.enumerate()
+	add := func(l lineup, s spot, part part, variant, idea string, others []int, length time.Duration) {
+		e.add(l, s, join(part.label, variant), idea+part.words, func(a *Action) {
+			a.Nodes, a.Direction, a.For, a.Others = part.nodes, d, length, others
+		})
 	}
-	quorum := min(max(1, w.Claims.Quorum), n)
-	sets := []nodeSet{{"a majority of nodes", w.Nodes[:quorum]}}
-	if n-quorum > 1 {
-		sets = append(sets, nodeSet{"a minority of nodes", w.Nodes[:n-quorum]})
-	}
-	return append(sets, nodeSet{"one node", w.Nodes[:1]}, nodeSet{"all nodes", w.Nodes})
-}
-
-// ring cuts each client from a minority of nodes, another one for each, so that
-// each reaches a majority; nil if the nodes are too few.
-func (w World) ring() []testbed.Link {
-	n := len(w.Nodes)
-	quorum := max(1, w.Claims.Quorum)
-	if n < 3 || n-quorum < 1 {
-		return nil
-	}
-	var links []testbed.Link
-	for c := range w.Clients {
-		for i := range n - quorum {
-			links = append(links, testbed.Link{From: clientName(c), To: w.Nodes[(c+quorum+i)%n]})
+	one := w.one()
+	for _, s := range w.everywhere() {
+		for _, part := range w.partsAt(s) {
+			for _, l := range w.both() {
+				add(l, s, part, "", "is cut off for longer than the lease from ", nil, w.outlast())
+			}
+			if s.n > 0 {
+				add(one, s, part, "short", "is cut off for a moment from ", nil, w.brief())
+			}
 		}
 	}
-	return links
+	all := part{words: "all nodes", nodes: w.Nodes}
+	for _, s := range append(begins(testbed.StepHold), w.releases()...) {
+		add(one, s, all, "others", "the others are cut off from ", one.everyone(), w.outlast())
+	}
+	w.Clients = trio.clients
+	if ring := w.ring(); ring != nil {
+		for _, s := range begins(testbed.StepHold, testbed.StepRest) {
+			e.add(trio, s, "ring", "each client reaches another majority", func(a *Action) {
+				a.Nodes, a.Links, a.Direction, a.For = nil, ring, d, w.outlast()
+			})
+		}
+	}
+	return e.all
 }

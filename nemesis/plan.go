@@ -1,19 +1,6 @@
-// Package nemesis disturbs trials: faults, the plans that say when and where
-// they strike, and the machine that carries a plan out against a testbed and
-// records what was hit.
-//
-// A plan is data. It is made from a seed, a world and a number, is the same for
-// ever given the same, and is stored with its trial, so that the trial can be
-// told, replayed and shrunk. What a plan aims at are places in a protocol: "c0
-// is about to send the second command of its acquire". Which places there are
-// is seen in a fault-free probe trial (Points), never written down per recipe.
-//
-// A fault proves that it bit: Hits on the closing entry of a window counts what
-// the gate, the network or the node showed, and is 0 if nothing was hit.
 package nemesis
 
 import (
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -23,38 +10,6 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
-
-// World is what plans are made for: the shape of a trial.
-type World struct {
-	Clients  int              `json:"clients"`
-	Nodes    []string         `json:"nodes"` // that clients talk to, in their order; {"n0"} unless the topology is independent
-	Topology testbed.Topology `json:"topology"`
-	// Capabilities are what the testbed's worlds are capable of, for faults that
-	// choose among others.
-	Capabilities []testbed.Capability `json:"capabilities,omitempty"`
-	// TTL, Hold and Retry are the workload's lease time, time in the critical
-	// section and pause between attempts. Retry 0 means TTL/20.
-	TTL   time.Duration `json:"ttl"`
-	Hold  time.Duration `json:"hold"`
-	Retry time.Duration `json:"retry"`
-	// Duration is when every fault must be healed, since the trial's start.
-	Duration time.Duration `json:"duration"`
-	// CommandTimeout is the clients' read timeout; 0 = 3 s, as testbed.Setup.
-	CommandTimeout time.Duration `json:"commandTimeout"`
-	// Points are the places that a fault-free trial of this recipe and workload
-	// passed, from Points. Their Client is of no meaning.
-	Points []testbed.Point `json:"points"`
-	// Deadlines: that trial's leases claimed one, from Deadlines.
-	Deadlines bool `json:"deadlines,omitempty"`
-	// Scripts: that trial's clients ran Lua scripts, from Scripts.
-	Scripts bool `json:"scripts,omitempty"`
-	// Times: that trial's clients asked nodes for the time, from AsksTime.
-	Times bool `json:"times,omitempty"`
-	// KeyLife is the longest life that grants had on their keys in that trial, from
-	// KeyLife; 0 = they never expire.
-	KeyLife time.Duration  `json:"keyLife,omitempty"`
-	Claims  history.Claims `json:"claims"`
-}
 
 // Plan is what happens in one trial, as data. IDs are unique, from 1.
 type Plan []Action
@@ -116,6 +71,14 @@ type Action struct {
 	Limit time.Duration `json:"limit,omitempty"`
 }
 
+// length is the longest that an action can be in force.
+func (a Action) length() time.Duration {
+	if a.Until != nil {
+		return max(a.For, a.Limit+a.Linger, a.Away)
+	}
+	return max(a.For, a.Away)
+}
+
 // Who restricts the clients of an Until to those that stand in a relation to
 // the struck one.
 type Who = history.Who
@@ -163,17 +126,26 @@ func New(seed uint64, faults []string, w World, k int) (Plan, error) {
 		if why, is := f.impossible(w); is {
 			return nil, why
 		}
-		variants := f.Plans(w, dice(seed, name, 0))
+		variants := f.variants(w, dice(seed, name, 0))
 		if len(variants) == 0 {
 			return nil, Unsupported{Fault: name, Why: NoPlanFits, Span: w.Duration}
 		}
 		if round := k / len(variants); round > 0 {
-			variants = f.Plans(w, dice(seed, name, round))
+			variants = f.variants(w, dice(seed, name, round))
 		}
 		plan = plan.join(variants[k%len(variants)])
 	}
 	plan.wholeMicroseconds()
 	return plan, nil
+}
+
+// of names the fault in the actions that name none.
+func (p Plan) of(f Fault) {
+	for i := range p {
+		if p[i].Fault == "" {
+			p[i].Fault = f.Name
+		}
+	}
 }
 
 // wholeMicroseconds rounds all times down. What lies between two microseconds
@@ -247,16 +219,4 @@ func Hits(ops []history.Op, faults ...string) int {
 func mixed(name string) bool {
 	f, ok := ByName(name)
 	return ok && f.Mix
-}
-
-func (w World) check() error {
-	switch {
-	case w.Clients < 1:
-		return fmt.Errorf("make a plan: %d clients", w.Clients)
-	case len(w.Nodes) == 0:
-		return errors.New("make a plan: no nodes")
-	case w.TTL <= 0 || w.Duration <= 0:
-		return fmt.Errorf("make a plan: lease time %v and duration %v must be positive", w.TTL, w.Duration)
-	}
-	return nil
 }

@@ -65,7 +65,7 @@ func variants(f Fault, w World, seed uint64) []Plan {
 	if _, is := f.impossible(w); is {
 		return nil
 	}
-	return f.Plans(w, dice(seed, f.Name, 0))
+	return f.variants(w, dice(seed, f.Name, 0))
 }
 
 func TestPlansAreTheSameForEver(t *testing.T) {

@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -18,55 +19,80 @@ var reset = Fault{
 	Needs:      []testbed.Capability{testbed.CanNetwork},
 	Topologies: sameTopology,
 	Plans:      resetPlans,
-	named:      func(w World) []Schedule { return append(namedResets(w), resetsOnceAndForLong(w)...) },
+	named:      namedResets,
 	effect:     history.Reset,
 	aim:        aimAtLinks,
 	inject:     linkFault(resetLink),
 }
 
 func resetPlans(w World, r *rand.Rand) []Plan {
-	var moves []move
-	command := func(idea string, when testbed.When, places []place) {
-		for _, p := range places {
-			a := w.action("reset", idea, p, when)
-			a.Nodes, a.For = w.reach(p), w.TTL/10
-			moves = append(moves, move{Action: a, gap: w.TTL})
-		}
+	d := w.draw()
+	breaks := func(spots []spot, idea string) {
+		d.at(spots, idea, func(m *move) {
+			m.For, m.gap = w.forAWhile(), w.TTL
+			w.reach(&m.Action)
+		})
 	}
-	command("reset with its acquire half done", testbed.Before, w.between(testbed.StepAcquire))
-	command("reset when its acquire is on its way", testbed.Sent, w.first(testbed.StepAcquire))
-	command("reset when its release is on its way", testbed.Sent, w.last(testbed.StepRelease))
-	command("reset as it renews", testbed.Sent, w.renewals())
-	command("reset before it releases", testbed.Before, w.first(testbed.StepRelease))
-	command("reset with its release half done", testbed.Before, w.between(testbed.StepRelease))
-	command("reset before it asks", testbed.Before, w.first(testbed.StepAcquire))
-	held := w.during("reset", "the holder's idle connections are reset", testbed.StepHold)
-	held.For = w.TTL / 10
-	moves = append(moves, move{Action: held, gap: w.TTL})
-	return w.pack(moves, 3, r)
+	breaks(w.halfway(testbed.Before, testbed.StepAcquire), "reset with its acquire half done")
+	breaks(w.firstCommand(testbed.Sent, testbed.StepAcquire), "reset when its acquire is on its way")
+	breaks(w.lastCommand(testbed.Sent, testbed.StepRelease), "reset when its release is on its way")
+	breaks(w.renewals(testbed.Sent), "reset as it renews")
+	breaks(w.firstCommand(testbed.Before, testbed.StepRelease), "reset before it releases")
+	breaks(w.halfway(testbed.Before, testbed.StepRelease), "reset with its release half done")
+	breaks(w.firstCommand(testbed.Before, testbed.StepAcquire), "reset before it asks")
+	breaks(begins(testbed.StepHold), "the holder's idle connections are reset")
+	return d.plans(3, r)
 }
 
-// resetsOnceAndForLong are the two ends of how long resets go on: once, after which
-// the client can connect at once, and for longer than the lease. A single reset is one
-// of what is on its way: an idle connection is replaced at its next use, and nobody is
-// disturbed.
-func resetsOnceAndForLong(w World) []Schedule {
-	e := w.enumerate("reset")
-	for _, step := range []string{testbed.StepAcquire, testbed.StepRelease} {
-		spots := w.boundaries(testbed.Sent, step)
-		e.resetEnds(spots[:min(1, len(spots))], "once", "its connections are reset once, to ", 0)
+// forAWhile is how long new connections are usually reset too.
+func (w World) forAWhile() time.Duration { return w.TTL / 10 }
+
+// namedResets break connections around each command, and idle ones; then once, after
+// which the client can connect at once, and for longer than the lease.
+func namedResets(w World) []Schedule {
+	e := w.enumerate()
+	breaks := func(l lineup, s spot, part part) {
+		e.add(l, s, part.label, "its connections are reset to "+part.words, func(a *Action) {
+			a.Nodes, a.For = part.nodes, w.forAWhile()
+		})
 	}
-	before := w.boundaries(testbed.Before, testbed.StepAcquire)
-	e.resetEnds(before[:min(1, len(before))], "long", "its connections are reset for longer than the lease, to ", w.outlast())
-	e.resetEnds(believing[:1], "long", "its connections are reset for longer than the lease, to ", w.outlast())
+	for _, when := range whens {
+		for _, s := range slices.Concat(w.boundaries(when), w.reentry(when)) {
+			lineups := w.both()
+			if when == testbed.Sent {
+				lineups = w.lineups(s)
+			}
+			for _, part := range w.partsAt(s) {
+				for _, l := range lineups {
+					breaks(l, s, part)
+				}
+			}
+		}
+	}
+	for _, s := range believing {
+		for _, part := range w.partsAt(s) {
+			breaks(w.one(), s, part)
+		}
+	}
+	e.resetsOnceAndForLong()
 	return e.all
 }
 
-// resetEnds resets the connections of one client at these spots, to its node or to a
-// majority of several, for that long.
-func (e *enumeration) resetEnds(spots []spot, variant, idea string, length time.Duration) {
+// resetsOnceAndForLong reset the connections of one client to its node, or to a majority
+// of several, for the shortest and the longest time. A single reset strikes messages
+// on their way: an idle connection would be replaced at its next use, and nobody be
+// disturbed.
+func (e *enumeration) resetsOnceAndForLong() {
 	all := e.together()
-	for _, s := range spots {
-		e.add(e.one(), s, variant, idea+all.words, func(a *Action) { a.Nodes, a.For = all.nodes, length })
+	breaks := func(s spot, variant, idea string, length time.Duration) {
+		e.add(e.one(), s, variant, "its connections are reset "+idea+", to "+all.words, func(a *Action) { a.Nodes, a.For = all.nodes, length })
+	}
+	for _, s := range slices.Concat(
+		first(e.boundaries(testbed.Sent, testbed.StepAcquire)), first(e.boundaries(testbed.Sent, testbed.StepRelease)),
+	) {
+		breaks(s, "once", "once", 0)
+	}
+	for _, s := range append(first(e.boundaries(testbed.Before, testbed.StepAcquire)), believing[0]) {
+		breaks(s, "long", "for longer than the lease", e.outlast())
 	}
 }

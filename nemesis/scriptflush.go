@@ -49,21 +49,26 @@ var scriptFlush = Fault{
 }
 
 func scriptFlushPlans(w World, r *rand.Rand) []Plan {
-	var moves []move
-	add := func(a Action) {
-		a.Nodes = w.Nodes
-		moves = append(moves, move{Action: a, cost: w.TTL / 20, gap: w.TTL / 4})
+	d := w.draw()
+	gone := func(spots []spot, idea string) {
+		d.at(spots, "scripts are gone "+idea, func(m *move) {
+			m.Nodes, m.cost, m.gap = w.Nodes, w.TTL/20, w.TTL/4
+		})
 	}
-	command := func(idea string, places []place) {
-		for _, p := range places {
-			add(w.action("script-flush", idea, p, testbed.Before))
-		}
+	gone(w.firstCommand(testbed.Before, testbed.StepAcquire), "as a client asks")
+	gone(w.firstCommand(testbed.Before, testbed.StepRelease), "as the holder releases")
+	gone(w.renewals(testbed.Before), "as the holder renews")
+	gone(w.halfway(testbed.Before, testbed.StepAcquire), "in the middle of an acquire")
+	gone(w.halfway(testbed.Before, testbed.StepRelease), "in the middle of a release")
+	gone(begins(testbed.StepHold), "while the lock is held")
+	return d.plans(4, r)
+}
+
+// namedFlushes empty the script caches before each command and while the lock is held.
+func namedFlushes(w World) []Schedule {
+	e := w.enumerate()
+	for _, s := range w.everywhere() {
+		e.add(w.one(), s, "", "scripts are gone", func(a *Action) { a.Nodes = w.Nodes })
 	}
-	command("scripts are gone as a client asks", w.first(testbed.StepAcquire))
-	command("scripts are gone as the holder releases", w.first(testbed.StepRelease))
-	command("scripts are gone as the holder renews", w.renewals())
-	command("scripts are gone in the middle of an acquire", w.between(testbed.StepAcquire))
-	command("scripts are gone in the middle of a release", w.between(testbed.StepRelease))
-	add(w.during("script-flush", "scripts are gone while the lock is held", testbed.StepHold))
-	return w.pack(moves, 4, r)
+	return e.all
 }

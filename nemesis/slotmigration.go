@@ -64,19 +64,15 @@ func inCluster(t locks.Topology) []testbed.Topology {
 }
 
 func slotMigrationPlans(w World, r *rand.Rand) []Plan {
-	var moves []move
-	add := func(a Action) {
-		a.Nodes, a.For = []string{"n0", "n1"}, w.TTL/5
-		moves = append(moves, move{Action: a, gap: w.TTL / 2})
+	d := w.draw()
+	moves := func(spots []spot, idea string) {
+		d.at(spots, "the slot moves "+idea, func(m *move) {
+			m.Nodes, m.For, m.gap = []string{"n0", "n1"}, w.TTL/5, w.TTL/2
+		})
 	}
-	const name = "slot-migration"
-	add(w.during(name, "the slot moves while the lock is held", testbed.StepHold))
-	for _, p := range w.first(testbed.StepRelease) {
-		add(w.action(name, "the slot moves as the holder releases", p, testbed.Before))
-	}
-	add(w.during(name, "the slot moves between look and touch", testbed.StepTouch))
-	for _, p := range w.last(testbed.StepAcquire) {
-		add(w.action(name, "the slot moves when the lock is granted, before its client knows", p, testbed.Replied))
-	}
-	return w.pack(moves, 1, r)
+	moves(begins(testbed.StepHold), "while the lock is held")
+	moves(w.firstCommand(testbed.Before, testbed.StepRelease), "as the holder releases")
+	moves(begins(testbed.StepTouch), "between look and touch")
+	moves(w.lastCommand(testbed.Replied, testbed.StepAcquire), "when the lock is granted, before its client knows")
+	return d.plans(1, r)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -67,41 +68,49 @@ var splitBrain = Fault{
 	},
 }
 
-// unreplicated says why a fault that needs a replica cannot strike, nothing if it can.
-func unreplicated(w World) Unsupported {
-	if w.Topology != testbed.Replicated && !w.elects() {
-		return Unsupported{Why: NoReplica, Topology: w.Topology}
-	}
-	return Unsupported{}
-}
+// leased is how long what the new primary heard of keeps out the clients that it serves.
+func (w World) leased() time.Duration { return w.TTL + w.TTL/5 }
 
 func splitBrainPlans(w World, r *rand.Rand) []Plan {
-	var moves []move
-	add := func(a Action, moved []int, atLeast time.Duration, until *Trigger) {
-		a.Nodes, a.Others = []string{heirNode}, moved
-		a.For, a.Until, a.Limit = atLeast, until, atLeast+3*w.TTL/2
-		if w.elects() { // there are two primaries only after that, and leases of before are over
-			a.For, a.Limit = electing, electing+w.TTL
+	d, l := w.draw(), w.crowd()
+	parts := func(spots []spot, idea string, moved []int, atLeast time.Duration, until *Trigger) {
+		d.at(spots, idea, func(m *move) {
+			m.Nodes, m.Others = []string{heirNode}, moved
+			m.For, m.Until, m.Limit = atLeast, until, atLeast+3*w.TTL/2
+			if w.elects() { // there are two primaries only after that, and leases of before are over
+				m.For, m.Limit = electing, electing+w.TTL
+			}
+		})
+	}
+	others, another := l.everyone(), l.others(testbed.StepTouch)
+	// If the holder stayed at the old primary, both sides grant when its lease is over.
+	parts(begins(testbed.StepHold), "the holder stays at the old primary, the others are moved", others, w.leased(), another)
+	parts(begins(testbed.StepRest), "both primaries have a free lock to grant", others, w.TTL/2, l.itself(testbed.StepHold))
+	parts(begins(testbed.StepHold), "the holder is moved, the others stay at the old primary", nil, w.leased(), another)
+	parts(w.lastCommand(testbed.Replied, testbed.StepAcquire), "the holder stays, the new primary may not have heard of its grant", others, 0, another)
+	parts(w.lastCommand(testbed.Before, testbed.StepRelease), "a release reaches the old primary only", others, w.TTL/10, another)
+	parts(begins(testbed.StepRest), "one client is moved while the lock is free, until another holds it", nil, w.TTL/2, l.others(testbed.StepHold))
+	return d.plans(1, r)
+}
+
+// namedSplits leave two primaries at each spot: the struck client stays at the old one,
+// or is moved to the new one.
+func namedSplits(w World) []Schedule {
+	if w.elects() {
+		return nil // the moment of an election is not ours to choose
+	}
+	e, one := w.enumerate(), w.one()
+	parts := func(moved []int, atLeast time.Duration, until *Trigger, limit time.Duration) func(*Action) {
+		return func(a *Action) {
+			a.Nodes, a.Others = []string{heirNode}, moved
+			a.For, a.Until, a.Limit = atLeast, until, limit
 		}
-		moves = append(moves, move{Action: a})
 	}
-	// What the new primary heard of keeps out those that it serves: for a lease,
-	// if the holder stayed at the old one. After that, both sides grant.
-	leased := w.TTL + w.TTL/5
-	same := func(step string) *Trigger {
-		t := w.step(step)
-		t.Who = Same
-		return t
+	others, touches := one.everyone(), one.others(testbed.StepTouch)
+	for _, s := range slices.Concat(w.losing(), begins(testbed.StepRest)) {
+		e.add(one, s, "stays", "the client stays, the new primary serves the others or it", parts(others, w.leased(), touches, w.leased()+3*w.TTL/2))
+		e.add(one, s, "moves", "the client moves, the new primary serves the others or it", parts(nil, w.leased(), touches, w.leased()+3*w.TTL/2))
+		e.add(one, s, "short", "the client stays, the others are moved, until another holds", parts(others, 0, one.others(testbed.StepHold), w.leased()))
 	}
-	add(w.during("split-brain", "the holder stays at the old primary, the others are moved", testbed.StepHold), w.everyone(), leased, w.other(testbed.StepTouch))
-	add(w.during("split-brain", "both primaries have a free lock to grant", testbed.StepRest), w.everyone(), w.TTL/2, same(testbed.StepHold))
-	add(w.during("split-brain", "the holder is moved, the others stay at the old primary", testbed.StepHold), nil, leased, w.other(testbed.StepTouch))
-	for _, p := range w.last(testbed.StepAcquire) {
-		add(w.action("split-brain", "the holder stays, the new primary may not have heard of its grant", p, testbed.Replied), w.everyone(), 0, w.other(testbed.StepTouch))
-	}
-	for _, p := range w.last(testbed.StepRelease) {
-		add(w.action("split-brain", "a release reaches the old primary only", p, testbed.Before), w.everyone(), w.TTL/10, w.other(testbed.StepTouch))
-	}
-	add(w.during("split-brain", "one client is moved while the lock is free, until another holds it", testbed.StepRest), nil, w.TTL/2, w.other(testbed.StepHold))
-	return w.pack(moves, 1, r)
+	return e.all
 }

@@ -38,7 +38,7 @@ func injectSkew(_ context.Context, s *strike) (heal, error) {
 	count := countAttempts(s)
 	return func(context.Context) (result, error) {
 		i := s.lasted()
-		i.Offset, i.Attempts, i.Holding = moved, count(), slices.Contains(holding, s.hit.Point.Step)
+		i.Offset, i.Attempts, i.Holding = moved, count(), slices.Contains(protocol[1:4], s.hit.Point.Step)
 		err := s.event(history.Op{Client: s.client, F: history.FClock})
 		clocks.Skew(s.client, 0)
 		if moved.Abs() < s.action.Offset.Abs()/2 {
@@ -51,9 +51,6 @@ func injectSkew(_ context.Context, s *strike) (heal, error) {
 		return result{hits, i}, err
 	}, nil
 }
-
-// holding are the steps in which a client has the lock, or believes so.
-var holding = []string{testbed.StepHold, testbed.StepRead, testbed.StepTouch}
 
 // countAttempts counts the acquires that the struck client begins until the
 // returned function is called.
@@ -89,19 +86,16 @@ func skewPlans(w World, r *rand.Rand) []Plan {
 		plans = append(plans, w.pack([]move{w.skew(offset, 1), w.skew(-offset, 2)}, 2, r)...)
 	}
 	// A step of the clock within an acquire, for those who measure time by it.
-	var moves []move
-	for _, p := range w.last(testbed.StepAcquire) {
+	d := w.draw()
+	for _, s := range w.lastCommand(testbed.Before, testbed.StepAcquire) {
 		for _, offset := range []time.Duration{far, -far} {
-			a := w.action("client-skew", "the clock is set in the middle of an acquire", p, testbed.Before)
-			a.Nodes, a.Offset, a.For = nil, offset, w.TTL
-			moves = append(moves, move{Action: a, gap: w.TTL / 5})
+			d.at([]spot{s}, "the clock is set in the middle of an acquire", func(m *move) {
+				m.Nodes, m.Offset, m.For, m.gap = nil, offset, w.TTL, w.TTL/5
+			})
 		}
 	}
-	return append(plans, w.pack(moves, 2, r)...)
+	return append(plans, d.plans(2, r)...)
 }
-
-// far is past every life that a recipe may give a lock by somebody's clock.
-func (w World) far() time.Duration { return max(w.TTL+w.TTL/2+time.Second, w.lease()+w.TTL) }
 
 // skew sets the clock of a client wrong for as long as several turns take.
 func (w World) skew(offset time.Duration, client int) move {
@@ -110,10 +104,59 @@ func (w World) skew(offset time.Duration, client int) move {
 		idea = "a client whose clock is behind contends"
 	}
 	return move{
-		Action: Action{
-			Fault: "client-skew", Idea: idea, Client: client % w.Clients,
-			Offset: offset, For: w.TTL + w.TTL/2,
-		},
-		gap: w.TTL / 5,
+		Action: Action{Idea: idea, Client: client % w.Clients, Offset: offset, For: w.severalTurns()},
+		gap:    w.TTL / 5,
+	}
+}
+
+// severalTurns is how long a clock is wrong: while clients get the lock several times.
+func (w World) severalTurns() time.Duration { return w.TTL + w.TTL/2 }
+
+// namedSkews set a client's clock wrong, ahead and behind: at the beginning of each step,
+// by little and by more than any life of the lock; before each command, by when the
+// client may have read its clock, by more than any life.
+func namedSkews(w World) []Schedule {
+	e, far := w.enumerate(), w.far()
+	set := func(offset time.Duration) func(*Action) {
+		return func(a *Action) { a.Nodes, a.Offset, a.For = nil, offset, w.severalTurns() }
+	}
+	ways := []struct {
+		name   string
+		offset time.Duration
+	}{{"forward", far}, {"back", -far}, {"ahead", w.TTL / 10}, {"behind", -w.TTL / 10}}
+	for _, s := range slices.Concat(begins(testbed.StepAcquire), w.boundaries(testbed.Before), believing) {
+		for i, way := range ways {
+			if i >= 2 && s.n > 0 {
+				continue // a little off is the same at every command
+			}
+			lineups := []lineup{w.one()}
+			if s.n == 0 && i < 2 {
+				lineups = w.both()
+			}
+			for _, l := range lineups {
+				e.add(l, s, way.name, "its clock is set "+way.name, set(way.offset))
+			}
+		}
+	}
+	e.rivals(beginning(testbed.StepAcquire), "back", "its clock is set back, with two rivals waiting", set(-far))
+	e.slowClocks()
+	return e.all
+}
+
+// slowClocks set the clock of a client back that is slow at the same spot: it looks at
+// its deadline when that is over, and the clock does not say so. Only where leases have
+// a deadline does this show anything of clocks.
+func (e *enumeration) slowClocks() {
+	if !e.Deadlines {
+		return
+	}
+	l := e.one()
+	who := l.struck[0][:1]
+	for _, s := range slices.Concat(e.boundaries(testbed.Before, testbed.StepAcquire), e.granted(), believing) {
+		slow := e.slow(s, who, l)
+		slow.For, slow.Until, slow.Limit = e.TTL, l.others(testbed.StepTouch), e.outlast()
+		back := e.at(s, "its clock is set back while it is slow", who, l)
+		back.Nodes, back.Offset, back.For = nil, -e.far(), e.outlast()+e.TTL
+		e.plan(l, named(s, "back.slow"), back, slow)
 	}
 }

@@ -30,7 +30,7 @@ func Points(cmds []history.Command) []testbed.Point {
 		step           string
 		last, unknowns int
 	}
-	seen := map[place]bool{} // and whether it was replied to
+	replied := map[testbed.Point]bool{} // whether a command got a reply
 	runs := map[end]run{}
 	for _, c := range cmds {
 		if c.N == 0 || c.Phase == "" {
@@ -44,18 +44,16 @@ func Points(cmds []history.Command) []testbed.Point {
 		if strings.Contains(string(c.Reply), "NOSCRIPT") {
 			at.unknowns++
 		} else {
-			p := place{c.Phase, c.Node, c.N - at.unknowns}
-			seen[p] = seen[p] || c.Replied > 0
+			p := testbed.Point{Client: history.NoClient, Step: c.Phase, Node: c.Node, N: c.N - at.unknowns}
+			replied[p] = replied[p] || c.Replied > 0
 		}
 		runs[end{c.Client, c.Node}] = at
 	}
 	var points []testbed.Point
-	for p, replied := range seen {
-		for _, when := range whens {
-			if when != testbed.Replied || replied {
-				points = append(points, testbed.Point{
-					Client: history.NoClient, Step: p.step, Node: p.node, N: p.n, When: when,
-				})
+	for p, replied := range replied {
+		for _, p.When = range whens {
+			if p.When != testbed.Replied || replied {
+				points = append(points, p)
 			}
 		}
 	}
@@ -116,75 +114,3 @@ var callsTime = regexp.MustCompile(`\bredis\.p?call\s*\(\s*['"](?i:time)['"]`)
 
 // byNode sorts n2 before n10.
 func byNode(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
-
-// place is one command of one step, counted on one node.
-type place struct {
-	step string
-	node string
-	n    int
-}
-
-// places lists the commands of a step that World.Points shows, in the order of
-// nodes, then numbers. On independent nodes the first command to each stands for
-// the step: what follows there is the clean-up of an attempt that failed.
-func (w World) places(step string) []place {
-	var all []place
-	for _, p := range w.Points {
-		at := place{p.Step, p.Node, p.N}
-		if len(w.Nodes) > 1 && p.N > 1 {
-			continue
-		}
-		if p.Step == step && p.N > 0 && slices.Contains(w.Nodes, p.Node) && !slices.Contains(all, at) {
-			all = append(all, at)
-		}
-	}
-	slices.SortFunc(all, func(a, b place) int {
-		return cmp.Or(cmp.Compare(slices.Index(w.Nodes, a.node), slices.Index(w.Nodes, b.node)), cmp.Compare(a.n, b.n))
-	})
-	return all
-}
-
-// first is the first command of a step, if it has one.
-func (w World) first(step string) []place {
-	all := w.places(step)
-	return all[:min(1, len(all))]
-}
-
-// between are the commands of a step before which it is half done. On
-// independent nodes one stands for all: that which makes the quorum.
-func (w World) between(step string) []place {
-	all := w.places(step)
-	if len(all) < 2 {
-		return nil
-	}
-	if len(w.Nodes) == 1 {
-		return all[1:]
-	}
-	quorum := max(1, w.Claims.Quorum)
-	for _, p := range all[1:] {
-		if slices.Index(w.Nodes, p.node) >= quorum-1 {
-			return []place{p}
-		}
-	}
-	return nil
-}
-
-// last is the last command of a step, if it has one.
-func (w World) last(step string) []place {
-	all := w.places(step)
-	return all[max(0, len(all)-1):]
-}
-
-// renewals are commands that are sent while the lock is held: a watchdog's. The
-// first of a step stands for all that follow, and one node for all.
-func (w World) renewals() []place {
-	var all []place
-	for _, step := range []string{testbed.StepHold, testbed.StepRead, testbed.StepTouch} {
-		for _, p := range w.places(step) {
-			if p.n == 1 && p.node == w.Nodes[0] {
-				all = append(all, p)
-			}
-		}
-	}
-	return all[:min(2, len(all))]
-}

@@ -18,10 +18,10 @@ func TestAFrozenPrimaryIsReplacedWhereNodesElect(t *testing.T) {
 			t.Errorf("%s: a client's pause brings about %v", topology, got)
 		}
 	}
-	for fault, others := range provoked {
-		for _, name := range append(slices.Clone(others), fault) {
+	for _, f := range All() {
+		for _, name := range f.provokes {
 			if _, ok := ByName(name); !ok {
-				t.Errorf("no fault %q", name)
+				t.Errorf("%s provokes %q, which is no fault", f.Name, name)
 			}
 		}
 	}

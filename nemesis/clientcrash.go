@@ -1,0 +1,102 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// clientCrash stops a client for ever. Its history is sealed before anything
+// takes effect, and the place where it stopped is the proof.
+var clientCrash = Fault{
+	Name:       "client-crash",
+	Doc:        "a client stops for ever at a chosen point; it never releases",
+	Color:      "#d32f2f",
+	Needs:      []testbed.Capability{testbed.CanClients},
+	Topologies: sameTopology,
+	Plans:      crashPlans,
+	named:      namedCrashes,
+	deadly:     true,
+	freezes:    true,
+	effect:     history.Crashed,
+	aim:        aimAtClient,
+	inject: func(_ context.Context, s *strike) (heal, error) {
+		if err := s.rec.Crash(s.client); err != nil {
+			return nil, err
+		}
+		if err := s.env.(testbed.Clients).CrashClient(s.client); err != nil {
+			return nil, fmt.Errorf("crash %s: %w", clientName(s.client), err)
+		}
+		return func(context.Context) (result, error) {
+			return result{1, s.impact()}, nil
+		}, nil
+	},
+}
+
+func crashPlans(w World, r *rand.Rand) []Plan {
+	d := w.draw()
+	dies := func(spots []spot, idea string) {
+		// Until the dead client's lock is open again nothing else can be shown.
+		d.at(spots, "dies "+idea, func(m *move) { m.gap = w.outlast() })
+	}
+	dies(w.halfway(testbed.Before, testbed.StepAcquire), "with its acquire half done")
+	dies(begins(testbed.StepHold), "as the holder")
+	dies(w.firstCommand(testbed.Sent, testbed.StepAcquire), "when its acquire is on its way")
+	dies(w.halfway(testbed.Before, testbed.StepRelease), "with its release half done")
+	dies(w.firstCommand(testbed.Before, testbed.StepRelease), "before it releases")
+	dies(w.lastCommand(testbed.Replied, testbed.StepAcquire), "when its lock is granted, before it knows")
+	dies(w.lastCommand(testbed.Sent, testbed.StepRelease), "when its release is on its way")
+	dies(w.renewals(testbed.Sent), "while it renews")
+	dies(begins(testbed.StepTouch), "between look and touch")
+	dies(w.firstCommand(testbed.Before, testbed.StepAcquire), "before it asks")
+	// One client must live to tell whether the lock is open again.
+	return append(w.rivals(r), d.plans(min(2, w.Clients-1), r)...)
+}
+
+// rivals are plans that leave a dead holder's lock to the others and stall the first of
+// them half-way through taking it over, until another has it. A calm trial does not show
+// the commands of a takeover: they come after the last of those it shows, and only where
+// an acquire is more than one command.
+func (w World) rivals(r *rand.Rand) []Plan {
+	calm := w.lastCommand(testbed.Before, testbed.StepAcquire)
+	if w.Clients < 3 || len(w.Nodes) > 1 || len(calm) == 0 || calm[0].n < 2 || w.Claims.Recovery == 0 {
+		return nil
+	}
+	next, l := calm[0], w.crowd()
+	next.n++
+	crash := w.action(beginning(testbed.StepHold), "dies as the holder, with two rivals waiting", l.everyone(), l)
+	stall := Action{
+		Fault: clientPauseName, Idea: "stalls half-way through taking over a dead client's lock",
+		Client: history.NoClient, Point: next.trigger(l.everyone()), Until: l.others(testbed.StepHold), Limit: w.retries(),
+	}
+	p := w.sequence([]move{{Action: crash}, {Action: stall}}, r)
+	if p[1].By < p[0].At+w.outlast() {
+		return nil
+	}
+	return []Plan{p}
+}
+
+// namedCrashes lets a client, or two, one after the other, die at each side of each
+// command, and at the beginning of each step in which it believes that it holds the lock.
+func namedCrashes(w World) []Schedule {
+	e := w.enumerate()
+	dies := func(a *Action) { a.Nodes = nil }
+	for _, s := range slices.Concat(
+		w.boundaries(testbed.Before), w.boundaries(testbed.Sent), w.boundaries(testbed.Replied),
+		believing, w.reentry(testbed.Before), w.reentry(testbed.Replied),
+	) {
+		for _, l := range w.both() {
+			e.add(l, s, "", "dies", dies)
+		}
+	}
+	for _, s := range append(begins(testbed.StepHold), w.later()...) {
+		if s.n <= 2 {
+			e.rivals(s, "", "dies, with two rivals waiting", dies)
+		}
+	}
+	return e.all
+}

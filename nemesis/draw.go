@@ -1,0 +1,126 @@
+package nemesis
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Drawn plans: a fault lists its moves, the most telling ones first, and these are
+// packed into plans, as many as a trial has time for.
+
+// drawing collects the moves of a fault's drawn plans.
+type drawing struct {
+	World
+	moves []move
+}
+
+// draw starts the moves of a fault.
+func (w World) draw() *drawing { return &drawing{World: w} }
+
+// at adds a move at each of these spots, which strikes whoever gets there first. Shape
+// says how it strikes.
+func (d *drawing) at(spots []spot, idea string, shape func(*move)) {
+	l := d.crowd()
+	for _, s := range spots {
+		m := move{Action: d.action(s, idea, l.everyone(), l)}
+		shape(&m)
+		d.moves = append(d.moves, m)
+	}
+}
+
+// plans are the moves, packed.
+func (d *drawing) plans(n int, r *rand.Rand) []Plan { return d.pack(d.moves, n, r) }
+
+// move is one action that can be placed anywhere in a trial.
+type move struct {
+	Action
+	// cost is how long the action is usually in force; 0 = as long as it may be.
+	cost time.Duration
+	// gap is how long the lock is left alone afterwards.
+	gap time.Duration
+}
+
+// rare says whether the move waits for a renewal, which few critical sections show: it
+// gets a plan of its own.
+func (m move) rare() bool {
+	p := m.Point
+	return p != nil && p.N > 0 && p.Step != testbed.StepAcquire && p.Step != testbed.StepRelease
+}
+
+// usual is how long the action usually is in force.
+func (m move) usual() time.Duration {
+	if m.cost > 0 {
+		return min(m.cost, m.length())
+	}
+	return m.length()
+}
+
+// pack puts moves, in their order, into plans of at most n actions that follow each
+// other, as many as a trial has time for. A move that is longer than a trial is left
+// out.
+func (w World) pack(moves []move, n int, r *rand.Rand) []Plan {
+	var plans []Plan
+	for len(moves) > 0 {
+		fit := min(w.fit(moves), n)
+		if fit == 0 {
+			moves = moves[1:]
+			continue
+		}
+		plans = append(plans, w.sequence(moves[:fit], r))
+		moves = moves[fit:]
+	}
+	return plans
+}
+
+// fit is how many of the first moves a trial has time for.
+func (w World) fit(moves []move) int {
+	at := 2 * w.TTL / 5
+	for i, m := range moves {
+		at += w.wait()
+		if at+m.length() > w.Duration || i > 0 && m.rare() {
+			return i
+		}
+		if m.rare() {
+			return 1
+		}
+		at += m.usual() + m.gap
+	}
+	return len(moves)
+}
+
+// sequence is a plan of moves one after another.
+func (w World) sequence(moves []move, r *rand.Rand) Plan {
+	p := Plan{}
+	for i, m := range moves {
+		a := m.Action
+		a.ID = i + 1
+		if i == 0 {
+			a.At = w.start(r)
+		} else {
+			a.After, a.Delay = i, moves[i-1].gap
+		}
+		p = append(p, a)
+	}
+	// An action whose spot is never reached must not use up the time of the next ones.
+	by := w.Duration
+	for i := len(moves) - 1; i >= 0; i-- {
+		latest := w.Duration - p[i].length()
+		if by -= moves[i].usual(); i < len(moves)-1 {
+			by -= moves[i].gap + w.wait()
+		}
+		p[i].By = min(latest, max(by, w.earliest(moves[:i])+w.TTL))
+		by = min(by, p[i].By)
+	}
+	return p
+}
+
+// earliest is when the next of these moves can usually start.
+func (w World) earliest(before []move) time.Duration {
+	at := 2 * w.TTL / 5
+	for _, m := range before {
+		at += w.wait() + m.usual() + m.gap
+	}
+	return at
+}

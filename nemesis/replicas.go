@@ -1,0 +1,82 @@
+package nemesis
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Replicas that take a primary's place, for the faults that are about them.
+
+// heirNode is the replica that is promoted: by testbed.Replicated the first.
+const heirNode = "n1"
+
+// clusterHeirNode is the replica of the master that has the first lock's slot.
+const clusterHeirNode = "n3"
+
+// electing is how long an election usually takes at most: a second until a node is
+// taken for dead, and as long again until another is agreed upon and promoted.
+const electing = 3 * time.Second
+
+// elects says whether the world's nodes elect their primary.
+func (w World) elects() bool { return w.Topology == testbed.Sentinel }
+
+// unreplicated says why a fault that needs a replica cannot strike, nothing if it can.
+func unreplicated(w World) Unsupported {
+	if w.Topology != testbed.Replicated && !w.elects() {
+		return Unsupported{Why: NoReplica, Topology: w.Topology}
+	}
+	return Unsupported{}
+}
+
+// withReplicas is for faults that need a node that follows another: independent
+// nodes have none.
+func withReplicas(t locks.Topology) []testbed.Topology {
+	if t != locks.Single && t != locks.Replicated {
+		return nil
+	}
+	return []testbed.Topology{testbed.Replicated}
+}
+
+// primary is the node that the action's heir is to replace.
+func (s *strike) primary() (string, error) {
+	list, heir := s.env.(testbed.Nodes).List(), s.action.Nodes[0]
+	if len(list) == testbed.Masters && heir == clusterHeirNode {
+		list = list[:1] // the first master's
+	}
+	if len(list) != 1 || list[0] == heir {
+		return "", fmt.Errorf("promote %s: clients use %v, expected one other node", heir, list)
+	}
+	return list[0], nil
+}
+
+// differences are what a new primary, promoted at some time, has otherwise than the
+// old one had it, and how many of them are not due to the keys' own ends.
+func (s *strike) differences(before, after look, promoted time.Duration) (n int, fates []history.KeyFate) {
+	var expired []history.KeyFate
+	old, heir := before.all(), after.all()
+	fate := func(k history.KeyState, f history.Fate) history.KeyFate {
+		return history.KeyFate{Node: s.action.Nodes[0], Key: history.Bytes(k.Key), Fate: f}
+	}
+	for _, k := range old {
+		switch {
+		case holds(heir, k):
+		case before.expired(k, after):
+			expired = append(expired, fate(k, history.FateExpired))
+		default:
+			fates = append(fates, fate(k, history.FateLost))
+		}
+	}
+	cameBack := s.cameBack(before, promoted, after)
+	for _, k := range heir {
+		known := slices.ContainsFunc(old, func(o history.KeyState) bool { return o.Key == k.Key })
+		if !known && cameBack(k) {
+			fates = append(fates, fate(k, history.FateRevived))
+		}
+	}
+	return len(fates), append(fates, expired...)
+}
