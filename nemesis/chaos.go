@@ -94,8 +94,9 @@ func swarm(faults []Fault, r *rand.Rand) []Fault {
 	return on
 }
 
-// tracks puts faults together that must not be in force at one time: whatever
-// is done to nodes. Of any other, an action ends before the next one starts.
+// tracks puts the faults together that must not be in force at one time: those of nodes.
+// Each other fault has a track of its own. On a track an action ends before the next one
+// starts.
 func tracks(faults []Fault) [][]Fault {
 	var nodes []Fault
 	var all [][]Fault
@@ -125,8 +126,8 @@ func (f Fault) promotes() bool {
 	return slices.Contains(suits, testbed.Replicated) && !slices.Contains(suits, testbed.Single)
 }
 
-// number gives the actions their IDs and lets each wait for the one before it on
-// its track, whatever a slow testbed needs to heal that.
+// number gives the actions their IDs and lets each wait for the end of the one before it
+// on its track, however long a slow testbed takes to heal that.
 func number(p Plan) {
 	last := map[string]int{}
 	for i := range p {
@@ -159,8 +160,8 @@ type mixer struct {
 	alive      []int         // clients that do not
 }
 
-// fill is a track's actions, one after another. Nothing is done to nodes after
-// a promotion: the clients have gone to another one.
+// fill is a track's actions, one after another. A promotion is the last of its track: the
+// clients have gone to another node.
 func (m *mixer) fill(track []Fault) []Action {
 	var all []Action
 	at := m.upTo(min(m.TTL, m.Duration/2))
@@ -190,8 +191,8 @@ func (m *mixer) fill(track []Fault) []Action {
 	return all
 }
 
-// vary makes an action like one of the fault's own; false if nobody is left
-// whom it may strike. It is never longer than its sample, which fits the trial.
+// vary makes an action like one of the fault's own; false if no client is left that it
+// may strike. It is never longer than its sample, which fits the trial.
 func (m *mixer) vary(f Fault) (Action, bool) {
 	samples := m.samples[f.Name]
 	a := samples[m.r.IntN(len(samples))]
@@ -219,8 +220,8 @@ func (m *mixer) vary(f Fault) (Action, bool) {
 	return a, true
 }
 
-// place decides where an action strikes: at its sample's place in the protocol,
-// after some that pass it, or at any moment, this client if it strikes one.
+// place decides where an action strikes: at its sample's spot, the first or a later time
+// that a client gets there, or at any moment. This client is struck if no spot names one.
 func (m *mixer) place(a *Action, f Fault, client int) {
 	aimed := a.Point != nil && a.Point.N > 0 // at a node's command
 	if a.Point != nil && !a.OneConn && m.r.IntN(3) == 0 {
@@ -247,8 +248,8 @@ func (m *mixer) place(a *Action, f Fault, client int) {
 	}
 }
 
-// anywhere is a trigger that does not name the node, where there is one for all
-// clients and another may take its place.
+// anywhere is a trigger that does not name the node, where all clients use one node and
+// another may take its place.
 func (m *mixer) anywhere(t *Trigger) *Trigger {
 	if t == nil || m.Topology != testbed.Replicated {
 		return t

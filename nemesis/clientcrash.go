@@ -24,7 +24,7 @@ var clientCrash = Fault{
 	freezes:    true,
 	effect:     history.Crashed,
 	aim:        aimAtClient,
-	inject: func(_ context.Context, s *strike) (heal, error) {
+	inject: func(_ context.Context, s *injection) (heal, error) {
 		if err := s.rec.Crash(s.client); err != nil {
 			return nil, err
 		}

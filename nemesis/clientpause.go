@@ -12,9 +12,8 @@ import (
 )
 
 // clientPause freezes a client, as a garbage collection, a SIGSTOP or a
-// migration would, and lets it go on. The places aimed at all have something at
-// stake, so that having frozen the client there, for as long as planned, is the
-// proof.
+// migration would, and lets it go on. At all its spots something is at stake. So the
+// proof is that the client was frozen there for as long as planned.
 var clientPause = Fault{
 	Name:       clientPauseName,
 	Doc:        "a client freezes at a chosen point, longer than the lease or until another has the lock, then goes on",
@@ -26,7 +25,7 @@ var clientPause = Fault{
 	freezes:    true,
 	effect:     history.Paused,
 	aim:        aimAtClient,
-	inject: func(_ context.Context, s *strike) (heal, error) {
+	inject: func(_ context.Context, s *injection) (heal, error) {
 		undo, err := s.env.(testbed.Clients).PauseClient(s.client)
 		if err != nil {
 			return nil, fmt.Errorf("pause %s: %w", clientName(s.client), err)

@@ -12,8 +12,8 @@ import (
 )
 
 // clientSkew sets one client's wall clock wrong while others contend with it.
-// That it asked for the lock, or held it, with the wrong clock is the proof, also
-// for recipes that take no clock: there it shows that nothing comes of it.
+// The proof is that this client asked for the lock, or held it, with the wrong clock. That
+// counts for recipes that read no clock too: it shows that they bear it.
 var clientSkew = Fault{
 	Name:       "client-skew",
 	Doc:        "one client's wall clock is off by a little, by more than a lease, by minutes",
@@ -27,7 +27,7 @@ var clientSkew = Fault{
 	inject:     injectSkew,
 }
 
-func injectSkew(_ context.Context, s *strike) (heal, error) {
+func injectSkew(_ context.Context, s *injection) (heal, error) {
 	clocks, wall := s.env.(testbed.Clocks), s.env.Client(s.client).Locks().Now
 	if err := s.event(history.Op{Client: s.client, F: history.FClock, Offset: s.action.Offset}); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func injectSkew(_ context.Context, s *strike) (heal, error) {
 
 // countAttempts counts the acquires that the struck client begins until the
 // returned function is called.
-func countAttempts(s *strike) (stop func() int) {
+func countAttempts(s *injection) (stop func() int) {
 	begun, quit := make(chan struct{}, 1), make(chan struct{})
 	attempts := 0
 	var counting sync.WaitGroup

@@ -8,9 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// delay holds messages back and delivers them late, in order, also those of a
-// client that has given up: a release after the next grant, a SET after its
-// cleanup.
+// delay holds messages back and delivers them late, in order, even if their client has
+// given up: a release after the next grant, a SET after its cleanup.
 var delay = Fault{
 	Name:       "delay",
 	Doc:        "requests or replies are held and delivered late, also when their sender has given up",

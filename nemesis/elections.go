@@ -18,9 +18,9 @@ const (
 	Killed Loss = ""        // it dies
 	Frozen Loss = "frozen"  // it goes on when another has taken its place
 	CutOff Loss = "cut-off" // nobody reaches it until another has taken its place
-	// Outvoted: other servers reach it no more. Clients do until another has taken its
-	// place, and they hear late of that; then it dies. What it was told meanwhile
-	// is lost, however long the election took.
+	// Outvoted: other servers no longer reach it, but clients do. Clients hear late that
+	// another has taken its place; then it dies. What clients told it meanwhile is lost,
+	// however long the election took.
 	Outvoted Loss = "outvoted"
 	// Forced: an operator of a cluster has a replica elected while the master lives, which
 	// hears of it and steps down (CLUSTER FAILOVER FORCE).
@@ -29,7 +29,7 @@ const (
 
 // outvote cuts the primary off from all other servers and keeps the clients from
 // hearing what these decide. The heal lets them hear it, and kills the old primary.
-func (s *strike) outvote(ctx context.Context) (heal, error) {
+func (s *injection) outvote(ctx context.Context) (heal, error) {
 	primary, err := s.primary()
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (s *strike) outvote(ctx context.Context) (heal, error) {
 			began := s.env.Now()
 			s.otherHolder(ctx, held.Point.Client)
 			s.meant = s.env.Now() - began
-			if held != s.ended { // else it is let go later
+			if held != s.ended { // letGo records the client at Until
 				uerr = errors.Join(uerr, s.stalled(*held))
 			}
 		}
@@ -65,14 +65,14 @@ func (s *strike) outvote(ctx context.Context) (heal, error) {
 	}, nil
 }
 
-// soon is how long a client is held for an election that should be over: not so long
-// that the trial proves nothing.
+// soon is how long a client is held for an election that should be over. If a client were
+// held for longer, the trial would prove nothing.
 const soon = 50 * time.Millisecond
 
-// electionHeld waits for the election. If that is late, the client at Until is let
-// go, to be held for long would outlast its lease, and the next one is held there
-// until release is called, which must happen.
-func (s *strike) electionHeld(ctx context.Context) (held *testbed.Hit, release func(), err error) {
+// electionHeld waits for the election. If that is late, the client at Until is let go,
+// since its lease would end while it is held; the next client to get there is held until
+// release is called. Release must be called.
+func (s *injection) electionHeld(ctx context.Context) (held *testbed.Hit, release func(), err error) {
 	nodes, heir, a := s.env.(testbed.Nodes), s.action.Nodes[0], s.action
 	hasty, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
@@ -102,10 +102,10 @@ func (s *strike) electionHeld(ctx context.Context) (held *testbed.Hit, release f
 	}, nil
 }
 
-// otherHolder waits until another client than the one that is held has the lock as
-// well, or for a fraction of a lease: clients need some milliseconds to hear of a
-// primary and to connect to it, which on a busy machine may be all of a hold.
-func (s *strike) otherHolder(ctx context.Context, held int) {
+// otherHolder waits until a client other than the one that is held has the lock as well,
+// or for a fraction of a lease. Clients need some milliseconds to hear of a primary and
+// to connect to it: on a busy machine that may take a whole hold.
+func (s *injection) otherHolder(ctx context.Context, held int) {
 	a := s.action
 	w := await(s.env, Trigger{Clients: a.Others, Who: Other, Step: testbed.StepHold}, held, a.ID, func(testbed.Hit) {})
 	defer w.stop()
@@ -118,16 +118,16 @@ func (s *strike) otherHolder(ctx context.Context, held int) {
 	}
 }
 
-// overthrow kills the old primary, and tells what the new one has otherwise.
-func (s *strike) overthrow(ctx context.Context, primary string) (hits int, fates []history.KeyFate, err error) {
-	before, err := s.look(ctx, primary)
+// overthrow kills the old primary and returns what differs at the new one.
+func (s *injection) overthrow(ctx context.Context, primary string) (hits int, fates []history.KeyFate, err error) {
+	before, err := s.snapshot(ctx, primary)
 	if err != nil {
 		return 0, nil, err
 	}
-	if err := s.dies(ctx, primary, func() {}); err != nil {
+	if err := s.kill(ctx, primary, func() {}); err != nil {
 		return 0, nil, err
 	}
-	after, err := s.look(ctx, s.action.Nodes[0])
+	after, err := s.snapshot(ctx, s.action.Nodes[0])
 	if err != nil {
 		return 0, nil, err
 	}
@@ -137,13 +137,13 @@ func (s *strike) overthrow(ctx context.Context, primary string) (hits int, fates
 
 // provoke loses the primary and waits until another is elected. Clients go on
 // meanwhile.
-func (s *strike) provoke(ctx context.Context) (result, error) {
+func (s *injection) provoke(ctx context.Context) (result, error) {
 	nodes, heir := s.env.(testbed.Nodes), s.action.Nodes[0]
 	primary, err := s.primary()
 	if err != nil {
 		return result{}, err
 	}
-	before, err := s.look(ctx, primary)
+	before, err := s.snapshot(ctx, primary)
 	if err != nil {
 		return result{}, err
 	}
@@ -155,11 +155,11 @@ func (s *strike) provoke(ctx context.Context) (result, error) {
 	if s.action.Loss != Forced { // that takes no time
 		s.letGo()
 	}
-	var after look
+	var after snapshot
 	err = nodes.Promote(ctx, heir)
 	elected := s.env.Now()
 	if err == nil {
-		after, err = s.look(ctx, heir)
+		after, err = s.snapshot(ctx, heir)
 	}
 	_, uerr := undoAll(ctx, restore)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *strike) provoke(ctx context.Context) (result, error) {
 }
 
 // lose loses the primary, and says how.
-func (s *strike) lose(ctx context.Context, primary string) (restore []testbed.Undo, how history.PrimaryLoss, err error) {
+func (s *injection) lose(ctx context.Context, primary string) (restore []testbed.Undo, how history.PrimaryLoss, err error) {
 	switch s.action.Loss {
 	case Forced:
 		return nil, history.PrimaryForced, nil
@@ -193,7 +193,7 @@ func (s *strike) lose(ctx context.Context, primary string) (restore []testbed.Un
 		restore, err = disturb(ctx, s.env, links, testbed.Network.Cut)
 		return restore, history.PrimaryCutOff, err
 	}
-	return nil, history.PrimaryKilled, s.dies(ctx, primary, func() {})
+	return nil, history.PrimaryKilled, s.kill(ctx, primary, func() {})
 }
 
 // serversOf are the links over which other servers reach a node.
@@ -211,7 +211,7 @@ func serversOf(node string) []testbed.Link {
 }
 
 // news are the links over which the action's clients hear of elections.
-func (s *strike) news() []testbed.Link {
+func (s *injection) news() []testbed.Link {
 	var links []testbed.Link
 	for _, c := range s.action.Others {
 		for i := range testbed.Sentinels {

@@ -9,9 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// eviction puts nodes under memory pressure, so that they throw away what they
-// have. The keys that went are the proof. What a node evicted is recorded before it
-// executes anything without it.
+// eviction puts nodes under memory pressure, so that they throw their keys away. These
+// keys are the proof. They are on record before the node executes another command.
 var eviction = Fault{
 	Name:       "eviction",
 	Doc:        "memory pressure makes a node evict its keys",
@@ -22,7 +21,7 @@ var eviction = Fault{
 	named:      namedEvictions,
 	effect:     history.Evicted,
 	aim:        aimAtNodes,
-	inject: func(ctx context.Context, s *strike) (heal, error) {
+	inject: func(ctx context.Context, s *injection) (heal, error) {
 		var fates []history.KeyFate
 		for _, node := range s.action.Nodes {
 			keys, err := s.env.(testbed.Memory).Evict(ctx, node, func(keys []history.KeyState) error {

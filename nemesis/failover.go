@@ -31,7 +31,7 @@ var failover = Fault{
 	named:  namedFailovers,
 	effect: history.Promoted,
 	aim:    aimAtNodes,
-	inject: func(ctx context.Context, s *strike) (heal, error) {
+	inject: func(ctx context.Context, s *injection) (heal, error) {
 		if s.action.Loss == Outvoted {
 			return s.outvote(ctx)
 		}
@@ -56,17 +56,17 @@ var failover = Fault{
 }
 
 // failOver kills the primary and promotes the action's node.
-func (s *strike) failOver(ctx context.Context) (result, error) {
+func (s *injection) failOver(ctx context.Context) (result, error) {
 	nodes, heir := s.env.(testbed.Nodes), s.action.Nodes[0]
 	primary, err := s.primary()
 	if err != nil {
 		return result{}, err
 	}
-	before, err := s.look(ctx, primary)
+	before, err := s.snapshot(ctx, primary)
 	if err != nil {
 		return result{}, err
 	}
-	dead, err := s.fell(ctx, primary)
+	dead, err := s.killAsync(ctx, primary)
 	if err != nil {
 		return result{}, err
 	}
@@ -78,11 +78,11 @@ func (s *strike) failOver(ctx context.Context) (result, error) {
 		}
 	}
 	promoted := s.env.Now()
-	var after look
+	var after snapshot
 	if err == nil {
-		after, err = s.look(ctx, heir)
+		after, err = s.snapshot(ctx, heir)
 	}
-	if err := errors.Join(err, s.outlast(ctx, dead)); err != nil {
+	if err := errors.Join(err, s.awaitDeath(ctx, dead)); err != nil {
 		return result{}, err
 	}
 	i := s.lasted()
@@ -92,8 +92,8 @@ func (s *strike) failOver(ctx context.Context) (result, error) {
 	return result{n, i}, nil
 }
 
-// lostPrimary loses the primary at until; replication stops at stop, at least lag before.
-// Nil for stop: at any time.
+// lostPrimary loses the primary at until. Replication stops at stop, at least lag before
+// that; with nil for stop it stops at any time.
 func (w World) lostPrimary(idea string, stop *Trigger, lag time.Duration, until *Trigger) Action {
 	a := Action{
 		Idea: idea, Client: history.NoClient, Point: stop, Nodes: []string{heirNode},

@@ -18,16 +18,16 @@ type Fault struct {
 	// Undisturbed says that it does nothing: its trials show what a recipe sends,
 	// and breaks, by itself.
 	Undisturbed bool
-	// Mix says that it is made of the others: the actions of its plans, and their
-	// windows in the history, bear their names.
+	// Mix says that it is made of the other faults: the actions of its plans, and their
+	// windows in the history, bear the others' names.
 	Mix bool
 	// Needs are the capabilities that it asks of the testbed's Env.
 	Needs []testbed.Capability
 	// Topologies are the arrangements of nodes in which the fault can strike a
 	// recipe of that topology, what suits it best first; none if it cannot.
 	Topologies func(locks.Topology) []testbed.Topology
-	// Impossible says why the fault has nothing to strike in this world, nothing (Why is
-	// "") if it has. Nil means that it always has.
+	// Impossible says why the fault has nothing to strike in this world; Why is "" if it
+	// has. Nil means that it always has.
 	Impossible func(w World) Unsupported
 	// Plans returns the fault's variants in this world, the most telling ones
 	// first: trial k runs number k. Their order does not depend on r. An action that
@@ -41,16 +41,16 @@ type Fault struct {
 	provokes []string
 	// deadly says that whom it strikes cannot be struck again.
 	deadly bool
-	// freezes says that it stops the client that it strikes: for how long that is
-	// held besides is part of it.
+	// freezes says that it stops the client that it strikes: time for which the harness
+	// holds that client besides is part of the fault.
 	freezes bool
 	// effect is what it does to those that it strikes.
 	effect history.FaultEffect
 	// aim fills in what an action strikes.
-	aim func(s *strike, w *history.Window)
-	// inject puts the fault in force and returns how to take it back. It has to
-	// leave nothing behind if it fails.
-	inject func(ctx context.Context, s *strike) (heal, error)
+	aim func(s *injection, w *history.Window)
+	// inject puts the fault in force and returns how to take it back. It leaves nothing
+	// behind if it fails.
+	inject func(ctx context.Context, s *injection) (heal, error)
 }
 
 // heal takes a fault back and tells what it hit. Its context outlives the
@@ -169,7 +169,7 @@ func (f Fault) variants(w World, r *rand.Rand) []Plan {
 	return all
 }
 
-// sameTopology is for faults that strike whatever a recipe runs on.
+// sameTopology is for faults that strike in every topology.
 func sameTopology(t locks.Topology) []testbed.Topology {
 	switch t {
 	case locks.Single:

@@ -9,22 +9,22 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// event records that the nemesis did something that oracles must know of.
-func (s *strike) event(op history.Op) error {
+// event records a deed of the nemesis that oracles must know about.
+func (s *injection) event(op history.Op) error {
 	op.Process = history.Nemesis
 	_, err := s.rec.Event(op)
 	return err
 }
 
 // impact is where the action struck.
-func (s *strike) impact() *history.Impact {
+func (s *injection) impact() *history.Impact {
 	at := placeOf(s.hit)
 	at.Client = s.client
 	return &history.Impact{At: at}
 }
 
 // lasted is where the action struck, for how long it was in force, and what ended it.
-func (s *strike) lasted() *history.Impact {
+func (s *injection) lasted() *history.Impact {
 	i, now := s.impact(), s.env.Now()
 	if s.ended != nil {
 		if s.action.Linger == 0 {
@@ -63,9 +63,9 @@ func commandAndKey(c history.Command) (name string, key history.Bytes) {
 	return name, key
 }
 
-// clients are whom the action strikes: those that it names but for the one at
-// its Point, or that one.
-func (s *strike) clients() []int {
+// clients are whom the action strikes: its Others without the client at its Point, or, if
+// it names no Others, that client.
+func (s *injection) clients() []int {
 	if len(s.action.Others) == 0 {
 		if s.client == history.NoClient {
 			return nil
@@ -75,9 +75,9 @@ func (s *strike) clients() []int {
 	return slices.DeleteFunc(slices.Clone(s.action.Others), func(c int) bool { return c == s.client })
 }
 
-// links are what a fault of the network strikes: those the action names, or
-// those between its nodes and its clients. They stay what they were at first.
-func (s *strike) links() []testbed.Link {
+// links are what a fault of the network strikes: the action's Links, or those between its
+// nodes and its clients. Later calls return the same as the first.
+func (s *injection) links() []testbed.Link {
 	if s.struck != nil {
 		return s.struck
 	}
@@ -98,7 +98,7 @@ func (s *strike) links() []testbed.Link {
 	return s.struck
 }
 
-// serving is the node, or the one that has taken its place with all clients.
+// serving is the node, or the node that all clients use in its place.
 func serving(env testbed.Env, node string) string {
 	if nodes, ok := env.(testbed.Inspector); ok {
 		if list := nodes.List(); len(list) == 1 {
@@ -109,17 +109,17 @@ func serving(env testbed.Env, node string) string {
 }
 
 // aimAtClient is for faults of clients.
-func aimAtClient(s *strike, w *history.Window) {
+func aimAtClient(s *injection, w *history.Window) {
 	if s.client != history.NoClient {
 		w.Clients = []int{s.client}
 	}
 }
 
 // aimAtNodes is for faults of nodes.
-func aimAtNodes(s *strike, w *history.Window) { w.Nodes = s.action.Nodes }
+func aimAtNodes(s *injection, w *history.Window) { w.Nodes = s.action.Nodes }
 
 // aimAtLinks is for faults of the network.
-func aimAtLinks(s *strike, w *history.Window) {
+func aimAtLinks(s *injection, w *history.Window) {
 	for _, l := range s.links() {
 		w.Links = append(w.Links, history.Link{From: l.From, To: l.To, Direction: s.action.Direction, Conn: l.Conn})
 	}

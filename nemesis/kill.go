@@ -9,11 +9,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// death is a node that has been told to die, and is dead for good when done.
+// death is a node that was told to die. It is dead for good when done is closed.
 type death struct {
 	node string
 	done chan struct{}
-	err  error // once done
+	err  error // why it did not die; set when done is closed
 }
 
 // wait returns when the node is dead for good, or says why it is not.
@@ -26,9 +26,9 @@ func (d *death) wait(ctx context.Context) error {
 	}
 }
 
-// outlast waits for a node's end, for which no client is held: a container may take
-// most of a second. On virtual time it is over.
-func (s *strike) outlast(ctx context.Context, d *death) error {
+// awaitDeath waits until a node is dead. It lets the client at Until go first, since a
+// container may take most of a second to die. On virtual time the node is dead already.
+func (s *injection) awaitDeath(ctx context.Context, d *death) error {
 	select {
 	case <-d.done:
 	default:
@@ -37,10 +37,10 @@ func (s *strike) outlast(ctx context.Context, d *death) error {
 	return d.wait(ctx)
 }
 
-// kill kills the action's nodes and says which it did.
-func (s *strike) kill(ctx context.Context) (killed []*death, err error) {
+// killAll kills the action's nodes and returns those that it killed.
+func (s *injection) killAll(ctx context.Context) (killed []*death, err error) {
 	for _, node := range s.action.Nodes {
-		d, err := s.fell(ctx, node)
+		d, err := s.killAsync(ctx, node)
 		if err != nil {
 			return killed, err
 		}
@@ -49,14 +49,14 @@ func (s *strike) kill(ctx context.Context) (killed []*death, err error) {
 	return killed, nil
 }
 
-// fell kills a node. It does not wait for a slow killing to end: from the moment that
-// is on record on it executes nothing but, until it is dead, the one command that it may
-// be busy with.
-func (s *strike) fell(ctx context.Context, node string) (*death, error) {
+// killAsync kills a node and returns before a slow death is over. Once the death is on
+// record the node executes no new command: it may only finish the one that it is busy
+// with.
+func (s *injection) killAsync(ctx context.Context, node string) (*death, error) {
 	d, told := &death{node: node, done: make(chan struct{})}, make(chan struct{})
 	go func() {
 		defer close(d.done)
-		d.err = s.dies(ctx, node, func() { close(told) })
+		d.err = s.kill(ctx, node, func() { close(told) })
 	}()
 	select {
 	case <-told:
@@ -72,8 +72,8 @@ func (s *strike) fell(ctx context.Context, node string) (*death, error) {
 	return d, nil
 }
 
-// dies kills a node. Told is called when that is on record.
-func (s *strike) dies(ctx context.Context, node string, told func()) error {
+// kill kills a node. Told is called when its death is on record.
+func (s *injection) kill(ctx context.Context, node string, told func()) error {
 	err := s.env.(testbed.Nodes).Kill(ctx, node, func() error {
 		if err := s.event(history.Op{Client: history.NoClient, F: history.FNodeDown, Node: node}); err != nil {
 			return err

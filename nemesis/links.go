@@ -12,8 +12,8 @@ import (
 // linkFault makes the inject of a fault that does one thing to each of its
 // links. What the network counted is the proof: messages, or connections if these
 // are reset.
-func linkFault(do func(context.Context, testbed.Network, testbed.Link, testbed.Direction) (testbed.Undo, error)) func(context.Context, *strike) (heal, error) {
-	return func(ctx context.Context, s *strike) (heal, error) {
+func linkFault(do func(context.Context, testbed.Network, testbed.Link, testbed.Direction) (testbed.Undo, error)) func(context.Context, *injection) (heal, error) {
+	return func(ctx context.Context, s *injection) (heal, error) {
 		network := s.env.(testbed.Network)
 		var undos []testbed.Undo
 		for _, l := range s.links() {

@@ -12,13 +12,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// nodeClock makes nodes' wall clocks jump, and sets them right later, which is
-// a jump too: forward, keys expire early; back, they live longer. The keys whose
-// lives the two moved are the proof; where clients were seen to ask their nodes for the
-// time, so are keys without a life. Each jump is recorded when it happens.
+// nodeClock makes nodes' wall clocks jump, and sets them right later, which is a jump too.
+// After a jump forward keys expire early, after a jump back they live longer. The proof
+// are the keys whose lives the two jumps moved, and, where clients were seen to ask their
+// nodes for the time, keys without a life. Each jump is recorded when it happens.
 //
-// On a recipe whose keys have no end, and which asks no node for the time, it is not
-// supported, rather than not exercised, as no trial could ever exercise it.
+// A recipe whose keys never expire, and which asks no node for the time, is not supported
+// rather than not exercised: no trial could ever exercise it.
 var nodeClock = Fault{
 	Name:       "node-clock",
 	Doc:        "a node's wall clock jumps forward or back by a little, by more than a lease, by minutes, and is set right later",
@@ -35,7 +35,7 @@ var nodeClock = Fault{
 	named:  namedNodeClocks,
 	effect: history.ClockSet,
 	aim:    aimAtNodes,
-	inject: func(ctx context.Context, s *strike) (heal, error) {
+	inject: func(ctx context.Context, s *injection) (heal, error) {
 		stood, err := s.readByClock(ctx)
 		if err != nil {
 			return nil, err
@@ -58,11 +58,11 @@ var nodeClock = Fault{
 
 // readByClock counts the keys without a life on the action's nodes, if clients read those
 // nodes' clocks.
-func (s *strike) readByClock(ctx context.Context) (keys int, err error) {
+func (s *injection) readByClock(ctx context.Context) (keys int, err error) {
 	if !s.action.Values {
 		return 0, nil
 	}
-	l, err := s.look(ctx, s.action.Nodes...)
+	l, err := s.snapshot(ctx, s.action.Nodes...)
 	for _, k := range l.all() {
 		if k.TTL < 0 {
 			keys++
@@ -73,7 +73,7 @@ func (s *strike) readByClock(ctx context.Context) (keys int, err error) {
 
 // setClocks sets the clocks of the action's nodes, one after the other, whatever
 // fails, and counts the keys whose lives that moved.
-func (s *strike) setClocks(ctx context.Context, offset time.Duration) (keys int, err error) {
+func (s *injection) setClocks(ctx context.Context, offset time.Duration) (keys int, err error) {
 	for _, node := range s.action.Nodes {
 		n, serr := s.env.(testbed.NodeClocks).SkewNode(ctx, node, offset, func() error {
 			return s.event(history.Op{Client: history.NoClient, F: history.FNodeClock, Node: node, Offset: offset})

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// nodePause freezes Redis nodes. What clients sent meanwhile runs when they go
-// on, with that time's expiry; how much that was is the proof.
+// nodePause freezes Redis nodes. What clients sent meanwhile runs when the nodes go on,
+// with that time's expiry; the number of these commands is the proof.
 var nodePause = Fault{
 	Name:       "node-pause",
 	Doc:        "Redis freezes longer than the lease; queued commands run at resume",
@@ -26,7 +26,7 @@ var nodePause = Fault{
 	provokes: []string{failover.Name, splitBrain.Name},
 	effect:   history.Paused,
 	aim:      aimAtNodes,
-	inject: func(ctx context.Context, s *strike) (heal, error) {
+	inject: func(ctx context.Context, s *injection) (heal, error) {
 		var undos []testbed.Undo
 		for _, node := range s.action.Nodes {
 			undo, err := s.env.(testbed.Nodes).Pause(ctx, node)

@@ -12,12 +12,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// nodeRestart kills nodes and brings them back with what their durability
-// kept. The proof are the keys that were on them when they were killed, and
-// without which no quorum of nodes carries the lock, and those that came back.
-// What is lost, is lost between the node-down and the node-up event. Where the
-// recipe asks its operator for it (history.Claims.Away), nodes that may have lost
-// something stay away for a while.
+// nodeRestart kills nodes and brings them back with what their durability kept. The proof
+// are keys: those that the killed nodes had, if the other nodes are no quorum that
+// carries the lock without them, and those that came back. Keys are lost between the
+// node-down and the node-up event. Where the recipe asks its operator for it
+// (history.Claims.Away), nodes that may have lost something stay away for a while.
 var nodeRestart = Fault{
 	Name:       "node-restart",
 	Doc:        "Redis is killed and restarted: volatile (nothing kept), everysec (up to 1 s lost), always; some named schedules (.slow) freeze a client meanwhile",
@@ -34,15 +33,15 @@ var nodeRestart = Fault{
 	named:  namedRestarts,
 	effect: history.Restarted,
 	aim:    aimAtNodes,
-	inject: func(ctx context.Context, s *strike) (heal, error) {
-		before, err := s.look(ctx, s.env.(testbed.Nodes).List()...)
+	inject: func(ctx context.Context, s *injection) (heal, error) {
+		before, err := s.snapshot(ctx, s.env.(testbed.Nodes).List()...)
 		if err != nil {
 			return nil, err
 		}
-		// A node that was killed is brought back whatever becomes of ctx.
+		// A node that was killed is brought back even if ctx ends.
 		ctx = context.WithoutCancel(ctx)
 		killing, giveUp := context.WithCancel(ctx)
-		killed, err := s.kill(killing)
+		killed, err := s.killAll(killing)
 		if err != nil {
 			defer giveUp()
 			_, rerr := s.restart(ctx, before, killed)
@@ -50,10 +49,10 @@ var nodeRestart = Fault{
 		}
 		return func(ctx context.Context) (result, error) {
 			defer giveUp()
-			// Nobody is held while a node comes back: that may take longer than a
-			// lease. On virtual time the client that was struck goes on first.
+			// No client is held while a node comes back, which may take longer than a
+			// lease. On virtual time the struck client goes on first.
 			s.letGo()
-			// Whatever ended the window, the operator keeps his word.
+			// The operator keeps his word (Away), whatever ended the window.
 			err := sleepUntil(ctx, s.env, s.action.slot(s.from+max(s.action.Away, 1)))
 			r, rerr := s.restart(ctx, before, killed)
 			return r, errors.Join(err, rerr)
@@ -61,7 +60,7 @@ var nodeRestart = Fault{
 	},
 }
 
-// rejoining is how long a master of a Redis Cluster that comes back does not serve.
+// rejoining is how long a restarted master of a Redis Cluster does not serve.
 const rejoining = 2 * time.Second
 
 // stayAway sets how long the action's nodes stay away: only if they may have lost
@@ -74,7 +73,7 @@ func (w World) stayAway(a *Action) {
 }
 
 // restart brings the nodes that were killed back.
-func (s *strike) restart(ctx context.Context, before look, killed []*death) (result, error) {
+func (s *injection) restart(ctx context.Context, before snapshot, killed []*death) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, healing)
 	defer cancel()
 	nodes, up := s.env.(testbed.Nodes), time.Duration(-1) // the first is
@@ -98,15 +97,15 @@ func (s *strike) restart(ctx context.Context, before look, killed []*death) (res
 	if err != nil {
 		return result{}, err
 	}
-	after, err := s.look(ctx, s.action.Nodes...)
+	after, err := s.snapshot(ctx, s.action.Nodes...)
 	return s.restarted(before, after, up), err
 }
 
-// restarted tells what the restart put at stake and what it lost. What was only as
-// good as over anyway has lost nothing, and what was written since lost nothing either.
-// Where the operator keeps nodes away until their keys are over, whether that saves the
-// lock is what is tried: there the kill itself put at stake what outlives a restart.
-func (s *strike) restarted(before, after look, up time.Duration) result {
+// restarted counts the keys that the restart put at stake, and tells the fate of each key.
+// A key whose own life was over by then does not count, nor does one that was written
+// since. Where the operator keeps nodes away until their keys are over, the trial asks
+// whether that saves the lock: a key counts if it would have outlived the bare restart.
+func (s *injection) restarted(before, after snapshot, up time.Duration) result {
 	i, atStake := s.lasted(), 0
 	for _, node := range s.action.Nodes {
 		for _, k := range before.keys[node] {
@@ -132,8 +131,8 @@ func (s *strike) restarted(before, after look, up time.Duration) result {
 	return result{atStake, i}
 }
 
-// fateOf is what became of a key that a node had before its restart.
-func (s *strike) fateOf(k history.KeyState, node string, before, after look) history.Fate {
+// fateOf is the fate of a key that a node had before its restart.
+func (s *injection) fateOf(k history.KeyState, node string, before, after snapshot) history.Fate {
 	switch {
 	case holds(after.keys[node], k):
 		return history.FateKept
@@ -145,8 +144,8 @@ func (s *strike) fateOf(k history.KeyState, node string, before, after look) his
 	return history.FateLost
 }
 
-// elsewhere is how many nodes that are not struck had the key.
-func (s *strike) elsewhere(before look, k history.KeyState) int {
+// elsewhere counts the nodes that had the key and are not struck.
+func (s *injection) elsewhere(before snapshot, k history.KeyState) int {
 	n := 0
 	for node, keys := range before.keys {
 		if !slices.Contains(s.action.Nodes, node) && holds(keys, k) {

@@ -20,9 +20,9 @@ var none = Fault{
 // and go together, and a writer, take more than one trial to show everything.
 var calm = []int{3, 3, 3, 8, 8}
 
-// namedCalm let clients do what they do by themselves, once more than the probe.
-// What tells these schedules apart is their names, from which their trials' seeds
-// come. Where one client at a time is in, the probe shows it all.
+// namedCalm are more undisturbed trials than the probe, of read-write locks only: where
+// one client at a time holds the lock, the probe shows everything. The plans are all
+// empty; the trials differ because their seeds come from the schedules' names.
 func namedCalm(w World) []Schedule {
 	if !w.Claims.ReadWrite {
 		return nil

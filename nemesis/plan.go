@@ -34,27 +34,27 @@ type Action struct {
 	// By is when to give up waiting for a start: the action then ends with 0 hits.
 	By time.Duration `json:"by"`
 
-	// Client is whom it strikes if there is no Point to name one;
-	// history.NoClient if it concerns no client.
+	// Client is whom it strikes if no Point names one; history.NoClient if it concerns no
+	// client.
 	Client int `json:"client"`
 	// Nodes are the nodes it strikes, or whose links to the struck client it strikes.
 	Nodes []string `json:"nodes,omitempty"`
 	// Links are struck instead, if given.
 	Links []testbed.Link `json:"links,omitempty"`
-	// Others are clients that are struck, or whose links are, instead of the one
-	// at Point, which is left out if it is one of them.
+	// Others are clients that are struck, or whose links are, instead of the client at
+	// Point. That client is left out if it is one of them.
 	Others    []int             `json:"others,omitempty"`
 	Direction testbed.Direction `json:"direction,omitempty"`
-	// OneConn leaves the client's other connections to the node of Point alone:
-	// what it sends later overtakes what is held.
+	// OneConn leaves the client's other connections to the node of Point alone: what the
+	// client sends later over those overtakes what is held.
 	OneConn bool          `json:"oneConn,omitempty"`
 	Offset  time.Duration `json:"offset,omitempty"` // of a clock
-	// Values: clients read the clock that is set, so that keys without a life of their
-	// own are struck too: their values may say until when they count.
+	// Values says that clients read the clock that is set. Then keys without a life of
+	// their own are struck too: their values may say until when they count.
 	Values     bool               `json:"values,omitempty"`
 	Durability testbed.Durability `json:"durability,omitempty"` // that the trial's nodes must have
-	// Away is how long nodes at least stay away when they were killed, whatever For
-	// says: the operator's word (history.Claims.Away), not the fault's.
+	// Away is how long killed nodes stay away at least, even if For is shorter: the
+	// operator's word (history.Claims.Away).
 	Away time.Duration `json:"away,omitempty"`
 	// Loss is how a failover loses the primary where nodes elect the next one.
 	Loss Loss `json:"loss,omitempty"`
@@ -63,9 +63,9 @@ type Action struct {
 
 	// For is how long it lasts, with Until: at least.
 	For time.Duration `json:"for,omitempty"`
-	// Until ends it at the first such place after For; nil = it ends after For.
+	// Until ends it at the first such point after For; nil = it ends after For.
 	Until *Trigger `json:"until,omitempty"`
-	// Linger is how long it lasts on from Until, whose client goes on meanwhile.
+	// Linger is how long it lasts beyond Until. The client at Until goes on meanwhile.
 	Linger time.Duration `json:"linger,omitempty"`
 	// Limit ends it if Until is not reached.
 	Limit time.Duration `json:"limit,omitempty"`
@@ -90,10 +90,10 @@ const (
 	Same   = history.Same  // the struck client itself
 )
 
-// Trigger is a place in a protocol: the first of some clients to get there sets it off.
+// Trigger is a point in a protocol: the first of some clients to get there sets it off.
 type Trigger history.Trigger
 
-// point is the trigger's place for one client.
+// point is the trigger's point for one client.
 func (t Trigger) point(client int) testbed.Point {
 	return testbed.Point{
 		Client: client, Step: t.Step, Node: t.Node, N: t.N, When: t.When, Skip: t.Skip,
@@ -148,8 +148,8 @@ func (p Plan) of(f Fault) {
 	}
 }
 
-// wholeMicroseconds rounds all times down. What lies between two microseconds
-// is the network's on virtual time.
+// wholeMicroseconds rounds all times down. On virtual time the instants between two
+// microseconds belong to the network.
 func (p Plan) wholeMicroseconds() {
 	for i := range p {
 		for _, t := range []*time.Duration{&p[i].At, &p[i].Delay, &p[i].By, &p[i].Offset, &p[i].For, &p[i].Linger, &p[i].Limit} {
@@ -158,7 +158,7 @@ func (p Plan) wholeMicroseconds() {
 	}
 }
 
-// dice is the source of a fault's details in one round through its variants.
+// dice is the source of randomness for a fault's details in one round through its variants.
 func dice(seed uint64, fault string, round int) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(fault))
@@ -200,9 +200,9 @@ func (p Plan) Faults() []string {
 	return names
 }
 
-// Hits sums what windows of these faults demonstrably hit, from a trial's
-// history; no names, or that of a mix, mean all faults. A plan may prepare the
-// ground with another fault than its own, which proves nothing about its own.
+// Hits sums what the windows of these faults demonstrably hit, from a trial's history. No
+// names, or the name of a mix, mean all faults. Hits of another fault, with which a plan
+// prepared the ground, prove nothing about these.
 func Hits(ops []history.Op, faults ...string) int {
 	all := len(faults) == 0 || slices.ContainsFunc(faults, mixed)
 	sum := 0

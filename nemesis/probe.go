@@ -15,12 +15,11 @@ import (
 // whens is the order in which a command passes its points.
 var whens = []testbed.When{testbed.Before, testbed.Sent, testbed.Replied}
 
-// Points returns the places in a protocol that a fault-free probe trial passed:
-// each (step, node, number of the command) once for before, sent and replied,
-// sorted. Handshakes, PING and commands outside every step are left out. An
-// EVALSHA that failed because the node did not know the script yet does not
-// count: later runs of the same step do not have it. The points' Client is
-// history.NoClient: they hold for all.
+// Points returns the points that a fault-free probe trial passed: each (step, node,
+// number of the command) once for before, sent and replied, sorted. Handshakes, PING and
+// commands outside every step are left out. An EVALSHA that failed because the node did
+// not know the script yet does not count: later runs of the same step do not send it.
+// The points' Client is history.NoClient: they are the same for all clients.
 func Points(cmds []history.Command) []testbed.Point {
 	type end struct {
 		client int
@@ -92,8 +91,8 @@ func AsksTime(commands []history.Command) bool {
 }
 
 // KeyLife is the longest life that a fault-free probe trial's grants had on their keys;
-// 0 = none had an end. Where nobody saw the keys, it is as long as the recipe promises
-// that a holder's crash keeps others out.
+// 0 = no grant had an end. Where the keys were not observed, it is as long as a holder's
+// crash keeps others out by the recipe's own word.
 func KeyLife(e history.Evidence) (longest time.Duration) {
 	keys := keyspace.Read(e)
 	if _, blind := keys.Blind(); blind {

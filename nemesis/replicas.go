@@ -43,7 +43,7 @@ func withReplicas(t locks.Topology) []testbed.Topology {
 }
 
 // primary is the node that the action's heir is to replace.
-func (s *strike) primary() (string, error) {
+func (s *injection) primary() (string, error) {
 	list, heir := s.env.(testbed.Nodes).List(), s.action.Nodes[0]
 	if len(list) == testbed.Masters && heir == clusterHeirNode {
 		list = list[:1] // the first master's
@@ -54,9 +54,9 @@ func (s *strike) primary() (string, error) {
 	return list[0], nil
 }
 
-// differences are what a new primary, promoted at some time, has otherwise than the
-// old one had it, and how many of them are not due to the keys' own ends.
-func (s *strike) differences(before, after look, promoted time.Duration) (n int, fates []history.KeyFate) {
+// differences are the fates of keys that the old primary had and the new one, promoted at
+// some time, has not, or the other way round. N leaves out keys whose own life was over.
+func (s *injection) differences(before, after snapshot, promoted time.Duration) (n int, fates []history.KeyFate) {
 	var expired []history.KeyFate
 	old, heir := before.all(), after.all()
 	fate := func(k history.KeyState, f history.Fate) history.KeyFate {

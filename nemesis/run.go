@@ -11,21 +11,21 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// lastMoment keeps giving up apart from a start at the last instant.
+// lastMoment is how much later than the last possible start an action gives up.
 const lastMoment = 500 * time.Nanosecond
 
-// healing is how long taking one fault back may last, on any clock, besides what the
-// action's nodes stay away: longer than a second attempt of Sentinels at a failover,
-// and as long as an undo waits for what the fault has led to.
+// healing is how long a heal may last on any clock, besides the time that the action's
+// nodes stay away: longer than the second attempt of Sentinels at a failover, and as long
+// as an undo waits for the consequences of a fault.
 const healing = 25 * time.Second
 
 // Run carries the plan out and returns when every action has ended. Each action
 // is a window in the history: its invoke entry is written when it strikes, its
 // closing info entry when it is healed, with what it hit; an action whose
-// trigger did not come leaves an empty window. Whatever was broken is healed
-// when Run returns, also if ctx ended early. The error is the harness's: a
-// testbed or a recorder that failed, or (wrapping ErrNotSupported) a capability
-// that is missing, in which case nothing was done.
+// trigger did not come leaves an empty window. Every fault is healed when Run
+// returns, also if ctx ended early. The error is the harness's: a testbed or a
+// recorder failed, or a capability is missing (it then wraps ErrNotSupported,
+// and nothing was done).
 func Run(ctx context.Context, p Plan, env testbed.Env, rec *history.Recorder) error {
 	if err := p.check(env); err != nil {
 		return err
@@ -33,7 +33,7 @@ func Run(ctx context.Context, p Plan, env testbed.Env, rec *history.Recorder) er
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if e, ok := env.(testbed.Elections); ok {
-		// What is not written because the history has ended is no loss.
+		// An entry that comes after the end of the history may be lost.
 		e.OnElection(func(op history.Op) { _, _ = rec.Event(op) })
 	}
 	x := &execution{env: env, rec: rec, ended: map[int]chan struct{}{}}
@@ -47,7 +47,7 @@ func Run(ctx context.Context, p Plan, env testbed.Env, rec *history.Recorder) er
 			defer close(x.ended[a.ID])
 			if err := x.perform(ctx, a); err != nil {
 				errs[i] = fmt.Errorf("fault %d (%s): %w", a.ID, a.Fault, err)
-				cancel(errs[i]) // the trial is worth nothing any more
+				cancel(errs[i]) // the trial is worthless now
 			}
 		})
 	}
@@ -85,8 +85,8 @@ type execution struct {
 	ended map[int]chan struct{} // by action
 }
 
-// strike is one action in force.
-type strike struct {
+// injection is one action in force.
+type injection struct {
 	env    testbed.Env
 	rec    *history.Recorder
 	fault  Fault
@@ -97,14 +97,14 @@ type strike struct {
 	ended  *testbed.Hit   // the Until that ended it, nil if time did
 	struck []testbed.Link // as links found them
 	heal   heal
-	meant  time.Duration // for which the client at Until was held on purpose
+	meant  time.Duration // how long the client at Until was held on purpose
 	until  *ending       // nil before Until is awaited
-	letGo  func()        // lets the client at Until go on before all is healed
-	stall  error         // why it is not on record how long a client was held
+	letGo  func()        // lets the client at Until go on before the heal is over
+	stall  error         // from recording how long a client was held
 }
 
-// ending waits for an action's Until. The client that gets there is held until
-// release is called, which must happen.
+// ending waits for an action's Until. The client that gets there is held until release
+// is called. Release must be called.
 type ending struct {
 	reached chan testbed.Hit
 	release func()
@@ -113,7 +113,7 @@ type ending struct {
 // perform waits for an action's start, strikes, waits for its end, and heals.
 func (x *execution) perform(ctx context.Context, a Action) error {
 	f, _ := ByName(a.Fault)
-	s := &strike{env: x.env, rec: x.rec, fault: f, action: a, client: a.Client}
+	s := &injection{env: x.env, rec: x.rec, fault: f, action: a, client: a.Client}
 	started, err := x.start(ctx, s)
 	switch {
 	case err != nil:
@@ -123,7 +123,7 @@ func (x *execution) perform(ctx context.Context, a Action) error {
 	}
 	release := x.end(ctx, s)
 	s.letGo = sync.OnceFunc(func() {
-		if s.ended != nil && a.Linger == 0 { // else it went on at once
+		if s.ended != nil && a.Linger == 0 { // with Linger the client went on at once
 			s.stall = errors.Join(s.stall, s.stalled(*s.ended))
 		}
 		release()
@@ -133,9 +133,9 @@ func (x *execution) perform(ctx context.Context, a Action) error {
 	return errors.Join(err, s.stall)
 }
 
-// start brings the action into force when its conditions are satisfied; false
-// if they were not in time.
-func (x *execution) start(ctx context.Context, s *strike) (bool, error) {
+// start brings the action into force when its conditions are satisfied; false if they
+// were not satisfied in time.
+func (x *execution) start(ctx context.Context, s *injection) (bool, error) {
 	a := s.action
 	patience, cancel := context.WithTimeout(ctx, a.slot(a.By)+lastMoment-x.env.Now())
 	defer cancel()
@@ -154,7 +154,7 @@ func (x *execution) start(ctx context.Context, s *strike) (bool, error) {
 	w := await(x.env, *a.Point, history.NoClient, a.ID, func(h testbed.Hit) {
 		s.client = h.Point.Client
 		err = x.begin(ctx, s, h)
-		s.stall = s.stalled(h) // which says nothing of whether there is something to heal
+		s.stall = s.stalled(h) // kept apart from err, which says whether there is something to heal
 	})
 	release()
 	defer w.stop()
@@ -164,7 +164,7 @@ func (x *execution) start(ctx context.Context, s *strike) (bool, error) {
 	case <-patience.Done():
 	}
 	w.stop()
-	_, hit := w.last() // it may have come at the last moment
+	_, hit := w.last() // the hit may have come at the last moment
 	return hit, err
 }
 
@@ -182,8 +182,8 @@ func (x *execution) due(ctx context.Context, a Action) bool {
 	return sleepUntil(ctx, x.env, a.slot(at)) == nil
 }
 
-// arm waits for the action's Arm. The client that passes it is held there until
-// release is called, which must happen, so that nothing slips in between.
+// arm waits for the action's Arm. The client that passes Arm is held there until release
+// is called, so that nothing slips in between. Release must be called.
 func (x *execution) arm(ctx context.Context, a Action) (armed bool, release func()) {
 	if a.Arm == nil {
 		return true, func() {}
@@ -206,7 +206,7 @@ func (x *execution) arm(ctx context.Context, a Action) (armed bool, release func
 }
 
 // begin opens the window and injects the fault.
-func (x *execution) begin(ctx context.Context, s *strike, h testbed.Hit) error {
+func (x *execution) begin(ctx context.Context, s *injection, h testbed.Hit) error {
 	s.hit = h
 	if err := x.open(s); err != nil {
 		return err
@@ -215,14 +215,14 @@ func (x *execution) begin(ctx context.Context, s *strike, h testbed.Hit) error {
 	s.heal, err = s.fault.inject(ctx, s)
 	s.from = x.env.Now()
 	if err == nil && s.action.For == 0 {
-		s.awaitUntil() // before the client that was struck goes on, which may be there at once
+		s.awaitUntil() // before the struck client goes on: it may get to Until at once
 	}
 	return err
 }
 
-// awaitUntil begins to wait for the action's Until, if it has one and that is not
-// awaited yet.
-func (s *strike) awaitUntil() {
+// awaitUntil begins to wait for the action's Until, if there is one and the wait has not
+// begun yet.
+func (s *injection) awaitUntil() {
 	if s.action.Until == nil || s.until != nil {
 		return
 	}
@@ -237,18 +237,18 @@ func (s *strike) awaitUntil() {
 	}}
 }
 
-// slot is the first instant from t on that is this action's alone: a whole
-// microsecond of its own in every tenth of a millisecond. On virtual time nothing
-// would say which of two things that are due at one instant comes first.
+// slot is the first instant from t on that belongs to this action alone: each action has
+// a whole microsecond of its own in every tenth of a millisecond. On virtual time the
+// order of two events at one instant would be undefined.
 func (a Action) slot(t time.Duration) time.Duration {
 	const round = 100 * time.Microsecond
 	own := time.Duration(a.ID-1) * time.Microsecond % round
 	return t + ((own-t)%round+round)%round
 }
 
-// end waits until the action is over. The client at Until, if one got there, is
-// held until release is called, which must happen.
-func (x *execution) end(ctx context.Context, s *strike) (release func()) {
+// end waits until the action is over. The client at Until, if one got there, is held until
+// release is called. Release must be called.
+func (x *execution) end(ctx context.Context, s *injection) (release func()) {
 	a := s.action
 	if a.For > 0 {
 		_ = sleepUntil(ctx, x.env, a.slot(s.from+a.For)) // an early end of ctx ends the fault
@@ -273,8 +273,8 @@ func (x *execution) end(ctx context.Context, s *strike) (release func()) {
 	return s.until.release
 }
 
-// takeBack heals the fault, whatever became of ctx, and closes the window.
-func (x *execution) takeBack(ctx context.Context, s *strike) error {
+// takeBack heals the fault, even if ctx has ended, and closes the window.
+func (x *execution) takeBack(ctx context.Context, s *injection) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.action.Away+healing)
 	defer cancel()
 	r, err := s.heal(ctx)
@@ -282,13 +282,13 @@ func (x *execution) takeBack(ctx context.Context, s *strike) error {
 }
 
 // open writes the window's invoke entry.
-func (x *execution) open(s *strike) error {
+func (x *execution) open(s *injection) error {
 	_, err := x.rec.Invoke(s.entry())
 	return err
 }
 
 // close writes the window's closing entry.
-func (x *execution) close(s *strike, r result, failure error) error {
+func (x *execution) close(s *injection, r result, failure error) error {
 	op := s.entry()
 	op.Type = history.Info
 	op.Window.Hits, op.Window.Impact = r.hits, r.impact
@@ -300,7 +300,7 @@ func (x *execution) close(s *strike, r result, failure error) error {
 }
 
 // entry is the nemesis's entry about this action.
-func (s *strike) entry() history.Op {
+func (s *injection) entry() history.Op {
 	a := s.action
 	w := &history.Window{Fault: a.Fault, ID: a.ID, Effect: s.fault.effect, Planned: a.timing()}
 	s.fault.aim(s, w)

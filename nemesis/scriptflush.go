@@ -10,11 +10,10 @@ import (
 )
 
 // scriptFlush empties the nodes' script caches between calls, so that the next
-// EVALSHA fails with NOSCRIPT. How many scripts were thrown away is the proof.
+// EVALSHA fails with NOSCRIPT. The number of scripts that were thrown away is the proof.
 //
-// On a lock that was seen to run no scripts it is not supported, rather than not exercised:
-// no trial, however long, could ever exercise it, and a matrix should not ask
-// for more trials.
+// A recipe that runs no scripts is not supported rather than not exercised: no trial
+// could ever exercise it, and a matrix should not ask for more trials.
 var scriptFlush = Fault{
 	Name:       "script-flush",
 	Doc:        "SCRIPT FLUSH between calls: the next EVALSHA gets NOSCRIPT",
@@ -31,7 +30,7 @@ var scriptFlush = Fault{
 	named:  namedFlushes,
 	effect: history.Flushed,
 	aim:    aimAtNodes,
-	inject: func(ctx context.Context, s *strike) (heal, error) {
+	inject: func(ctx context.Context, s *injection) (heal, error) {
 		hits := 0
 		for _, node := range s.action.Nodes {
 			n, err := s.env.(testbed.Nodes).FlushScripts(ctx, node)

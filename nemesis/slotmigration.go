@@ -11,7 +11,7 @@ import (
 )
 
 // slotMigration moves the slot of a lock to another master of a Redis Cluster, as an
-// operator does who adds a node. Keys keep their values and lives, scripts are left
+// operator that adds a node does. Keys keep their values and lives, scripts are left
 // behind. The keys that moved are the proof.
 var slotMigration = Fault{
 	Name:       "slot-migration",
@@ -28,7 +28,7 @@ var slotMigration = Fault{
 	Plans:  slotMigrationPlans,
 	effect: history.SlotMoved,
 	aim:    aimAtNodes,
-	inject: func(ctx context.Context, s *strike) (heal, error) {
+	inject: func(ctx context.Context, s *injection) (heal, error) {
 		var fates []history.KeyFate
 		giver, taker := s.action.Nodes[0], s.action.Nodes[1]
 		at := s.env.Now()

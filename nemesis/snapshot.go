@@ -11,19 +11,19 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// look is what was on nodes at some moment between two times.
-type look struct {
+// snapshot is what was on nodes at some moment between two times.
+type snapshot struct {
 	from, to time.Duration
 	keys     map[string][]history.KeyState // by node
 }
 
-// look lists what is on each node.
-func (s *strike) look(ctx context.Context, nodes ...string) (look, error) {
-	l := look{from: s.env.Now(), keys: map[string][]history.KeyState{}}
+// snapshot lists what is on each node.
+func (s *injection) snapshot(ctx context.Context, nodes ...string) (snapshot, error) {
+	l := snapshot{from: s.env.Now(), keys: map[string][]history.KeyState{}}
 	for _, node := range nodes {
 		keys, err := s.env.(testbed.Nodes).Keys(ctx, node)
 		if err != nil {
-			return look{}, fmt.Errorf("list the keys of %s: %w", node, err)
+			return snapshot{}, fmt.Errorf("list the keys of %s: %w", node, err)
 		}
 		l.keys[node] = keys
 	}
@@ -31,25 +31,26 @@ func (s *strike) look(ctx context.Context, nodes ...string) (look, error) {
 	return l, nil
 }
 
-// all are the keys of all nodes, which usually is one.
-func (l look) all() (keys []history.KeyState) {
+// all are the keys of all nodes of the snapshot.
+func (l snapshot) all() (keys []history.KeyState) {
 	for _, k := range l.keys {
 		keys = append(keys, k...)
 	}
 	return keys
 }
 
-// expired says whether a key of the look may have come to the end of its own life by
-// the end of a later one: nothing else need have happened to it.
-func (l look) expired(k history.KeyState, later look) bool {
+// expired says whether a key of the snapshot may have reached the end of its own life
+// before a later snapshot was over: then expiry alone explains that it went.
+func (l snapshot) expired(k history.KeyState, later snapshot) bool {
 	return k.TTL >= 0 && l.from+k.TTL <= later.to
 }
 
-// cameBack says of a key of a look whether it was there before an earlier one at which
-// it was not, and has come back with its node at the time since. Who was served between
-// that and the look may have written it anew: then its value must tell. On virtual time
-// nobody was, and only there the look is over at the time since.
-func (s *strike) cameBack(before look, since time.Duration, after look) func(history.KeyState) bool {
+// cameBack returns whether a key of the snapshot after, which the snapshot before lacks,
+// is an old one that came back with its node at the time since. A client that was served
+// between since and after may have written the key anew: then the key's value must carry
+// a token that was granted earlier. On virtual time no client is served in between:
+// the snapshot is over at the time since.
+func (s *injection) cameBack(before snapshot, since time.Duration, after snapshot) func(history.KeyState) bool {
 	if after.to == since {
 		return func(history.KeyState) bool { return true }
 	}
@@ -59,9 +60,9 @@ func (s *strike) cameBack(before look, since time.Duration, after look) func(his
 	}
 }
 
-// granted are the tokens of locks that were granted by then, and only once: an owner who
-// uses one token always may have written it again.
-func (s *strike) granted(by time.Duration) (tokens []string) {
+// granted are the tokens that were granted exactly once, by that time: an owner that
+// always uses the same token may have written it again.
+func (s *injection) granted(by time.Duration) (tokens []string) {
 	grants := map[string]int{}
 	for _, op := range s.rec.Ops() {
 		if op.F != history.FAcquire || op.Type != history.OK || op.Lease == nil || op.Lease.Token == "" {
@@ -79,8 +80,8 @@ func (s *strike) granted(by time.Duration) (tokens []string) {
 	return tokens
 }
 
-// carries says whether a value is the token, or a hash of which that is a field or the
-// value of one: history.KeyState.Value tells how a hash is written.
+// carries says whether a value is the token, or a hash that has the token as a field or as
+// a field's value: history.KeyState.Value tells how a hash is written.
 func carries(value, token string) bool {
 	fields := " " + value + " "
 	return value == token || strings.Contains(fields, " "+token+"=") || strings.Contains(fields, "="+token+" ")

@@ -35,8 +35,8 @@ var splitBrain = Fault{
 	Plans:  splitBrainPlans,
 	named:  namedSplits,
 	effect: history.Parted,
-	aim:    func(s *strike, w *history.Window) { w.Clients, w.Nodes = s.clients(), s.action.Nodes },
-	inject: func(ctx context.Context, s *strike) (heal, error) {
+	aim:    func(s *injection, w *history.Window) { w.Clients, w.Nodes = s.clients(), s.action.Nodes },
+	inject: func(ctx context.Context, s *injection) (heal, error) {
 		heir, moved := s.action.Nodes[0], s.clients()
 		_, elects := s.env.(testbed.Elections) // which records by itself who serves whom
 		for _, c := range moved {

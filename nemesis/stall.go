@@ -7,14 +7,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// noticeable is how long a client may be held without anybody being the wiser.
+// noticeable is how long a client may be held without a trace in the history.
 const noticeable = time.Millisecond
 
-// stalled records for how long a client was held at a place by what was done to
-// the world meanwhile. On real time that is the harness's own doing, which a lease
-// may not survive: what it shows then is no flaw of the lock. On virtual time
-// nothing is recorded, since nothing that is done takes any.
-func (s *strike) stalled(h testbed.Hit) error {
+// stalled records for how long a client was held at a point while the harness struck or
+// healed. On real time a lease may end meanwhile, which is no flaw of the lock. On
+// virtual time nothing is recorded: striking and healing take no time.
+func (s *injection) stalled(h testbed.Hit) error {
 	held := s.env.Now() - h.Time - s.meant
 	if held < noticeable || s.fault.freezes && h.Point.Client == s.client {
 		return nil

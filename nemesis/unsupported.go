@@ -17,8 +17,8 @@ var ErrNotSupported = errors.New("not supported")
 type Unsupported struct {
 	Fault string `json:"fault"`
 	Why   Want   `json:"why"`
-	// Nodes is the arrangement that a recipe needs, Topology one that the testbed has
-	// not, or that lacks what the fault strikes.
+	// Nodes is the arrangement that a recipe needs. Topology is one that the testbed cannot
+	// set up, or that lacks what the fault strikes.
 	Nodes    locks.Topology     `json:"nodes,omitempty"`
 	Topology testbed.Topology   `json:"topology,omitempty"`
 	Needs    testbed.Capability `json:"needs,omitempty"`
@@ -30,7 +30,7 @@ type Unsupported struct {
 	Hint string `json:"hint,omitempty"`
 }
 
-// Want is what a fault wants for. Its sentence has a row in wants.
+// Want is what a fault lacks. Its sentence has a row in wants.
 type Want string
 
 // Wants.
@@ -38,7 +38,7 @@ const (
 	WrongNodes       Want = "wrong-nodes" // it strikes none of the recipe's kind
 	NoTopology       Want = "no-topology"
 	NoCapability     Want = "no-capability"
-	OneHeir          Want = "one-heir" // which another fault promotes too
+	OneHeir          Want = "one-heir" // another fault promotes the same replica
 	NoPlanFits       Want = "no-plan-fits"
 	NothingDisturbed Want = "nothing-disturbed"
 	NoReplica        Want = "no-replica"
@@ -49,7 +49,7 @@ const (
 	ExpiredBefore    Want = "expired-before" // the node is back
 )
 
-// wants are the sentences of what faults want for.
+// wants are the sentences of what faults lack.
 var wants = map[Want]func(Unsupported) string{
 	WrongNodes:       func(u Unsupported) string { return fmt.Sprintf("it cannot strike %s nodes", u.Nodes) },
 	NoTopology:       func(u Unsupported) string { return fmt.Sprintf("the testbed has no %s topology", u.Topology) },
@@ -67,7 +67,7 @@ var wants = map[Want]func(Unsupported) string{
 	},
 }
 
-// Words say in a sentence what the fault wants for, without naming the fault.
+// Words say in a sentence what the fault lacks, without naming the fault.
 func (u Unsupported) Words() string {
 	said := string(u.Why)
 	if words, ok := wants[u.Why]; ok {

@@ -15,9 +15,9 @@ type watch struct {
 	cancels []func()
 }
 
-// await sets a watch on the places of t for its clients but for those that do
-// not stand in t's relation to struck. Of several watches on one place, which are
-// set at one moment in any order, that of the greater turn comes first.
+// await sets a watch on the points of t for those of its clients that stand in t's
+// relation to struck. If several watches wait at one point, the one with the greatest
+// turn comes first, in whichever order they were set.
 func await(env testbed.Env, t Trigger, struck, turn int, do func(testbed.Hit)) *watch {
 	w := &watch{hit: make(chan testbed.Hit, 1)}
 	var taken atomic.Bool // not sync.Once, which would hold later clients too
@@ -37,8 +37,7 @@ func await(env testbed.Env, t Trigger, struck, turn int, do func(testbed.Hit)) *
 	return w
 }
 
-// stop withdraws the watch. After it has returned, do is neither running nor
-// will it run.
+// stop withdraws the watch. After it has returned do is not running and will not run.
 func (w *watch) stop() {
 	for _, cancel := range w.cancels {
 		cancel()

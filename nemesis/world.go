@@ -27,14 +27,14 @@ type World struct {
 	Duration time.Duration `json:"duration"`
 	// CommandTimeout is the clients' read timeout; 0 = 3 s, as testbed.Setup.
 	CommandTimeout time.Duration `json:"commandTimeout"`
-	// Points are the places that a fault-free trial of this recipe and workload
-	// passed, from Points. Their Client is of no meaning.
+	// Points are the points that a fault-free trial of this recipe and workload
+	// passed, from Points. Their Client means nothing.
 	Points []testbed.Point `json:"points"`
-	// Deadlines: that trial's leases claimed one, from Deadlines.
+	// Deadlines says that leases of that trial claimed a deadline, from Deadlines.
 	Deadlines bool `json:"deadlines,omitempty"`
-	// Scripts: that trial's clients ran Lua scripts, from Scripts.
+	// Scripts says that clients of that trial ran Lua scripts, from Scripts.
 	Scripts bool `json:"scripts,omitempty"`
-	// Times: that trial's clients asked nodes for the time, from AsksTime.
+	// Times says that clients of that trial asked nodes for the time, from AsksTime.
 	Times bool `json:"times,omitempty"`
 	// KeyLife is the longest life that grants had on their keys in that trial, from
 	// KeyLife; 0 = they never expire.
