@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// clientCrash stops a client for ever. Its history is sealed before anything
-// takes effect, and the place where it stopped is the proof.
+// clientCrash stops a client for ever. The client's history is sealed before the crash
+// takes effect. The point at which it stopped is the proof.
 var clientCrash = Fault{
 	Name:       "client-crash",
 	Doc:        "a client stops for ever at a chosen point; it never releases",
@@ -41,7 +41,7 @@ func crashPlans(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	dies := func(spots []spot, idea string) {
 		// Until the dead client's lock is open again nothing else can be shown.
-		d.at(spots, "dies "+idea, func(m *move) { m.gap = w.outlast() })
+		d.add(spots, "dies "+idea, func(m *move) { m.gap = w.outlast() })
 	}
 	dies(w.halfway(testbed.Before, testbed.StepAcquire), "with its acquire half done")
 	dies(begins(testbed.StepHold), "as the holder")

@@ -46,7 +46,7 @@ var clientPause = Fault{
 func pausePlans(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	until := func(step string, spots []spot, idea string) {
-		d.at(spots, idea, func(m *move) {
+		d.add(spots, idea, func(m *move) {
 			m.Nodes = nil
 			m.For, m.Until, m.Limit = w.readable(), w.crowd().others(step), w.outlast()
 			m.cost, m.gap = w.lease(), w.TTL/10
@@ -57,7 +57,7 @@ func pausePlans(w World, r *rand.Rand) []Plan {
 	until(testbed.StepHold, w.halfway(testbed.Before, testbed.StepRelease), "freezes with its release half done, until another has the lock")
 	until(testbed.StepTouch, begins(testbed.StepTouch), "freezes between look and touch, until another is about to touch")
 	// A client that has read its clock, and writes a time that is over by then.
-	d.at(w.firstCommand(testbed.Before, testbed.StepAcquire), "freezes before it asks, and asks with what it knew long ago", func(m *move) {
+	d.add(w.firstCommand(testbed.Before, testbed.StepAcquire), "freezes before it asks, and asks with what it knew long ago", func(m *move) {
 		m.Nodes, m.For = nil, w.outlast()
 		m.Until, m.Limit = w.crowd().others(testbed.StepRest), m.For+w.TTL/2
 		m.cost, m.gap = m.For+w.Hold, w.TTL/10

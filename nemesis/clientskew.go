@@ -89,7 +89,7 @@ func skewPlans(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	for _, s := range w.lastCommand(testbed.Before, testbed.StepAcquire) {
 		for _, offset := range []time.Duration{far, -far} {
-			d.at([]spot{s}, "the clock is set in the middle of an acquire", func(m *move) {
+			d.add([]spot{s}, "the clock is set in the middle of an acquire", func(m *move) {
 				m.Nodes, m.Offset, m.For, m.gap = nil, offset, w.TTL, w.TTL/5
 			})
 		}

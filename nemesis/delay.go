@@ -26,7 +26,7 @@ var delay = Fault{
 func delayPlans(w World, r *rand.Rand) []Plan {
 	d, l := w.draw(), w.crowd()
 	late := func(spots []spot, idea string, atLeast time.Duration, until *Trigger, limit time.Duration, more func(*Action)) {
-		d.at(spots, idea, func(m *move) {
+		d.add(spots, idea, func(m *move) {
 			m.Direction, m.For, m.Until, m.Limit = testbed.Upstream, atLeast, until, limit
 			m.cost, m.gap = max(atLeast, w.lease()), w.TTL/5
 			w.reach(&m.Action)

@@ -19,9 +19,9 @@ type drawing struct {
 // draw starts the moves of a fault.
 func (w World) draw() *drawing { return &drawing{World: w} }
 
-// at adds a move at each of these spots, which strikes whoever gets there first. Shape
+// add adds a move at each of these spots, which strikes whoever gets there first. Shape
 // says how it strikes.
-func (d *drawing) at(spots []spot, idea string, shape func(*move)) {
+func (d *drawing) add(spots []spot, idea string, shape func(*move)) {
 	l := d.crowd()
 	for _, s := range spots {
 		m := move{Action: d.action(s, idea, l.everyone(), l)}

@@ -50,7 +50,7 @@ func evictionPlans(w World, r *rand.Rand) []Plan {
 	}
 	for _, set := range sets {
 		evicts := func(spots []spot, idea string) {
-			d.at(spots, set.words+" evicts its keys "+idea, func(m *move) {
+			d.add(spots, set.words+" evicts its keys "+idea, func(m *move) {
 				m.Nodes, m.cost, m.gap = set.nodes, w.TTL/20, w.TTL/2
 			})
 		}

@@ -66,7 +66,7 @@ type result struct {
 // faults is in the order in which lists and matrices show them.
 var faults = slices.Concat([]Fault{none}, disturbances, []Fault{chaos})
 
-// disturbances are what a mix is made of.
+// disturbances are what a mix is made of. A new fault is a row here and a file of its own.
 var disturbances = []Fault{
 	clientCrash, clientPause,
 	partition, partitionRequests, partitionReplies,

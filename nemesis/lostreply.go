@@ -25,7 +25,7 @@ var lostReply = Fault{
 func lostReplyPlans(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	lost := func(spots []spot, idea string) {
-		d.at(spots, idea+", its client is not told", func(m *move) {
+		d.add(spots, idea+", its client is not told", func(m *move) {
 			m.Direction, m.For = testbed.Downstream, w.brief()
 			w.reach(&m.Action)
 			// What is left in Redis without an owner keeps others out for a lease.

@@ -103,7 +103,7 @@ func nodeClockPlans(w World, r *rand.Rand) []Plan {
 		if offset < 0 {
 			way = "back"
 		}
-		d.at(spots, fmt.Sprintf("the clock of %s jumps %s %s", set.words, way, idea), func(m *move) {
+		d.add(spots, fmt.Sprintf("the clock of %s jumps %s %s", set.words, way, idea), func(m *move) {
 			w.jump(set.nodes, offset, w.crowd())(&m.Action)
 			m.cost, m.gap = m.For+w.wait(), w.TTL/5
 		})
@@ -169,10 +169,10 @@ func (e *enumeration) drifts() {
 	}
 	all := e.together()
 	for _, s := range e.granted() {
-		for time := range 6 {
+		for run := range 6 {
 			ahead := e.at(s, "the clocks of "+all.words+" run a little ahead of its lease", trio.struck[0], trio)
 			ahead.Nodes, ahead.Offset, ahead.For = all.nodes, e.TTL/100, 2*e.outlast()
-			e.plan(trio, named(s, fmt.Sprintf("drift.%d", time+1)), ahead, e.overruns(trio))
+			e.plan(trio, named(s, fmt.Sprintf("drift.%d", run+1)), ahead, e.overruns(trio))
 		}
 	}
 }

@@ -56,7 +56,7 @@ func nodePausePlans(w World, r *rand.Rand) []Plan {
 	}
 	for _, set := range sets {
 		freezes := func(spots []spot, idea string) {
-			d.at(spots, set.words+" freezes "+idea, func(m *move) {
+			d.add(spots, set.words+" freezes "+idea, func(m *move) {
 				m.Nodes, m.For, m.gap = set.nodes, w.outlast(), w.TTL/5
 			})
 		}

@@ -76,7 +76,7 @@ func (w World) stayAway(a *Action) {
 func (s *injection) restart(ctx context.Context, before snapshot, killed []*death) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, healing)
 	defer cancel()
-	nodes, up := s.env.(testbed.Nodes), time.Duration(-1) // the first is
+	nodes, up := s.env.(testbed.Nodes), time.Duration(-1) // up is when the first is back
 	var err error
 	for _, d := range killed {
 		node := d.node
@@ -183,7 +183,7 @@ func (w World) restart(d testbed.Durability) func(*Action) {
 func (w World) restarts(durability testbed.Durability, r *rand.Rand) []Plan {
 	d := w.draw()
 	restarts := func(spots []spot, idea string) {
-		d.at(spots, fmt.Sprintf("restart (%s) %s", durability, idea), func(m *move) {
+		d.add(spots, fmt.Sprintf("restart (%s) %s", durability, idea), func(m *move) {
 			w.restart(durability)(&m.Action)
 			w.stayAway(&m.Action)
 			m.cost, m.gap = w.TTL/5+m.Away, w.TTL+w.TTL/10

@@ -35,7 +35,7 @@ func partitionFault(name, doc, color string, d testbed.Direction) Fault {
 func partitionPlans(w World, r *rand.Rand, direction testbed.Direction) []Plan {
 	d := w.draw()
 	cutOff := func(spots []spot, idea string, nodes []string, more func(*Action)) {
-		d.at(spots, idea, func(m *move) {
+		d.add(spots, idea, func(m *move) {
 			m.Nodes, m.Direction, m.For, m.gap = nodes, direction, w.outlast(), w.TTL/5
 			more(&m.Action)
 		})
@@ -52,7 +52,7 @@ func partitionPlans(w World, r *rand.Rand, direction testbed.Direction) []Plan {
 		cutOff(w.firstCommand(testbed.Before, testbed.StepRelease), "cut from "+set.words+" as it releases", set.nodes, own)
 	}
 	if ring := w.ring(); ring != nil {
-		d.at(begins(testbed.StepHold), "each client reaches another majority", func(m *move) {
+		d.add(begins(testbed.StepHold), "each client reaches another majority", func(m *move) {
 			m.Nodes, m.Links, m.Direction, m.For = nil, ring, direction, w.outlast()
 		})
 	}

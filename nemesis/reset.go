@@ -28,7 +28,7 @@ var reset = Fault{
 func resetPlans(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	breaks := func(spots []spot, idea string) {
-		d.at(spots, idea, func(m *move) {
+		d.add(spots, idea, func(m *move) {
 			m.For, m.gap = w.forAWhile(), w.TTL
 			w.reach(&m.Action)
 		})

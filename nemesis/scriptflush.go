@@ -50,7 +50,7 @@ var scriptFlush = Fault{
 func scriptFlushPlans(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	gone := func(spots []spot, idea string) {
-		d.at(spots, "scripts are gone "+idea, func(m *move) {
+		d.add(spots, "scripts are gone "+idea, func(m *move) {
 			m.Nodes, m.cost, m.gap = w.Nodes, w.TTL/20, w.TTL/4
 		})
 	}

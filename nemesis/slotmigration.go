@@ -66,7 +66,7 @@ func inCluster(t locks.Topology) []testbed.Topology {
 func slotMigrationPlans(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	moves := func(spots []spot, idea string) {
-		d.at(spots, "the slot moves "+idea, func(m *move) {
+		d.add(spots, "the slot moves "+idea, func(m *move) {
 			m.Nodes, m.For, m.gap = []string{"n0", "n1"}, w.TTL/5, w.TTL/2
 		})
 	}

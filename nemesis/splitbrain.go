@@ -73,8 +73,8 @@ func (w World) leased() time.Duration { return w.TTL + w.TTL/5 }
 
 func splitBrainPlans(w World, r *rand.Rand) []Plan {
 	d, l := w.draw(), w.crowd()
-	parts := func(spots []spot, idea string, moved []int, atLeast time.Duration, until *Trigger) {
-		d.at(spots, idea, func(m *move) {
+	splits := func(spots []spot, idea string, moved []int, atLeast time.Duration, until *Trigger) {
+		d.add(spots, idea, func(m *move) {
 			m.Nodes, m.Others = []string{heirNode}, moved
 			m.For, m.Until, m.Limit = atLeast, until, atLeast+3*w.TTL/2
 			if w.elects() { // there are two primaries only after that, and leases of before are over
@@ -84,12 +84,12 @@ func splitBrainPlans(w World, r *rand.Rand) []Plan {
 	}
 	others, another := l.everyone(), l.others(testbed.StepTouch)
 	// If the holder stayed at the old primary, both sides grant when its lease is over.
-	parts(begins(testbed.StepHold), "the holder stays at the old primary, the others are moved", others, w.leased(), another)
-	parts(begins(testbed.StepRest), "both primaries have a free lock to grant", others, w.TTL/2, l.itself(testbed.StepHold))
-	parts(begins(testbed.StepHold), "the holder is moved, the others stay at the old primary", nil, w.leased(), another)
-	parts(w.lastCommand(testbed.Replied, testbed.StepAcquire), "the holder stays, the new primary may not have heard of its grant", others, 0, another)
-	parts(w.lastCommand(testbed.Before, testbed.StepRelease), "a release reaches the old primary only", others, w.TTL/10, another)
-	parts(begins(testbed.StepRest), "one client is moved while the lock is free, until another holds it", nil, w.TTL/2, l.others(testbed.StepHold))
+	splits(begins(testbed.StepHold), "the holder stays at the old primary, the others are moved", others, w.leased(), another)
+	splits(begins(testbed.StepRest), "both primaries have a free lock to grant", others, w.TTL/2, l.itself(testbed.StepHold))
+	splits(begins(testbed.StepHold), "the holder is moved, the others stay at the old primary", nil, w.leased(), another)
+	splits(w.lastCommand(testbed.Replied, testbed.StepAcquire), "the holder stays, the new primary may not have heard of its grant", others, 0, another)
+	splits(w.lastCommand(testbed.Before, testbed.StepRelease), "a release reaches the old primary only", others, w.TTL/10, another)
+	splits(begins(testbed.StepRest), "one client is moved while the lock is free, until another holds it", nil, w.TTL/2, l.others(testbed.StepHold))
 	return d.plans(1, r)
 }
 
@@ -100,7 +100,7 @@ func namedSplits(w World) []Schedule {
 		return nil // the moment of an election is not ours to choose
 	}
 	e, one := w.enumerate(), w.one()
-	parts := func(moved []int, atLeast time.Duration, until *Trigger, limit time.Duration) func(*Action) {
+	splits := func(moved []int, atLeast time.Duration, until *Trigger, limit time.Duration) func(*Action) {
 		return func(a *Action) {
 			a.Nodes, a.Others = []string{heirNode}, moved
 			a.For, a.Until, a.Limit = atLeast, until, limit
@@ -108,9 +108,9 @@ func namedSplits(w World) []Schedule {
 	}
 	others, touches := one.everyone(), one.others(testbed.StepTouch)
 	for _, s := range slices.Concat(w.losing(), begins(testbed.StepRest)) {
-		e.add(one, s, "stays", "the client stays, the new primary serves the others or it", parts(others, w.leased(), touches, w.leased()+3*w.TTL/2))
-		e.add(one, s, "moves", "the client moves, the new primary serves the others or it", parts(nil, w.leased(), touches, w.leased()+3*w.TTL/2))
-		e.add(one, s, "short", "the client stays, the others are moved, until another holds", parts(others, 0, one.others(testbed.StepHold), w.leased()))
+		e.add(one, s, "stays", "the client stays, the new primary serves the others or it", splits(others, w.leased(), touches, w.leased()+3*w.TTL/2))
+		e.add(one, s, "moves", "the client moves, the new primary serves the others or it", splits(nil, w.leased(), touches, w.leased()+3*w.TTL/2))
+		e.add(one, s, "short", "the client stays, the others are moved, until another holds", splits(others, 0, one.others(testbed.StepHold), w.leased()))
 	}
 	return e.all
 }
