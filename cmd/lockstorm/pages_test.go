@@ -1,0 +1,175 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// readPage reads a page of the repository, by its path from the root.
+func readPage(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("../..", path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// pages are README.md and all of docs/, by their paths from the root.
+func pages(t *testing.T) []string {
+	t.Helper()
+	all := []string{"README.md", "docs/ci/README.md"}
+	found, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%d pages in docs/, %v", len(found), err)
+	}
+	for _, path := range found {
+		all = append(all, "docs/"+filepath.Base(path))
+	}
+	return all
+}
+
+// TestPagesTellTheRegistries wants the tables of docs/testbeds.md and docs/faults.md
+// as the registries have them.
+func TestPagesTellTheRegistries(t *testing.T) {
+	can := map[string][]testbed.Capability{}
+	beds := "| testbed | what | topologies |\n|---|---|---|\n"
+	for _, c := range testbeds {
+		var topologies []testbed.Topology
+		var able []testbed.Capability
+		var lacks map[testbed.Capability]string
+		if c.Sketch != nil { // not what is on this machine
+			topologies, able, lacks = worldsOf(c.Sketch())
+		} else {
+			topologies, able, lacks, _ = c.worlds()
+		}
+		can[c.Name] = slices.AppendSeq(able, maps.Keys(lacks)) // as on another machine
+		beds += fmt.Sprintf("| `%s` | %s | %s |\n", c.Name, c.Doc, join(topologies))
+	}
+	faults := "| fault | what it does | testbeds |\n|---|---|---|\n"
+	for _, f := range nemesis.All() {
+		var on []string
+		for _, c := range testbeds {
+			lacks := func(need testbed.Capability) bool { return !slices.Contains(can[c.Name], need) }
+			if !slices.ContainsFunc(f.Needs, lacks) {
+				on = append(on, c.Name)
+			}
+		}
+		faults += fmt.Sprintf("| `%s` | %s | %s |\n", f.Name, f.Doc, strings.Join(on, ", "))
+	}
+	for page, table := range map[string]string{"docs/testbeds.md": beds, "docs/faults.md": faults} {
+		if !strings.Contains(readPage(t, page), "\n\n"+table+"\n") {
+			t.Errorf("%s lacks this table:\n%s", page, table)
+		}
+	}
+}
+
+// TestFaultsPageNamesWorkloadsAndOracles wants a row for each.
+func TestFaultsPageNamesWorkloadsAndOracles(t *testing.T) {
+	page := readPage(t, "docs/faults.md")
+	standard, byName, _ := strings.Cut(page, "These run by name")
+	for _, w := range workloads.All() {
+		in, where := byName, "those that run by name"
+		if w.Standard {
+			in, where = standard, "the standard workloads"
+		}
+		if !strings.Contains(in, "\n| `"+w.Name+"` | ") {
+			t.Errorf("docs/faults.md lacks a row for the workload %s among %s", w.Name, where)
+		}
+	}
+	_, oracles, _ := strings.Cut(page, "## Oracles")
+	for _, o := range checker.Oracles() {
+		if !strings.Contains(oracles, "\n| `"+o.Name+"` | ") {
+			t.Errorf("docs/faults.md lacks a row for the oracle %s", o.Name)
+		}
+	}
+}
+
+// TestMatrixPageHasEveryRecipe wants a row for each, in order.
+func TestMatrixPageHasEveryRecipe(t *testing.T) {
+	var got, want []string
+	for _, row := range regexp.MustCompile(`(?m)^ ([a-z0-9-]+) .*(?:BUG|limit|ttl|BLOCK)`).FindAllStringSubmatch(readPage(t, "docs/matrix.md"), -1) {
+		got = append(got, row[1])
+	}
+	for _, r := range locks.All() {
+		want = append(want, r.ID)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("recipes of docs/matrix.md: got %v, want %v", got, want)
+	}
+}
+
+// TestPagesCallTheProgramAsPrintedCommandsDo wants one form of its name, and how
+// to get there before the first use.
+func TestPagesCallTheProgramAsPrintedCommandsDo(t *testing.T) {
+	for _, page := range pages(t) {
+		if strings.Contains(readPage(t, page), "    bin/lockstorm") {
+			t.Errorf("%s calls bin/lockstorm; printed commands say lockstorm", page)
+		}
+	}
+	text := readPage(t, "README.md")
+	path, use := strings.Index(text, `export PATH="$PWD/bin:$PATH"`), strings.Index(text, "\n    lockstorm ")
+	if path < 0 || use < path {
+		t.Errorf("README.md says how to have lockstorm on the PATH at %d, and uses it at %d", path, use)
+	}
+}
+
+// TestReplayLinesOfPagesAreTested wants each line with a hash on docs/recipes.md,
+// whose lines a test replays.
+func TestReplayLinesOfPagesAreTested(t *testing.T) {
+	tested := readPage(t, "docs/recipes.md")
+	for _, page := range pages(t) {
+		for _, line := range regexp.MustCompile(`lockstorm replay .* --hash [0-9a-f]+`).FindAllString(readPage(t, page), -1) {
+			if !strings.Contains(tested, line) {
+				t.Errorf("%s has a line that no test replays: %s", page, line)
+			}
+		}
+	}
+}
+
+// TestLinksOfPagesLead wants a file behind each relative link, and a heading behind
+// each anchor.
+func TestLinksOfPagesLead(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	for _, page := range append(pages(t), "CHANGELOG.md") {
+		for _, l := range link.FindAllStringSubmatch(readPage(t, page), -1) {
+			if strings.Contains(l[1], "://") {
+				continue
+			}
+			file, anchor, _ := strings.Cut(l[1], "#")
+			target := page
+			if file != "" {
+				target = filepath.Join(filepath.Dir(page), file)
+			}
+			if _, err := os.Stat(filepath.Join("../..", target)); err != nil {
+				t.Errorf("%s links to %s: %v", page, l[1], err)
+				continue
+			}
+			if anchor != "" && !slices.Contains(anchors(readPage(t, target)), anchor) {
+				t.Errorf("%s links to %s, but %s has no such heading", page, l[1], target)
+			}
+		}
+	}
+}
+
+// anchors are what GitHub makes of a page's headings.
+func anchors(page string) []string {
+	var all []string
+	for _, h := range regexp.MustCompile("(?m)^#+ (.+)$").FindAllStringSubmatch(page, -1) {
+		text := strings.ReplaceAll(strings.ToLower(h[1]), " ", "-")
+		all = append(all, regexp.MustCompile(`[^\p{L}\p{N}_-]`).ReplaceAllString(text, ""))
+	}
+	return all
+}
