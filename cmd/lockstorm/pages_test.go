@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
-	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -97,20 +98,6 @@ func TestFaultsPageNamesWorkloadsAndOracles(t *testing.T) {
 	}
 }
 
-// TestMatrixPageHasEveryRecipe wants a row for each, in order.
-func TestMatrixPageHasEveryRecipe(t *testing.T) {
-	var got, want []string
-	for _, row := range regexp.MustCompile(`(?m)^ ([a-z0-9-]+) .*(?:BUG|limit|ttl|BLOCK)`).FindAllStringSubmatch(readPage(t, "docs/matrix.md"), -1) {
-		got = append(got, row[1])
-	}
-	for _, r := range locks.All() {
-		want = append(want, r.ID)
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("recipes of docs/matrix.md: got %v, want %v", got, want)
-	}
-}
-
 // TestPagesCallTheProgramAsPrintedCommandsDo wants one form of its name, and how
 // to get there before the first use.
 func TestPagesCallTheProgramAsPrintedCommandsDo(t *testing.T) {
@@ -172,4 +159,38 @@ func anchors(page string) []string {
 		all = append(all, regexp.MustCompile(`[^\p{L}\p{N}_-]`).ReplaceAllString(text, ""))
 	}
 	return all
+}
+
+// TestExamplesOfContributingCompile builds the files that docs/contributing.md has its
+// reader write, in their packages.
+func TestExamplesOfContributingCompile(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := regexp.MustCompile("(?s)`([a-z]+/[a-z_]+\\.go)`:\n\n```go\n(.*?)```").FindAllStringSubmatch(readPage(t, "docs/contributing.md"), -1)
+	if len(examples) != 2 {
+		t.Fatalf("docs/contributing.md has %d files to write, expected a recipe and a fault", len(examples))
+	}
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	for _, e := range examples {
+		written := filepath.Join(t.TempDir(), "example.go")
+		if err := os.WriteFile(written, []byte(e[2]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		overlay.Replace[filepath.Join(root, e[1])] = written
+	}
+	data, err := json.Marshal(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "overlay.json")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-overlay", file, "./locks", "./nemesis")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Errorf("the files of docs/contributing.md do not compile: %v\n%s", err, out)
+	}
 }
