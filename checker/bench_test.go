@@ -46,7 +46,7 @@ func BenchmarkExclusion(b *testing.B) {
 				if err != nil || len(holds) != n {
 					b.Fatalf("got %d holds, %v; want %d", len(holds), err, n)
 				}
-				if found := sweep(holds, 1); len(found.list) > 0 {
+				if found := sweep(holds, 1); len(found.List) > 0 {
 					b.Fatal("overlaps in a clean history")
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/internal/histories"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -41,7 +42,7 @@ func TestConductIsViolatedByWhatEndsTheTrial(t *testing.T) {
 func TestConductAlwaysApplies(t *testing.T) {
 	for name, ops := range map[string][]history.Op{
 		"nothing happened":      nil,
-		"nothing was acquired":  timeline(t, "nemesis healed 5"),
+		"nothing was acquired":  histories.Timeline(t, "nemesis healed 5"),
 		"a window of that name": {{Process: history.Nemesis, Type: history.Invoke, F: history.FPanic, Window: &history.Window{}}},
 	} {
 		if v := conduct(t.Context(), newCaseFile(history.Evidence{Ops: ops})); v.Result != Held {
@@ -90,7 +91,7 @@ func TestLivenessIsNotFooledByABreakdown(t *testing.T) {
 			s.nemesis(1200, breakdown(history.FPanic, "c1"))
 		}, []string{"conduct: panic", "liveness: orphaned-key"}},
 	})
-	if v := liveness(t.Context(), newCaseFile(history.Evidence{Claims: history.Claims{TTL: time.Second}, Ops: timeline(t, "nemesis deadlock 5")})); v.Result != Unknown {
+	if v := liveness(t.Context(), newCaseFile(history.Evidence{Claims: history.Claims{TTL: time.Second}, Ops: histories.Timeline(t, "nemesis deadlock 5")})); v.Result != Unknown {
 		t.Errorf("a history of nothing but a deadlock: got %s, want %s", v.Result, Unknown)
 	}
 }

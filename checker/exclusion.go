@@ -7,8 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/anishathalye/porcupine"
-
+	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -28,6 +27,39 @@ func sweepHolds(f *caseFile) (overlaps, error) {
 	return sweep(holds, permitsOf(f.Claims)), nil
 }
 
+// overlaps is what a sweep found, and among which holds.
+type overlaps struct {
+	linear.Overlaps
+	holds []Hold // in order of From
+}
+
+func sweep(holds []Hold, permits int) overlaps {
+	plain := make([]linear.Hold, len(holds))
+	for i, h := range holds {
+		plain[i] = linear.Hold{Lock: h.Lock, Client: h.Client, Mode: h.Mode, From: h.From, To: h.To}
+	}
+	return overlaps{linear.Sweep(plain, permits), holds}
+}
+
+// linearize lets porcupine decide, per lock, whether the believed holds
+// exclude each other.
+func linearize(ctx context.Context, f *caseFile) (map[string]linear.Answer, error) {
+	byLock, err := spans(f)
+	if err != nil {
+		return nil, err
+	}
+	return linear.CheckSpans(ctx, f.Claims, byLock), nil
+}
+
+// spans reads the believed acquires for porcupine's side.
+func spans(f *caseFile) (map[string][]linear.Span, error) {
+	pairs, err := f.pairs()
+	if err != nil {
+		return nil, err
+	}
+	return linear.Spans(f.Evidence, pairs.all), nil
+}
+
 // permitsOf is how many owners may hold a lock at a time. A read-write lock says
 // that by its modes.
 func permitsOf(c history.Claims) int {
@@ -41,7 +73,7 @@ func permitsOf(c history.Claims) int {
 // give it wrong ones.
 func exclusionBy(ctx context.Context, f *caseFile,
 	first func(*caseFile) (overlaps, error),
-	second func(context.Context, *caseFile) (map[string]porcupine.CheckResult, error),
+	second func(context.Context, *caseFile) (map[string]linear.Answer, error),
 ) (Verdict, error) {
 	if !slices.ContainsFunc(f.Ops, func(op history.Op) bool { return op.F == history.FAcquire && op.Type == history.OK }) {
 		return notApplicable(Fact{What: NothingAcquired}), nil
@@ -54,19 +86,19 @@ func exclusionBy(ctx context.Context, f *caseFile,
 	if err != nil {
 		return impossible(err), nil
 	}
-	undecided, err := compare(found.locks, results)
+	undecided, err := compare(found.Locks, results)
 	if err != nil {
 		return unknown(Fact{What: CheckersDisagree, Text: err.Error()}), err
 	}
 	var findings []Finding
-	for _, c := range found.list {
-		if !slices.Contains(undecided, c.later.Lock) {
-			findings = append(findings, conflictFinding(f.Evidence, c))
+	for _, o := range found.List {
+		if !slices.Contains(undecided, found.holds[o.Later].Lock) {
+			findings = append(findings, found.finding(f.Evidence, o))
 		}
 	}
 	v := conclude(f, findings, true)
-	if found.total > len(found.list) && v.Result == Violated {
-		v.Reasons = append([]Fact{{What: OverlapsCounted, Count: found.total}}, v.Reasons...)
+	if found.Total > len(found.List) && v.Result == Violated {
+		v.Reasons = append([]Fact{{What: OverlapsCounted, Count: found.Total}}, v.Reasons...)
 	}
 	if len(undecided) > 0 && v.Result != Violated {
 		return Verdict{Result: Unknown, Reasons: []Fact{{What: NotDecided, Locks: undecided}}, Doubtful: v.Doubtful}, nil
@@ -81,7 +113,7 @@ func impossible(err error) Verdict {
 
 // compare holds the locks with overlaps against porcupine's answers and
 // returns the locks that porcupine did not decide.
-func compare(overlap map[string]bool, results map[string]porcupine.CheckResult) (undecided []string, err error) {
+func compare(overlap map[string]bool, results map[string]linear.Answer) (undecided []string, err error) {
 	locks := maps.Clone(overlap)
 	if locks == nil {
 		locks = map[string]bool{}
@@ -92,9 +124,9 @@ func compare(overlap map[string]bool, results map[string]porcupine.CheckResult) 
 	for _, lock := range slices.Sorted(maps.Keys(locks)) {
 		result, asked := results[lock]
 		switch {
-		case result == porcupine.Unknown:
+		case result == linear.Undecided:
 			undecided = append(undecided, lock)
-		case !asked && overlap[lock], asked && overlap[lock] != (result == porcupine.Illegal):
+		case !asked && overlap[lock], asked && overlap[lock] != (result == linear.Illegal):
 			answer := "saw nothing"
 			if asked {
 				answer = "says " + string(result)
@@ -132,34 +164,36 @@ func conclude(f *caseFile, findings []Finding, overlaps bool) Verdict {
 	return Verdict{Result: Violated, Findings: kept, Reasons: reasons, Doubtful: doubtful}
 }
 
-// conflictFinding tells one overlap.
-func conflictFinding(e history.Evidence, c conflict) Finding {
+// finding tells one overlap.
+func (found overlaps) finding(e history.Evidence, o linear.Overlap) Finding {
+	later, earlier := found.holds[o.Later], found.holds[o.Earlier]
 	f := Finding{
 		Cause:   Unclassified,
-		Lock:    c.later.Lock,
-		Clients: []int{c.later.Client, c.earlier.Client},
-		From:    c.from(),
-		To:      within(e, c.to()),
-		lasted:  c.to() - c.from(),
-		Ops:     indices(c.earlier.Acquire, c.earlier.End, c.later.Acquire, c.later.End),
+		Lock:    later.Lock,
+		Clients: []int{later.Client, earlier.Client},
+		From:    later.From,
+		To:      within(e, o.Until),
+		lasted:  o.Until - later.From,
+		Ops:     indices(earlier.Acquire, earlier.End, later.Acquire, later.End),
 	}
-	f.Account.Fact = Fact{What: Overlap, At: c.later.From, Clients: f.Clients}
-	f.Account.Holds = []Believed{believed(c.later), believed(c.earlier)}
-	for _, h := range []Hold{c.earlier, c.later} {
+	f.Account.Fact = Fact{What: Overlap, At: later.From, Clients: f.Clients}
+	f.Account.Holds = []Believed{believed(later), believed(earlier)}
+	for _, h := range []Hold{earlier, later} {
 		if h.Extended > 0 {
 			f.Ops = indices(append(f.Ops, h.Extended)...)
 		}
 	}
-	if len(c.beside) < 2 {
+	if len(o.Beside) < 2 {
 		return f
 	}
 	f.Clients, f.Account.Holds = f.Clients[:1], f.Account.Holds[:1]
-	for _, h := range c.beside {
+	for _, i := range o.Beside {
+		h := found.holds[i]
 		f.Clients = append(f.Clients, h.Client)
 		f.Ops = indices(append(f.Ops, h.Acquire, h.End)...)
 		f.Account.Holds = append(f.Account.Holds, believed(h))
 	}
-	f.Account.What, f.Account.Clients, f.Account.Count = Crowd, f.Clients, len(c.beside)
+	f.Account.What, f.Account.Clients, f.Account.Count = Crowd, f.Clients, len(o.Beside)
 	return f
 }
 

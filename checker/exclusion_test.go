@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anishathalye/porcupine"
-
+	"github.com/lockstorm/lockstorm/checker/internal/histories"
+	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -113,7 +113,7 @@ func TestExclusionIsViolatedByStrictOverlapOnly(t *testing.T) {
 			}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: timeline(t, c.text), Claims: c.claims}))
+			v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, c.text), Claims: c.claims}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +143,7 @@ func checkVerdict(t *testing.T, v Verdict, want []string) {
 }
 
 func TestFindingOfAnOverlapNamesItsEvidence(t *testing.T) {
-	v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: timeline(t, `
+	v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, `
 		c0 acquire 1-2 ok
 		c1 acquire 3-4 ok
 		c0 release 5-6 ok
@@ -172,7 +172,7 @@ func TestManyOverlapsAreCountedAndTheFirstListed(t *testing.T) {
 	for i := range 60 {
 		fmt.Fprintf(&text, "c%d acquire 1-2 ok\n", i)
 	}
-	v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: timeline(t, text.String())}))
+	v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, text.String())}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,8 +182,8 @@ func TestManyOverlapsAreCountedAndTheFirstListed(t *testing.T) {
 }
 
 func TestCompareCatchesEveryDifference(t *testing.T) {
-	ok, bad, dunno := porcupine.Ok, porcupine.Illegal, porcupine.Unknown
-	type results = map[string]porcupine.CheckResult
+	ok, bad, dunno := linear.Legal, linear.Illegal, linear.Undecided
+	type results = map[string]linear.Answer
 	for _, c := range []struct {
 		name      string
 		overlap   map[string]bool
@@ -236,7 +236,7 @@ func TestASemaphoreIsViolatedByOneOwnerTooMany(t *testing.T) {
 			c1 acquire 3-4 ok
 			c2 acquire 5-6 ok`, "", 0},
 	} {
-		v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: timeline(t, c.text), Claims: two}))
+		v, err := exclusion(context.Background(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, c.text), Claims: two}))
 		switch {
 		case err != nil:
 			t.Errorf("%s: %v", c.name, err)

@@ -8,8 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/anishathalye/porcupine"
-
+	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -51,7 +50,7 @@ func fencing(ctx context.Context, f *caseFile) (Verdict, error) {
 
 func fencingBy(ctx context.Context, f *caseFile,
 	first func(history.Claims, fences) []regress,
-	second func(context.Context, history.Claims, fences) map[string]porcupine.CheckResult,
+	second func(context.Context, history.Claims, fences) map[string]linear.Answer,
 ) (Verdict, error) {
 	if !f.Claims.Fenced {
 		return notApplicable(Fact{What: NotFenced}), nil
@@ -196,6 +195,22 @@ func (given fences) unordered(f *caseFile) string {
 		}
 	}
 	return ""
+}
+
+// linearizeFences lets porcupine decide, per lock, whether fences regress.
+func linearizeFences(ctx context.Context, c history.Claims, given fences) map[string]linear.Answer {
+	grants, accepted := map[string][]linear.Grant{}, map[string][]linear.Acceptance{}
+	for lock, all := range given.grants {
+		for _, g := range all {
+			grants[lock] = append(grants[lock], linear.Grant{Owner: g.owner, Fence: g.fence, Call: g.invoke, Return: g.reply})
+		}
+	}
+	for lock, all := range given.touches {
+		for _, t := range all {
+			accepted[lock] = append(accepted[lock], linear.Acceptance{Owner: t.op.Client, Fence: t.fence()})
+		}
+	}
+	return linear.CheckFences(ctx, c.Reentrant, grants, accepted)
 }
 
 // regress is a grant, or an operation of the resource, under a fence that is not

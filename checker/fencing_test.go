@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anishathalye/porcupine"
-
+	"github.com/lockstorm/lockstorm/checker/internal/histories"
+	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -76,7 +76,7 @@ func TestFencingHoldsLaterGrantsToGreaterFences(t *testing.T) {
 			c1 write 5-5 ok fence=2 seq=1 value=1
 			c0 write 6-7 fail fence=1 reason=stale`, ""},
 	} {
-		v, err := fencing(context.Background(), newCaseFile(history.Evidence{Ops: timeline(t, c.text), Claims: c.claims}))
+		v, err := fencing(context.Background(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, c.text), Claims: c.claims}))
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -95,7 +95,7 @@ func TestFencingIsForThoseWhoClaimIt(t *testing.T) {
 		"c0 acquire 1-2 ok":   {},
 		"c0 acquire 1-2 fail": {Fenced: true},
 	} {
-		v, err := fencing(context.Background(), newCaseFile(history.Evidence{Ops: timeline(t, text), Claims: claims}))
+		v, err := fencing(context.Background(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, text), Claims: claims}))
 		if err != nil || v.Result != NotApplicable || v.words() == "" {
 			t.Errorf("%s: got %+v, %v", text, v, err)
 		}
@@ -104,12 +104,12 @@ func TestFencingIsForThoseWhoClaimIt(t *testing.T) {
 
 // Whatever one side of fencing misses, the other must not.
 func TestAMistakeInEitherSideOfFencingIsADisagreement(t *testing.T) {
-	e := history.Evidence{Claims: history.Claims{Fenced: true}, Ops: timeline(t, `
+	e := history.Evidence{Claims: history.Claims{Fenced: true}, Ops: histories.Timeline(t, `
 		c0 acquire 1-2 ok fence=7
 		c1 acquire 3-4 ok fence=3`)}
 	blind := func(history.Claims, fences) []regress { return nil }
-	lenient := func(context.Context, history.Claims, fences) map[string]porcupine.CheckResult {
-		return map[string]porcupine.CheckResult{"L": porcupine.Ok}
+	lenient := func(context.Context, history.Claims, fences) map[string]linear.Answer {
+		return map[string]linear.Answer{"L": linear.Legal}
 	}
 	for name, ask := range map[string]func() (Verdict, error){
 		"sweep": func() (Verdict, error) {
@@ -135,7 +135,7 @@ func TestHundredsWhoWaitTogetherForTheirFencesAreDecided(t *testing.T) {
 		for i := range 300 {
 			fmt.Fprintf(&b, "c%d acquire 1-%d ok fence=%d\n", i, 10+i, 1+(i*7)%300)
 		}
-		e := history.Evidence{Claims: history.Claims{Fenced: true}, Ops: timeline(t, b.String()+c.more)}
+		e := history.Evidence{Claims: history.Claims{Fenced: true}, Ops: histories.Timeline(t, b.String()+c.more)}
 		if v, err := fencing(context.Background(), newCaseFile(e)); err != nil || v.Result != c.want {
 			t.Errorf("%s: got %s (%s), %v; want %s", c.name, v.Result, v.words(), err, c.want)
 		}
@@ -156,7 +156,7 @@ func TestARefusedWriteIsNoOperationOfTheResource(t *testing.T) {
 		"c0 write 13-13 fail fence=1 reason=stale seq=3": Held,
 		"c0 write 13-13 ok fence=1 seq=3 value=1":        Violated,
 	} {
-		e := history.Evidence{Claims: history.Claims{Fenced: true}, Ops: timeline(t, begin+end)}
+		e := history.Evidence{Claims: history.Claims{Fenced: true}, Ops: histories.Timeline(t, begin+end)}
 		if v := resource(context.Background(), newCaseFile(e)); v.Result != want {
 			t.Errorf("%s: got %+v, want %s", end, v, want)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/internal/histories"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -18,7 +19,7 @@ func FuzzJudge(f *testing.F) {
 		f.Add(seed, []byte{3, byte(seed), 7, 9, 2, 200, 12, 4, 1, 5, 5, 5})
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, spoil []byte) {
-		e := randomEvidence(seed)
+		e := histories.Random(seed)
 		for part := range slices.Chunk(spoil, 3) {
 			if len(part) == 3 && len(e.Ops) > 0 {
 				spoilOp(&e, int(part[0])%len(e.Ops), part[1], part[2])

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/internal/histories"
+	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -191,7 +193,7 @@ func TestHoldsAreWhatClientsBelieved(t *testing.T) {
 			nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := history.Evidence{Ops: timeline(t, c.text), Claims: c.claims}
+			e := history.Evidence{Ops: histories.Timeline(t, c.text), Claims: c.claims}
 			holds, err := Holds(e)
 			if err != nil {
 				t.Fatal(err)
@@ -222,16 +224,16 @@ func spanTexts(t *testing.T, e history.Evidence) []string {
 	var holds []Hold
 	for lock, all := range byLock {
 		for _, mode := range []history.Mode{"", history.Read, history.Write} {
-			one := slices.DeleteFunc(slices.Clone(all), func(s span) bool { return s.mode != mode })
-			for _, s := range mergeOwn(one) {
-				w, ok := why[s.why]
+			one := slices.DeleteFunc(slices.Clone(all), func(s linear.Span) bool { return s.Mode != mode })
+			for _, s := range linear.Merge(one) {
+				w, ok := why[s.Why]
 				if !ok {
 					w = ByLost
 					if crashed {
 						w = ByCrash
 					}
 				}
-				holds = append(holds, Hold{Lock: lock, Mode: mode, Client: s.owner, From: s.ok, To: s.end, ToWhy: w, Acquire: s.entry})
+				holds = append(holds, Hold{Lock: lock, Mode: mode, Client: s.Owner, From: s.OK, To: s.End, ToWhy: w, Acquire: s.Entry})
 			}
 		}
 	}
@@ -244,7 +246,7 @@ func spanTexts(t *testing.T, e history.Evidence) []string {
 }
 
 func TestHoldsRefusesImpossibleHistories(t *testing.T) {
-	ops := timeline(t, "c0 acquire 1-2 ok\nc1 acquire 3-4 ok")
+	ops := histories.Timeline(t, "c0 acquire 1-2 ok\nc1 acquire 3-4 ok")
 	for name, spoil := range map[string]func([]history.Op){
 		"time goes back":         func(ops []history.Op) { ops[2].Time = 0 },
 		"negative time":          func(ops []history.Op) { ops[0].Time = -1 },

@@ -2,31 +2,22 @@ package checker
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/anishathalye/porcupine"
-
+	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 )
 
 // LinearizableName is the name of Linearizable's verdicts.
 const LinearizableName = "linearizable"
 
-const (
-	// linearLimit bounds the time for the verdict on one history. Its last third is kept
-	// for finding the few operations that show each violation.
-	linearLimit = 15 * time.Second
-	// mostLinear bounds how many operations on one lock are judged: porcupine's
-	// memory grows with their square.
-	mostLinear = 20_000
-)
+// linearLimit bounds the time for the verdict on one history.
+const linearLimit = 15 * time.Second
 
 // Linearizable decides whether the operations on each lock, as they were
 // answered, can have happened one after the other on the model of that name
-// (see ModelByName): linearizability, which is how Knossos judges.
+// (see linear.ModelNamed and linear.Check).
 // An operation takes effect at one instant between its invocation and its ok. One
 // that failed did not happen. One of unknown outcome takes effect at any time
 // from its invocation on, or never. Nothing else counts: no deadline, no crash,
@@ -35,60 +26,52 @@ const (
 // A violation names a minimal conflict: operations that cannot all have happened,
 // whichever of the others did; without any one of them, the rest could have. What
 // could not be decided in time, by ctx or by a bound of its own on the whole
-// verdict, is unknown; of a violation of which no minimal conflict was found in
-// time, Why says so.
+// verdict, is unknown. Why says so if no minimal conflict of a violation was found in
+// time.
 func Linearizable(ctx context.Context, model string, e history.Evidence) Verdict {
 	o := oracle{name: LinearizableName, judge: agreed(func(ctx context.Context, f *caseFile) Verdict {
-		return linearizable(ctx, model, f, endOf(ctx, linearLimit))
+		return linearizable(ctx, model, f, linearLimit)
 	})}
 	v, _ := o.ask(ctx, newCaseFile(e)) // it cannot disagree with itself
 	return v
 }
 
-// endOf is when that long is over, or ctx.
-func endOf(ctx context.Context, limit time.Duration) time.Time {
-	end := time.Now().Add(limit)
-	if d, ok := ctx.Deadline(); ok && d.Before(end) {
-		return d
-	}
-	return end
-}
-
-func linearizable(ctx context.Context, model string, f *caseFile, end time.Time) Verdict {
-	r, ok := rulesByName(model)
+func linearizable(ctx context.Context, model string, f *caseFile, limit time.Duration) Verdict {
+	m, ok := linear.ModelNamed(model)
 	if !ok {
 		return notApplicable(Fact{What: NoModel, Model: model})
 	}
-	byLock, err := recordings(f, r)
+	byLock, err := recordings(f)
 	if err != nil {
 		return impossible(err)
 	}
-	if !slices.ContainsFunc(slices.Collect(maps.Values(byLock)), happened) {
+	certain := false
+	operations := map[string][]linear.Operation{}
+	for lock, all := range byLock {
+		for _, r := range all {
+			operations[lock] = append(operations[lock], r.Operation)
+			certain = certain || !r.Perhaps
+		}
+	}
+	if !certain {
 		return notApplicable(Fact{What: NothingCertain})
 	}
-	decide := search{ctx: ctx, rules: r, end: end.Add(-time.Until(end) / 3)}
 	var findings []Finding
-	var violated, undecided []string
+	var undecided []string
 	var why, unheld []Fact
-	for _, lock := range slices.Sorted(maps.Keys(byLock)) {
-		if all := byLock[lock]; len(all) > mostLinear {
-			unheld = append(unheld, Fact{What: TooManyOperations, Locks: []string{lock}, Count: len(all), Of: mostLinear})
-			continue
+	for _, r := range linear.Check(ctx, m, operations, limit) {
+		switch {
+		case r.Doubt == linear.TooMany:
+			unheld = append(unheld, Fact{What: TooManyOperations, Locks: []string{r.Lock}, Count: len(byLock[r.Lock]), Of: linear.MaxOperations})
+		case r.Answer == linear.Undecided:
+			undecided = append(undecided, r.Lock)
+		case r.Answer == linear.Illegal:
+			if !r.Conflict.Minimal {
+				why = append(why, Fact{What: NotMinimal, Locks: []string{r.Lock}})
+			}
+			c := clash{Conflict: r.Conflict, lock: r.Lock, model: model, all: byLock[r.Lock]}
+			findings = append(findings, c.finding(f))
 		}
-		switch decide.decide(byLock[lock]) {
-		case porcupine.Unknown:
-			undecided = append(undecided, lock)
-		case porcupine.Illegal:
-			violated = append(violated, lock)
-		}
-	}
-	for i, lock := range violated {
-		share := time.Until(end) / time.Duration(len(violated)-i)
-		c := search{ctx: ctx, rules: r, end: time.Now().Add(share)}.conflict(byLock[lock])
-		if !c.minimal {
-			why = append(why, Fact{What: NotMinimal, Locks: []string{lock}})
-		}
-		findings = append(findings, c.finding(f, r, model, lock))
 	}
 	if len(undecided) > 0 {
 		why = append(why, Fact{What: NotDecided, Locks: undecided})
@@ -103,145 +86,114 @@ func linearizable(ctx context.Context, model string, f *caseFile, end time.Time)
 	return v
 }
 
-func happened(all []recording) bool {
-	return slices.ContainsFunc(all, func(op recording) bool { return !op.perhaps })
-}
-
-// rulesByName finds the rules of a model, as ModelByName its claims.
-func rulesByName(name string) (*rules, bool) {
-	claims, ok := ModelByName(name)
-	base, _, _ := strings.Cut(name, ":")
-	for _, b := range blueprints() {
-		if ok && b.Name == base {
-			return b.rules(claims.Permits), true
-		}
-	}
-	return nil, false
-}
-
-// recording is an acquire or a release that did not fail.
+// recording is an acquire or a release that did not fail, with its entries.
 type recording struct {
-	stride
+	linear.Operation
 	pair *history.Pair
-	// call and reply are where its entries stand in the history: their order is
-	// the order in time. What perhaps happened has no reply.
-	call, reply int
 }
 
 // recordings reads the operations on each lock, in order of invocation.
-func recordings(f *caseFile, r *rules) (map[string][]recording, error) {
+func recordings(f *caseFile) (map[string][]recording, error) {
 	pairs, err := f.pairs()
 	if err != nil {
 		return nil, err
 	}
 	byLock := map[string][]recording{}
-	took := map[errand]history.Mode{} // how a client last acquired a lock
 	for i := range pairs.all {
 		p := &pairs.all[i]
 		in := p.Invoke
 		if in.Process == history.Nemesis || in.F != history.FAcquire && in.F != history.FRelease || p.Done() == history.Fail {
 			continue
 		}
-		op := recording{pair: p, call: pairs.place(in.Index), reply: -1}
-		op.perhaps = p.Done() != history.OK
-		if !op.perhaps {
-			op.reply = pairs.place(p.Complete.Index)
+		op := linear.Operation{
+			Client: in.Client, Release: in.F == history.FRelease, Mode: in.Mode, Fence: leaseOf(p).Fence,
+			Call: pairs.place(in.Index), Reply: -1, Perhaps: p.Done() != history.OK,
 		}
-		op.action = action{release: in.F == history.FRelease}
-		if !r.anyone {
-			op.owner = in.Client
+		if !op.Perhaps {
+			op.Reply = pairs.place(p.Complete.Index)
 		}
-		at := errand{client: in.Client, lock: in.Lock}
-		if r.modes {
-			if op.mode = in.Mode; op.mode == "" && op.release {
-				op.mode = took[at]
-			}
-			if op.mode != history.Read {
-				op.mode = history.Write
-			}
-		}
-		if !op.release {
-			took[at] = op.mode
-			if r.greatest != nil {
-				op.fence = leaseOf(p).Fence
-			}
-		}
-		byLock[in.Lock] = append(byLock[in.Lock], op.asModelled(r))
+		byLock[in.Lock] = append(byLock[in.Lock], recording{op, p})
 	}
 	return byLock, nil
 }
 
-// asModelled replaces a fence that nobody learnt, of an acquire that may have happened, by
-// anyFence.
-func (op recording) asModelled(r *rules) recording {
-	if op.perhaps && !op.release && r.greatest != nil && op.fence == 0 {
-		op.fence = anyFence
+// clash is a conflict with the operations that it was found in.
+type clash struct {
+	*linear.Conflict
+	lock, model string
+	all         []recording
+}
+
+// mostSilent bounds how many releases that freed nothing are told beside a conflict.
+const mostSilent = 4
+
+// finding tells of the conflict. It also tells of the releases that clash.silent lists: a
+// reader asks for them.
+func (c clash) finding(f *caseFile) Finding {
+	last := c.all[c.Last].pair
+	told := Finding{
+		Cause: Unclassified, Lock: c.lock, Clients: []int{last.Invoke.Client}, From: last.Invoke.Time, To: last.Complete.Time,
 	}
-	return op
-}
-
-// search asks porcupine, as long as there is time.
-type search struct {
-	ctx   context.Context
-	rules *rules
-	end   time.Time
-	first []any // what the lock may be before all; nil: as it is made
-}
-
-// decide asks first whether stricter rules allow the operations.
-func (s search) decide(all []recording) porcupine.CheckResult {
-	if r := s.rules.stricter; r != nil && s.first == nil {
-		strict := search{ctx: s.ctx, rules: r, end: time.Now().Add(time.Until(s.end) / 2)}
-		if strict.ask(owning(all)) == porcupine.Ok {
-			return porcupine.Ok
+	var concerned []Operation
+	for _, i := range c.Operations {
+		p := c.all[i].pair
+		told.Ops = append(told.Ops, p.Invoke.Index, p.Complete.Index)
+		concerned = append(concerned, operated(p))
+		if client := p.Invoke.Client; !slices.Contains(told.Clients, client) {
+			told.Clients = append(told.Clients, client)
 		}
 	}
-	return s.ask(all)
+	for _, p := range c.silent(f) {
+		told.Ops = append(told.Ops, p.Invoke.Index)
+		if p.Complete != nil {
+			told.Ops = append(told.Ops, p.Complete.Index)
+		}
+		concerned = append(concerned, operated(p))
+	}
+	told.Ops = indices(told.Ops...)
+	told.Account = Account{Fact: Fact{What: c.how(), Clients: told.Clients, At: told.To, Model: c.model}, Operations: concerned}
+	return told
 }
 
-// owning gives operations their owners back.
-func owning(all []recording) []recording {
-	all = slices.Clone(all)
-	for i := range all {
-		all[i].owner = all[i].pair.Invoke.Client
+// how says what the operations that are listed show.
+func (c clash) how() What {
+	switch {
+	case !c.Minimal:
+		return NoOrderFound
+	case c.OwnersOnly:
+		return NoOwnersOrder
 	}
-	return all
+	return NoOrder
 }
 
-func (s search) inTime() bool { return s.ctx.Err() == nil && time.Now().Before(s.end) }
-
-func (s search) ask(all []recording) porcupine.CheckResult {
-	left := time.Until(s.end)
-	if !s.inTime() {
-		return porcupine.Unknown
+// silent finds the releases, between the conflict's acquires and its end, that
+// failed or whose outcome is unknown: those of an acquire's owner until it acquired
+// again.
+func (c clash) silent(f *caseFile) []*history.Pair {
+	pairs, err := f.pairs()
+	if err != nil || !c.Minimal {
+		return nil
 	}
-	ops := make([]porcupine.Operation, len(all))
-	for i, op := range all {
-		ops[i] = porcupine.Operation{ClientId: op.pair.Invoke.Client, Input: op.stride, Call: int64(op.call), Return: int64(op.reply)}
-		if op.perhaps {
-			ops[i].Return = ops[i].Call
+	var found []*history.Pair
+	again := map[int]bool{} // acquires whose owner has acquired again
+	for i := range pairs.all {
+		p := &pairs.all[i]
+		at := pairs.place(p.Invoke.Index)
+		if at > c.all[c.Last].Reply || len(found) == mostSilent {
+			break
+		}
+		for _, n := range c.Operations {
+			op := c.all[n]
+			concerned := !op.Release && !again[n] && at > op.Call && p.Invoke.Process != history.Nemesis &&
+				p.Invoke.Lock == c.lock && (c.Anyone || p.Invoke.Client == op.Client)
+			switch {
+			case !concerned:
+			case p.Invoke.F == history.FAcquire && p.Done() == history.OK:
+				again[n] = true
+			case p.Invoke.F == history.FRelease && p.Done() != history.OK && !slices.Contains(found, p):
+				found = append(found, p)
+			}
 		}
 	}
-	first := s.first
-	if first == nil {
-		first = []any{s.rules.init}
-	}
-	result := porcupine.CheckOperationsTimeout(s.stoppable(s.rules.model(first)), ops, left)
-	if result == porcupine.Illegal && s.ctx.Err() != nil {
-		return porcupine.Unknown
-	}
-	return result
-}
-
-// stoppable is the model, in which nothing is legal once ctx has ended: porcupine
-// can be stopped in no other way, and is through at once then.
-func (s search) stoppable(m porcupine.Model) porcupine.Model {
-	step := m.Step
-	m.Step = func(state, input, output any) (bool, any) {
-		if s.ctx.Err() != nil {
-			return false, state
-		}
-		return step(state, input, output)
-	}
-	return m
+	return found
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/internal/histories"
+	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -49,7 +51,7 @@ func TestOperationsAreJudgedAsTheyWereAnswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for i, model := range raw {
 				want := map[byte]Result{'v': Violated, 'h': Held}[tt.violated[i]]
-				v := Linearizable(context.Background(), model, history.Evidence{Ops: timeline(t, tt.text)})
+				v := Linearizable(context.Background(), model, history.Evidence{Ops: histories.Timeline(t, tt.text)})
 				if v.Oracle != "linearizable" || v.Result != want || (len(v.Findings) > 0) != (want == Violated) {
 					t.Errorf("%s: got %+v, want %s", model, v, want)
 				}
@@ -62,21 +64,21 @@ func TestOperationsAreJudgedAsTheyWereAnswered(t *testing.T) {
 }
 
 func TestNothingIsSaidToBeLinearizableThatWasNotDecided(t *testing.T) {
-	ok := history.Evidence{Ops: timeline(t, "c0 acquire 1-2 ok")}
+	ok := history.Evidence{Ops: histories.Timeline(t, "c0 acquire 1-2 ok")}
 	late, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
 	defer cancel()
-	if v := linearizable(context.Background(), "mutex", newCaseFile(ok), time.Now().Add(-time.Second)); v.Result != Unknown || !strings.Contains(v.words(), "in time for L") {
+	if v := linearizable(context.Background(), "mutex", newCaseFile(ok), -time.Second); v.Result != Unknown || !strings.Contains(v.words(), "in time for L") {
 		t.Errorf("without time: got %+v", v)
 	}
 	if v := Linearizable(late, "mutex", ok); v.Result != Unknown {
 		t.Errorf("after the end: got %+v", v)
 	}
-	many := history.Evidence{Ops: timeline(t, strings.Repeat("c0 acquire 1-1 ok\n", mostLinear+1))}
+	many := history.Evidence{Ops: histories.Timeline(t, strings.Repeat("c0 acquire 1-1 ok\n", linear.MaxOperations+1))}
 	if v := Linearizable(context.Background(), "mutex", many); v.Result != Unknown || !strings.Contains(v.Why, "more than 20000") {
 		t.Errorf("too many: got %s: %s", v.Result, v.Why)
 	}
 	for text, want := range map[string]Result{"": NotApplicable, "c0 acquire 1-2 fail\nc1 acquire 3-4 info": NotApplicable} {
-		if v := Linearizable(context.Background(), "mutex", history.Evidence{Ops: timeline(t, text)}); v.Result != want {
+		if v := Linearizable(context.Background(), "mutex", history.Evidence{Ops: histories.Timeline(t, text)}); v.Result != want {
 			t.Errorf("%q: got %+v", text, v)
 		}
 	}
@@ -100,25 +102,13 @@ func (t tired) Err() error {
 }
 
 func TestACancelledSearchSaysNothing(t *testing.T) {
-	f := newCaseFile(history.Evidence{Ops: timeline(t, strings.Repeat("c0 acquire 1-1 ok\nc0 release 1-1 ok\n", 100))})
+	f := newCaseFile(history.Evidence{Ops: histories.Timeline(t, strings.Repeat("c0 acquire 1-1 ok\nc0 release 1-1 ok\n", 100))})
 	for questions, want := range map[int64]Result{1 << 40: Held, 50: Unknown} {
 		ctx := tired{context.Background(), new(atomic.Int64)}
 		ctx.left.Store(questions)
-		if v := linearizable(ctx, "owner-aware-mutex", f, time.Now().Add(time.Hour)); v.Result != want {
+		if v := linearizable(ctx, "owner-aware-mutex", f, time.Hour); v.Result != want {
 			t.Errorf("cancelled after %d questions: got %+v, want %s", questions, v, want)
 		}
-	}
-}
-
-func TestASearchEndsWithItsContextAtTheLatest(t *testing.T) {
-	soon, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	deadline, _ := soon.Deadline()
-	if got := endOf(soon, time.Hour); !got.Equal(deadline) {
-		t.Errorf("got %v, want the deadline %v", got, deadline)
-	}
-	if got := endOf(soon, time.Second); !got.Before(deadline) {
-		t.Errorf("got %v, want less than the deadline %v", got, deadline)
 	}
 }
 
@@ -133,43 +123,17 @@ func TestOperationsOfUnknownOutcomeAreDecidedInTime(t *testing.T) {
 	}
 	for name, text := range map[string]string{"unknown": unknown.String(), "waiting": waiting.String()} {
 		for _, model := range raw {
-			legal := Linearizable(context.Background(), model, history.Evidence{Ops: timeline(t, text)})
+			legal := Linearizable(context.Background(), model, history.Evidence{Ops: histories.Timeline(t, text)})
 			if legal.Result != Held {
 				t.Errorf("%s, %s: got %s: %s", name, model, legal.Result, legal.Why)
 			}
 			if name == "waiting" && (model == "mutex" || model == "semaphore:2") {
 				continue // there one who waits may as well be in, so that every subset has to be tried
 			}
-			illegal := Linearizable(context.Background(), model, history.Evidence{Ops: timeline(t, text+"c2000 release 9000-9001 ok")})
+			illegal := Linearizable(context.Background(), model, history.Evidence{Ops: histories.Timeline(t, text+"c2000 release 9000-9001 ok")})
 			if illegal.Result != Violated && (name != "unknown" || model != "mutex") { // there an unknown acquire serves it
 				t.Errorf("%s, %s: got %s: %s", name, model, illegal.Result, illegal.Why)
 			}
 		}
-	}
-}
-
-func TestAProspectCoversThoseWithLessToCome(t *testing.T) {
-	one := pool("").with(action{owner: 1}, 1)
-	two, other := one.with(action{owner: 1}, 1), one.with(action{owner: 2, release: true}, 1)
-	for _, c := range []struct {
-		p, o   prospect
-		covers bool
-	}{
-		{prospect{1, one}, prospect{1, ""}, true},
-		{prospect{1, ""}, prospect{1, one}, false},
-		{prospect{1, two}, prospect{1, one}, true},
-		{prospect{1, one}, prospect{1, two}, false},
-		{prospect{1, two}, prospect{1, other}, false},
-		{prospect{1, one}, prospect{2, one}, false},
-	} {
-		if got := c.p.covers(c.o); got != c.covers {
-			t.Errorf("%s covers %s: %v", c.p, c.o, got)
-		}
-	}
-	if all := (prospects{}).and(prospect{1, one}).and(prospect{1, two}).and(prospect{1, one}); len(all) != 1 || all[0].pool != two {
-		t.Errorf("got %s", all)
-	}
-	if again := two.with(action{owner: 1}, -1); again != one || again.with(action{owner: 1}, -1) != "" {
-		t.Errorf("got %s", prospect{1, again})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/lockstorm/lockstorm/checker/internal/histories"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -67,7 +68,7 @@ func TestAFenceIsCountedWhenTheLockIsTaken(t *testing.T) {
 }
 
 func TestAResourceThatSeveralMayUseIsNotJudged(t *testing.T) {
-	ops := timeline(t, `
+	ops := histories.Timeline(t, `
 		c0 acquire 1-2 ok
 		c1 acquire 3-4 ok
 		c0 read 5-5 ok seq=1 value=0

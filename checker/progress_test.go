@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/lockstorm/lockstorm/checker/internal/histories"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -63,7 +64,7 @@ func TestWaitsBypassesAndFairness(t *testing.T) {
 			c1 acquire 2-3 ok lock=B`,
 			Progress{Waits: 2, WaitMedian: ms(1), WaitP95: ms(8), WaitMax: ms(8), Jain: 1, Grants: 2, Clients: 2}},
 	} {
-		got := Measure(history.Evidence{Ops: timeline(t, c.text), Claims: c.claims})
+		got := Measure(history.Evidence{Ops: histories.Timeline(t, c.text), Claims: c.claims})
 		fields := []string{"Waits", "WaitMedian", "WaitP95", "WaitMax", "InVain", "Bypasses", "BypassesMax", "Grants", "Clients"}
 		if got, want := only(got, fields...), only(c.want, fields...); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", c.name, got, want)
@@ -159,7 +160,7 @@ func TestALeaseOnSeveralNodesEndsWithItsQuorum(t *testing.T) {
 }
 
 func TestAnImpossibleHistoryHasNoProgress(t *testing.T) {
-	ops := timeline(t, "c0 acquire 1-2 ok")
+	ops := histories.Timeline(t, "c0 acquire 1-2 ok")
 	ops[1].Time = -1
 	if got := Measure(history.Evidence{Ops: ops}); got != (Progress{}) {
 		t.Errorf("got %+v", got)
@@ -168,7 +169,7 @@ func TestAnImpossibleHistoryHasNoProgress(t *testing.T) {
 
 func TestProgressIsWithinBoundsAndPure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := gamble(rapidDice{t}, lockKinds[rapid.IntRange(0, len(lockKinds)-1).Draw(t, "kind")])
+		e := histories.Gamble(histories.RapidDice{T: t}, histories.Kinds[rapid.IntRange(0, len(histories.Kinds)-1).Draw(t, "kind")])
 		p := Measure(e)
 		if Measure(e) != p {
 			t.Fatal("it differs from one time to the next")

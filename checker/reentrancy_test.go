@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/internal/histories"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -101,14 +102,14 @@ func TestReentrancy(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			claims := history.Claims{Reentrant: true, TTL: 100 * time.Millisecond}
-			checkVerdict(t, reentrancy(context.Background(), newCaseFile(history.Evidence{Ops: timeline(t, c.text), Claims: claims})), c.want)
+			checkVerdict(t, reentrancy(context.Background(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, c.text), Claims: claims})), c.want)
 		})
 	}
 }
 
 func TestReentrancyDoesNotApply(t *testing.T) {
-	nested := timeline(t, "c0 acquire 1-2 ok\nc0 acquire 3-4 ok")
-	plain := timeline(t, "c0 acquire 1-2 ok\nc0 release 3-4 ok\nc1 acquire 3-4 ok\nc0 acquire 5-6 fail")
+	nested := histories.Timeline(t, "c0 acquire 1-2 ok\nc0 acquire 3-4 ok")
+	plain := histories.Timeline(t, "c0 acquire 1-2 ok\nc0 release 3-4 ok\nc1 acquire 3-4 ok\nc0 acquire 5-6 fail")
 	for name, e := range map[string]history.Evidence{
 		"no claim":             {Ops: nested},
 		"nobody entered again": {Ops: plain, Claims: history.Claims{Reentrant: true}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/lockstorm/lockstorm/checker/internal/histories"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -128,13 +129,13 @@ func TestResourceIsViolatedByWhatComesBetween(t *testing.T) {
 			c0 write 6-6 ok seq=3 value=1`, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			checkVerdict(t, resource(context.Background(), newCaseFile(history.Evidence{Ops: timeline(t, c.text), Claims: c.claims})), c.want)
+			checkVerdict(t, resource(context.Background(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, c.text), Claims: c.claims})), c.want)
 		})
 	}
 }
 
 func TestResourceDoesNotApplyWhereNothingWasTouched(t *testing.T) {
-	v := resource(context.Background(), newCaseFile(history.Evidence{Ops: timeline(t, "c0 acquire 1-2 ok\nc1 acquire 1-2 ok")}))
+	v := resource(context.Background(), newCaseFile(history.Evidence{Ops: histories.Timeline(t, "c0 acquire 1-2 ok\nc1 acquire 1-2 ok")}))
 	if v.Result != NotApplicable {
 		t.Errorf("got %s, want %s", v.Result, NotApplicable)
 	}

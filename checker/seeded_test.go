@@ -5,10 +5,9 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"time"
 
-	"github.com/anishathalye/porcupine"
-
+	"github.com/lockstorm/lockstorm/checker/internal/histories"
+	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -132,9 +131,9 @@ var bugs = []bug{
 func TestABugInEitherCheckerIsCaughtByTheOther(t *testing.T) {
 	ctx := context.Background()
 	for _, b := range bugs {
-		e := history.Evidence{Ops: timeline(t, b.text), Claims: b.claims}
+		e := history.Evidence{Ops: histories.Timeline(t, b.text), Claims: b.claims}
 		wrongSweep := func(f *caseFile) (overlaps, error) { return sweepHolds(newCaseFile(b.misread(f.Evidence))) }
-		wrongPorcupine := func(ctx context.Context, f *caseFile) (map[string]porcupine.CheckResult, error) {
+		wrongPorcupine := func(ctx context.Context, f *caseFile) (map[string]linear.Answer, error) {
 			return linearize(ctx, newCaseFile(b.misread(f.Evidence)))
 		}
 		if _, err := exclusion(ctx, newCaseFile(e)); err != nil {
@@ -143,7 +142,7 @@ func TestABugInEitherCheckerIsCaughtByTheOther(t *testing.T) {
 		checkCaught(t, e, "a sweep that "+b.name, wrongSweep, linearize)
 		checkCaught(t, e, "a porcupine that "+b.name, sweepHolds, wrongPorcupine)
 	}
-	touching := history.Evidence{Ops: timeline(t, `
+	touching := history.Evidence{Ops: histories.Timeline(t, `
 		c0 acquire 1-2 ok
 		c0 release 5-6 ok
 		c1 acquire 3-5 ok`)}
@@ -154,24 +153,23 @@ func TestABugInEitherCheckerIsCaughtByTheOther(t *testing.T) {
 		}
 		return sweep(holds, 1), err
 	}, linearize)
-	overlapping := history.Evidence{Ops: timeline(t, `
+	overlapping := history.Evidence{Ops: histories.Timeline(t, `
 		c0 acquire 1-2 ok
 		c1 acquire 3-4 ok
 		c0 release 5-6 ok
 		c1 release 7-8 ok`)}
-	careless := ownedModel
-	careless.Step = func(s, _, _ any) (bool, any) { return true, s }
 	checkCaught(t, overlapping, "a model that allows everything", sweepHolds,
-		func(ctx context.Context, f *caseFile) (map[string]porcupine.CheckResult, error) {
-			byLock, err := spans(f)
-			return map[string]porcupine.CheckResult{"L": linearizeOn(ctx, time.Now().Add(time.Minute), careless, byLock["L"])}, err
+		func(ctx context.Context, f *caseFile) (map[string]linear.Answer, error) {
+			answers, err := linearize(ctx, f)
+			answers["L"] = linear.Legal
+			return answers, err
 		})
 }
 
 // checkCaught runs the whole of Judge's way with two checkers, one of them wrong.
 func checkCaught(t *testing.T, e history.Evidence, what string,
 	first func(*caseFile) (overlaps, error),
-	second func(context.Context, *caseFile) (map[string]porcupine.CheckResult, error),
+	second func(context.Context, *caseFile) (map[string]linear.Answer, error),
 ) {
 	t.Helper()
 	verdicts, err := judge(context.Background(), newCaseFile(e), []oracle{{"exclusion", "", func(ctx context.Context, f *caseFile) (Verdict, error) {
@@ -190,7 +188,7 @@ func TestRandomHistoriesShowEverySeededBug(t *testing.T) {
 	for _, b := range bugs {
 		caught := false
 		for seed := uint64(0); seed < randomHistories && !caught; seed++ {
-			e := randomEvidence(seed)
+			e := histories.Random(seed)
 			right, err := sweepHolds(newCaseFile(e))
 			if err != nil {
 				t.Fatal(err)
@@ -199,7 +197,7 @@ func TestRandomHistoriesShowEverySeededBug(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			_, err = compare(right.locks, results)
+			_, err = compare(right.Locks, results)
 			caught = err != nil
 		}
 		if !caught {

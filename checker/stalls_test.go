@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker/internal/histories"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -33,7 +34,7 @@ func TestOurOwnStallsMakeViolationsUnknown(t *testing.T) {
 			nemesis window client-pause 90-150
 			nemesis stall 200 offset=101`, Unknown, Unknown},
 	} {
-		e := history.Evidence{Ops: timeline(t, overlap+c.stall), Claims: history.Claims{TTL: time.Second}}
+		e := history.Evidence{Ops: histories.Timeline(t, overlap+c.stall), Claims: history.Claims{TTL: time.Second}}
 		for _, o := range oracles()[:2] {
 			want := map[string]Result{"exclusion": c.exclusion, "resource": c.resource}[o.name]
 			v, err := o.ask(context.Background(), newCaseFile(e))
@@ -45,7 +46,7 @@ func TestOurOwnStallsMakeViolationsUnknown(t *testing.T) {
 }
 
 func TestALongerOverlapStandsBesideShortOnes(t *testing.T) {
-	e := history.Evidence{Claims: history.Claims{TTL: time.Second}, Ops: timeline(t, `
+	e := history.Evidence{Claims: history.Claims{TTL: time.Second}, Ops: histories.Timeline(t, `
 		c0 acquire 1-2 ok
 		c1 acquire 3-4 ok
 		c0 release 5-6 ok
@@ -59,7 +60,7 @@ func TestALongerOverlapStandsBesideShortOnes(t *testing.T) {
 }
 
 func TestStallsDoNotHideThatNothingWasWrong(t *testing.T) {
-	e := history.Evidence{Claims: history.Claims{TTL: time.Second}, Ops: timeline(t, `
+	e := history.Evidence{Claims: history.Claims{TTL: time.Second}, Ops: histories.Timeline(t, `
 		c0 acquire 1-2 ok
 		nemesis stall 900 offset=800`)}
 	if v, err := exclusion(context.Background(), newCaseFile(e)); err != nil || v.Result != Held {
@@ -68,7 +69,7 @@ func TestStallsDoNotHideThatNothingWasWrong(t *testing.T) {
 }
 
 func TestAnOverlapAtTheEndOfAHistoryLastsBeyondIt(t *testing.T) {
-	e := history.Evidence{Claims: history.Claims{TTL: time.Second}, Ops: timeline(t, `
+	e := history.Evidence{Claims: history.Claims{TTL: time.Second}, Ops: histories.Timeline(t, `
 		c0 acquire 1-2 ok
 		nemesis stall 5 offset=30
 		c1 acquire 6-7 ok`)}

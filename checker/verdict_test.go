@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockstorm/lockstorm/checker/internal/histories"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -52,7 +53,7 @@ func TestACancelledContextIsUnknownUnlessTheViolationWasFound(t *testing.T) {
 			t.Errorf("%s at the end of the context: got %s, want %s", c.result, v.Result, c.want)
 		}
 	}
-	verdicts, err := Judge(ctx, history.Evidence{Ops: timeline(t, "c0 acquire 1-2 ok")})
+	verdicts, err := Judge(ctx, history.Evidence{Ops: histories.Timeline(t, "c0 acquire 1-2 ok")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func TestACancelledContextIsUnknownUnlessTheViolationWasFound(t *testing.T) {
 }
 
 func TestAnImpossibleHistoryIsUnknown(t *testing.T) {
-	ops := timeline(t, "c0 acquire 1-2 ok")
+	ops := histories.Timeline(t, "c0 acquire 1-2 ok")
 	ops[0].Type = history.OK
 	verdicts, err := Judge(context.Background(), history.Evidence{Ops: ops, Claims: history.Claims{Reentrant: true}})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockstorm/lockstorm/checker/internal/histories"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -19,7 +20,7 @@ func windowWords(_ history.Window, closed *history.Window) string {
 }
 
 func TestVisualizeShowsHoldsAndFaults(t *testing.T) {
-	e := history.Evidence{Ops: timeline(t, `
+	e := history.Evidence{Ops: histories.Timeline(t, `
 		c0 acquire 1-2 ok lock=<b>
 		nemesis window client-pause 5-30
 		c1 acquire 10-11 ok lock=<b>
@@ -49,14 +50,14 @@ func TestVisualizeDrawsAnyHistory(t *testing.T) {
 		fmt.Fprintf(&long, "c%d acquire %d-%d ok\nc%d release %d-%d ok\n", i%3, 10*i, 10*i+1, i%3, 10*i+5, 10*i+6)
 	}
 	long.WriteString("c3 acquire 9002-9003 ok\n")
-	histories := map[string]history.Evidence{
+	drawn := map[string]history.Evidence{
 		"an empty one": {},
-		"a long one":   {Ops: timeline(t, long.String())},
+		"a long one":   {Ops: histories.Timeline(t, long.String())},
 	}
 	for seed := range uint64(60) {
-		histories[fmt.Sprint("random ", seed)] = randomEvidence(seed)
+		drawn[fmt.Sprint("random ", seed)] = histories.Random(seed)
 	}
-	for name, e := range histories {
+	for name, e := range drawn {
 		var page bytes.Buffer
 		if err := Visualize(context.Background(), &page, e, windowWords); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -96,7 +97,7 @@ func TestVisualizeSpeaksOfFencesDepthAndPermits(t *testing.T) {
 			c1 acquire 3-4 ok`, []string{"held by c0, c1, 0 of 2 permits left"}},
 	} {
 		var page bytes.Buffer
-		if err := Visualize(context.Background(), &page, history.Evidence{Ops: timeline(t, c.text), Claims: c.claims}, windowWords); err != nil {
+		if err := Visualize(context.Background(), &page, history.Evidence{Ops: histories.Timeline(t, c.text), Claims: c.claims}, windowWords); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range c.want {

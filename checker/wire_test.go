@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/lockstorm/lockstorm/checker/internal/histories"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 )
@@ -137,7 +138,7 @@ func anyNemesis(t *rapid.T, ops []history.Op) []history.Op {
 
 func TestNoEvidenceBringsTheOraclesDown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := randomEvidence(rapid.Uint64().Draw(t, "seed"))
+		e := histories.Random(rapid.Uint64().Draw(t, "seed"))
 		claims := rapid.SampledFrom(locks.All()).Draw(t, "recipe").Claims(time.Second, 5)
 		claims.ReadWrite, claims.Reentrant = e.Claims.ReadWrite, e.Claims.Reentrant
 		e.Claims = claims

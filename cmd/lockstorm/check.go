@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/history/jepsen"
 	"github.com/lockstorm/lockstorm/locks"
@@ -30,7 +31,7 @@ type checkFlags struct {
 // modelWords lists the models as --model takes them.
 func modelWords() string {
 	var words []string
-	for _, m := range checker.Models() {
+	for _, m := range linear.Models() {
 		if m.Claims.Permits > 0 {
 			m.Name += ":N"
 		}
@@ -127,7 +128,7 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	if f.export != "" {
 		return a.exportHistory(f, h)
 	}
-	if m, ok := checker.ModelByName(f.model); ok && m.Fenced && unfenced(h.record.Evidence.Ops) {
+	if m, ok := linear.ModelNamed(f.model); ok && m.Claims.Fenced && unfenced(h.record.Evidence.Ops) {
 		return campaign.Inputf("%s: --model %s: no grant in this history has a fence (in JSON \"lease\":{\"fence\":7}, in EDN :fence 7 or a number as :value): expected fences, or a model without them", path, f.model)
 	}
 	if f.model == "" && h.record.Spec == nil {
@@ -181,7 +182,7 @@ func unfenced(ops []history.Op) bool {
 // check returns an InputError if the flags do not go together.
 func (f checkFlags) check() error {
 	if f.model != "" {
-		if _, ok := checker.ModelByName(f.model); !ok {
+		if _, ok := linear.ModelNamed(f.model); !ok {
 			return campaign.Inputf("--model %q: expected one of %s", f.model, modelWords())
 		}
 	}
@@ -228,9 +229,10 @@ func readingsDiffer(verdicts []checker.Verdict) string {
 // modelled are a history's claims with the kind of lock that the model is: what
 // spec.json says of times and scripts, it says still.
 func modelled(c history.Claims, model string) history.Claims {
-	m, _ := checker.ModelByName(model)
-	c.Reentrant, c.ReadWrite, c.Fenced, c.Permits = m.Reentrant, m.ReadWrite, m.Fenced, m.Permits
-	c.Quorum = max(c.Quorum, m.Quorum)
+	m, _ := linear.ModelNamed(model)
+	of := m.Claims
+	c.Reentrant, c.ReadWrite, c.Fenced, c.Permits = of.Reentrant, of.ReadWrite, of.Fenced, of.Permits
+	c.Quorum = max(c.Quorum, of.Quorum)
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history/jepsen"
 )
 
@@ -120,9 +121,9 @@ func TestEveryModelJudgesBothWays(t *testing.T) {
 	path := file(t, "history.jsonl", inTurn)
 	_, _, help := lockstorm(t, "check", path, "--model", "none")
 	fenced := file(t, "fenced.jsonl", strings.ReplaceAll(inTurn, `"type":"ok","f":"acquire"`, `"type":"ok","f":"acquire","lease":{"fence":7}`))
-	for _, m := range checker.Models() {
+	for _, m := range linear.Models() {
 		path := path
-		if claims, _ := checker.ModelByName(m.Name); claims.Fenced {
+		if m.Claims.Fenced {
 			path = fenced
 		}
 		c, _ := judged(t, path, "--model", m.Name)

@@ -1,4 +1,4 @@
-package checker
+package linear
 
 import (
 	"cmp"
@@ -8,30 +8,31 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// span is one ok acquire as porcupine's side reads the history: its
-// invocation, its ok, and when its owner stopped believing in it. It is
+// Span is one ok acquire as porcupine's side reads the history: its
+// invocation, its ok, and when its owner stopped believing in it. Spans are
 // derived from the pairs alone, per owner and not per entry, so that a mistake
-// here is not also one of Holds.
-type span struct {
-	owner           int
-	mode            history.Mode
-	invoke, ok, end time.Duration // end is forever if nothing ended it
-	why             string        // what ended it, for people
-	entry           int           // index of the acquire's ok, of the first one if merged
-	fence           int64         // of the acquire's lease
+// here is not also one of the sweep's holds.
+type Span struct {
+	Owner           int
+	Mode            history.Mode
+	Invoke, OK, End time.Duration // End is Forever if nothing ended it
+	Why             string        // what ended it, for people
+	Entry           int           // index of the acquire's ok, of the first one if merged
+	Fence           int64         // of the acquire's lease
 }
 
 // action is the span's acquire, or its release.
-func (s span) action(release bool) action {
-	return action{release: release, owner: s.owner, mode: s.mode, fence: s.fence}
+func (s Span) action(release bool) action {
+	return action{release: release, owner: s.Owner, mode: s.Mode, fence: s.Fence}
 }
 
-const forever = time.Duration(1<<63 - 1)
+// Forever is Span.End of a span that nothing in the history ended.
+const Forever = time.Duration(1<<63 - 1)
 
 // diary is what one owner did with one lock in one mode.
 type diary struct {
 	acquires, releases, extends []*history.Pair
-	// matched[i] is when the release of acquires[i] was invoked; forever if it
+	// matched[i] is when the release of acquires[i] was invoked; Forever if it
 	// was not.
 	matched []time.Duration
 }
@@ -43,21 +44,25 @@ type fate struct {
 	changes []history.Op // of its wall clock
 }
 
-// spans reads the believed acquires out of a history, per lock in order of ok.
-func spans(f *caseFile) (map[string][]span, error) {
-	pairs, err := f.pairs()
-	if err != nil {
-		return nil, err
-	}
-	fates := fatesOf(f.Evidence)
-	diaries := map[seat]*diary{}
-	for i := range pairs.all {
-		p := &pairs.all[i]
+// owner is who keeps a diary: one client, on one lock, in one mode.
+type owner struct {
+	client int
+	lock   string
+	mode   history.Mode
+}
+
+// Spans reads the believed acquires out of a history, per lock in order of OK. The
+// pairs are those of its entries, as history.Pairs returns them.
+func Spans(e history.Evidence, pairs []history.Pair) map[string][]Span {
+	fates := fatesOf(e)
+	diaries := map[owner]*diary{}
+	for i := range pairs {
+		p := &pairs[i]
 		if p.Invoke.Process == history.Nemesis {
 			continue
 		}
-		at := seat{lock: p.Invoke.Lock, client: p.Invoke.Client}
-		if f.Claims.ReadWrite {
+		at := owner{lock: p.Invoke.Lock, client: p.Invoke.Client}
+		if e.Claims.ReadWrite {
 			at.mode = p.Invoke.Mode
 		}
 		if diaries[at] == nil {
@@ -65,7 +70,7 @@ func spans(f *caseFile) (map[string][]span, error) {
 		}
 		diaries[at].note(p, fates[at.client])
 	}
-	found := map[string][]span{}
+	found := map[string][]Span{}
 	for at, d := range diaries {
 		d.match()
 		for i, p := range d.acquires {
@@ -73,14 +78,14 @@ func spans(f *caseFile) (map[string][]span, error) {
 				continue
 			}
 			for _, c := range d.claimed(p, fates[at.client]) {
-				s := span{
-					owner: at.client, mode: at.mode, entry: p.Complete.Index,
-					invoke: c.invoke, ok: c.ok, end: forever, why: "nothing", fence: leaseOf(p).Fence,
+				s := Span{
+					Owner: at.client, Mode: at.mode, Entry: p.Complete.Index,
+					Invoke: c.invoke, OK: c.ok, End: Forever, Why: "nothing", Fence: leased(p).Fence,
 				}
 				s.endAt(d.matched[i], "its release")
 				s.endAt(c.end, "its deadline")
 				s.endAt(fates[at.client].cutoff(p, at.lock, at.mode), "crash or loss")
-				if s.end > s.ok {
+				if s.End > s.OK {
 					found[at.lock] = append(found[at.lock], s)
 				}
 			}
@@ -89,16 +94,16 @@ func spans(f *caseFile) (map[string][]span, error) {
 	for _, all := range found {
 		slices.SortFunc(all, bySpan)
 	}
-	return found, nil
+	return found
 }
 
-func (s *span) endAt(t time.Duration, why string) {
-	if t < s.end {
-		s.end, s.why = t, why
+func (s *Span) endAt(t time.Duration, why string) {
+	if t < s.End {
+		s.End, s.Why = t, why
 	}
 }
 
-func bySpan(a, b span) int { return cmp.Or(cmp.Compare(a.ok, b.ok), cmp.Compare(a.entry, b.entry)) }
+func bySpan(a, b Span) int { return cmp.Or(cmp.Compare(a.OK, b.OK), cmp.Compare(a.Entry, b.Entry)) }
 
 func fatesOf(e history.Evidence) map[int]fate {
 	fates := map[int]fate{}
@@ -154,16 +159,16 @@ func (d *diary) match() {
 		for ; next < len(d.acquires) && d.acquires[next].Complete.Index < r.Invoke.Index; next++ {
 			switch d.acquires[next].Complete.Type {
 			case history.OK:
-				d.matched[next] = forever
+				d.matched[next] = Forever
 				owed = append(owed, next)
 			case history.Info:
-				unsure[tokenOf(d.acquires[next])] = true
+				unsure[leased(d.acquires[next]).Token] = true
 			}
 		}
-		token := tokenOf(&history.Pair{Invoke: r.Invoke})
+		token := leased(&history.Pair{Invoke: r.Invoke}).Token
 		best := -1
 		for k, i := range owed {
-			if token != "" && tokenOf(d.acquires[i]) == token {
+			if token != "" && leased(d.acquires[i]).Token == token {
 				best = k
 			}
 		}
@@ -176,7 +181,7 @@ func (d *diary) match() {
 		}
 	}
 	for ; next < len(d.acquires); next++ {
-		d.matched[next] = forever
+		d.matched[next] = Forever
 	}
 }
 
@@ -188,13 +193,13 @@ type claim struct{ invoke, ok, end time.Duration }
 // lock, by the client's clock. An extension that was answered before the end moves
 // the end; a later one begins anew.
 func (d *diary) claimed(p *history.Pair, f fate) []claim {
-	due := deadlineOf(p)
+	due := leased(p).Deadline
 	if due == 0 {
-		return []claim{{p.Invoke.Time, p.Complete.Time, forever}}
+		return []claim{{p.Invoke.Time, p.Complete.Time, Forever}}
 	}
 	all := []claim{{p.Invoke.Time, p.Complete.Time, f.reaches(due, p.Invoke.Time)}}
 	for _, x := range d.extends {
-		due := deadlineOf(x)
+		due := leased(x).Deadline
 		if x.Complete.Type != history.OK || x.Complete.Index < p.Complete.Index || due == 0 {
 			continue
 		}
@@ -210,7 +215,7 @@ func (d *diary) claimed(p *history.Pair, f fate) []claim {
 
 // cutoff is when the client crashed or was told that it lost what it acquired with p.
 func (f fate) cutoff(p *history.Pair, lock string, mode history.Mode) time.Duration {
-	end := forever
+	end := Forever
 	if f.crash != nil {
 		end = f.crash.Time
 	}
@@ -229,7 +234,7 @@ func (f fate) cutoff(p *history.Pair, lock string, mode history.Mode) time.Durat
 func (f fate) reaches(due, since time.Duration) time.Duration {
 	start, ahead := time.Duration(0), time.Duration(0)
 	for i := 0; ; i++ {
-		stop := forever
+		stop := Forever
 		if i < len(f.changes) {
 			stop = f.changes[i].Time
 		}
@@ -242,29 +247,20 @@ func (f fate) reaches(due, since time.Duration) time.Duration {
 			}
 		}
 		if i == len(f.changes) {
-			return forever
+			return Forever
 		}
 		start, ahead = stop, f.changes[i].Offset
 	}
 }
 
-func deadlineOf(p *history.Pair) time.Duration {
-	l := p.Complete.Lease
-	if l == nil {
-		l = p.Invoke.Lease
+// leased is what the operation returned, else what it was invoked with; the zero Lease
+// if neither.
+func leased(p *history.Pair) history.Lease {
+	switch {
+	case p.Complete != nil && p.Complete.Lease != nil:
+		return *p.Complete.Lease
+	case p.Invoke.Lease != nil:
+		return *p.Invoke.Lease
 	}
-	if l == nil {
-		return 0
-	}
-	return l.Deadline
-}
-
-func tokenOf(p *history.Pair) string {
-	if p.Complete != nil && p.Complete.Lease != nil {
-		return p.Complete.Lease.Token
-	}
-	if p.Invoke.Lease != nil {
-		return p.Invoke.Lease.Token
-	}
-	return ""
+	return history.Lease{}
 }

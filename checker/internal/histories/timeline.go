@@ -1,4 +1,4 @@
-package checker
+package histories
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// timeline reads a history from text, an operation or event a line, times in
+// Timeline reads a history from text, an operation or event a line, times in
 // milliseconds:
 //
 //	c0 acquire 10-12 ok token=a deadline=50   an operation of client 0
@@ -24,7 +24,7 @@ import (
 // reason.
 // Entries of one time keep the order of the text; after an info a client goes
 // on as a new process.
-func timeline(t testing.TB, text string) []history.Op {
+func Timeline(t testing.TB, text string) []history.Op {
 	t.Helper()
 	var entries []entryAt
 	for _, line := range strings.Split(text, "\n") {

@@ -1,4 +1,4 @@
-package checker
+package linear
 
 import (
 	"encoding/binary"
@@ -83,19 +83,15 @@ func model[S state](init S) porcupine.Model {
 }
 
 // Model is a kind of lock, as the sequential specification that a history is held
-// to.
+// to: one of Models, or ModelNamed, or ModelOf.
 type Model struct {
 	Name string // "reentrant-mutex"
 	Doc  string // what it allows, in one sentence
 	// Claims are those of a recipe that promises this and nothing more.
 	Claims history.Claims
-}
 
-// blueprint is a row of the table of models.
-type blueprint struct {
-	Model
 	build func(permits int) porcupine.Model
-	// rules judge operations as they were recorded: see Linearizable.
+	// rules judge operations as they were recorded: see Check.
 	rules func(permits int) *rules
 	// counts: it takes several acquires of one owner.
 	counts bool
@@ -120,57 +116,48 @@ func always(m porcupine.Model) func(int) porcupine.Model {
 
 func semaphoreModel(permits int) porcupine.Model { return model(semaphore{permits: permits}) }
 
-// blueprints is the table of models. Of those with the same claims the last has
-// the last word.
-func blueprints() []blueprint {
-	return []blueprint{
-		{Model{"mutex", "one owner at a time; it knows only held and free",
-			history.Claims{Quorum: 1}}, always(mutexModel), mutexRules, false, false},
-		{Model{"owner-aware-mutex", "one owner at a time, who alone can release",
-			history.Claims{Quorum: 1}}, always(ownedModel), ownedRules, false, false},
-		{Model{"reentrant-mutex", "one owner at a time, who may acquire again and must release as often",
-			history.Claims{Quorum: 1, Reentrant: true}}, always(reentrantModel), reentrantRules, true, false},
-		{Model{"fenced-mutex", "one owner at a time, and every grant's fence is greater than all before",
-			history.Claims{Quorum: 1, Fenced: true}}, always(fencedModel), fencedRules, false, false},
-		{Model{"reentrant-fenced-mutex", "one owner at a time, who may acquire again under the fence that it has or a greater one",
-			history.Claims{Quorum: 1, Reentrant: true, Fenced: true}}, always(reentrantFencedModel), reentrantFencedRules, true, false},
-		{Model{"read-write", "readers together, a writer alone",
-			history.Claims{Quorum: 1, ReadWrite: true}}, always(readWriteModel), readWriteRules, true, true},
-		{Model{"semaphore", "at most N owners at a time: semaphore:N; without N, one. Judged by both readings: of what was believed an owner takes one permit, of what was answered every acquire takes one",
-			history.Claims{Quorum: 1, Permits: 1}}, semaphoreModel, permitRules, true, true},
-	}
-}
-
-// Models lists the kinds of locks that a history can be held to.
+// Models lists the kinds of locks that a history can be held to. If two have the same
+// claims, ModelOf returns the later one.
 func Models() []Model {
-	var all []Model
-	for _, b := range blueprints() {
-		all = append(all, b.Model)
+	return []Model{
+		{"mutex", "one owner at a time; it knows only held and free",
+			history.Claims{Quorum: 1}, always(mutexModel), mutexRules, false, false},
+		{"owner-aware-mutex", "one owner at a time, who alone can release",
+			history.Claims{Quorum: 1}, always(ownedModel), ownedRules, false, false},
+		{"reentrant-mutex", "one owner at a time, who may acquire again and must release as often",
+			history.Claims{Quorum: 1, Reentrant: true}, always(reentrantModel), reentrantRules, true, false},
+		{"fenced-mutex", "one owner at a time, and every grant's fence is greater than all before",
+			history.Claims{Quorum: 1, Fenced: true}, always(fencedModel), fencedRules, false, false},
+		{"reentrant-fenced-mutex", "one owner at a time, who may acquire again under the fence that it has or a greater one",
+			history.Claims{Quorum: 1, Reentrant: true, Fenced: true}, always(reentrantFencedModel), reentrantFencedRules, true, false},
+		{"read-write", "readers together, a writer alone",
+			history.Claims{Quorum: 1, ReadWrite: true}, always(readWriteModel), readWriteRules, true, true},
+		{"semaphore", "at most N owners at a time: semaphore:N; without N, one. Judged by both readings: of what was believed an owner takes one permit, of what was answered every acquire takes one",
+			history.Claims{Quorum: 1, Permits: 1}, semaphoreModel, permitRules, true, true},
 	}
-	return all
 }
 
-// ModelByName returns the claims of the model of that name: one of Models, or
-// "semaphore:N" with at least one permit.
-func ModelByName(name string) (history.Claims, bool) {
+// ModelNamed returns the model of that name: one of Models, or "semaphore:N" with at
+// least one permit.
+func ModelNamed(name string) (Model, bool) {
 	base, count, counted := strings.Cut(name, ":")
-	for _, b := range blueprints() {
-		if b.Name != base {
+	for _, m := range Models() {
+		if m.Name != base {
 			continue
 		}
 		if counted {
 			n, err := strconv.Atoi(count)
-			if err != nil || n < 1 || b.Claims.Permits == 0 {
-				return history.Claims{}, false
+			if err != nil || n < 1 || m.Claims.Permits == 0 {
+				return Model{}, false
 			}
-			b.Claims.Permits = n
+			m.Name, m.Claims.Permits = name, n
 		}
-		return b.Claims, true
+		return m, true
 	}
-	return history.Claims{}, false
+	return Model{}, false
 }
 
-// kind is what of a recipe's claims decides on its model.
+// kind is the part of a recipe's claims that decides on its model.
 type kind struct{ reentrant, readWrite, fenced, permits bool }
 
 // kindOf leaves out what makes no difference: a read-write lock lets its owner in
@@ -185,19 +172,19 @@ func kindOf(c history.Claims) kind {
 	return kind{reentrant: c.Reentrant, fenced: c.Fenced}
 }
 
-// blueprintFor is the row that has the last word on a recipe with these claims.
-func blueprintFor(c history.Claims) blueprint {
-	var last blueprint
-	for _, b := range blueprints() {
-		if kindOf(b.Claims) == kindOf(c) {
-			last = b
+// ModelOf returns the model for a recipe with these claims.
+func ModelOf(c history.Claims) Model {
+	var last Model
+	for _, m := range Models() {
+		if kindOf(m.Claims) == kindOf(c) {
+			last = m
 		}
 	}
 	return last
 }
 
-// unfenced are the claims without what they say of fences: those that holds are
-// judged by, for fences are an oracle of their own.
+// unfenced returns the claims without Fenced. Holds are judged by these: fences have an
+// oracle of their own.
 func unfenced(c history.Claims) history.Claims {
 	c.Fenced = false
 	return c

@@ -1,37 +1,48 @@
-package checker
+package linear
 
 import (
 	"slices"
 	"sort"
 	"time"
-
-	"github.com/anishathalye/porcupine"
-
-	"github.com/lockstorm/lockstorm/history"
 )
 
-// How a violation is told.
+// How a minimal conflict is found.
 //
-// Not by leaving operations out while it stays violated: two acquires of which a
-// release between them was left out conflict as well, and say nothing of the
-// history. Instead an operation that happened is made one that perhaps happened.
-// That only ever allows more, so that what is still violated then did not need
-// it. First the history is cut after the reply with which it is first violated;
-// operations that are open there perhaps happened. Then from the first operation
-// on, one after the other perhaps happened if that leaves it violated. What cannot
-// be spared is the conflict. Where anybody may release, that is often every acquire
-// and release there was: then those are told that conflict if only owners release.
+// Operations cannot just be left out one by one while the history stays illegal: two
+// acquires conflict as soon as the release between them is left out, and that says
+// nothing of the history. Instead an operation that happened becomes one that perhaps
+// happened. This only ever allows more. A history that is still illegal then did not
+// need the operation.
+//
+// First the history is cut after the first reply with which it is illegal. Operations
+// that are open at the cut perhaps happened. Then each operation in turn, from the first
+// on, becomes one that perhaps happened, if the history stays illegal. The operations
+// that cannot be spared are the conflict. Where anybody may release, these are often all
+// acquires and releases there were: then the conflict for owners alone is told.
 
-// clash is the operations that cannot all have happened.
+// mostTold is how many operations a conflict may have before one of owners alone is
+// looked for: no sentence lists more.
+const mostTold = 8
+
+// clash is a set of operations that cannot all have happened.
 type clash struct {
 	ops     []recording // in order of invocation
-	last    recording   // of them, whose reply it took
+	last    recording   // the one of them whose reply made them conflict
 	first   []any       // what the lock may be before them; nil: as it is made
 	minimal bool        // false: the time was over before
 	strict  bool        // only if none but its owner may release
 }
 
-// conflict finds one in operations that are not linearizable.
+// told returns the clash as Check's callers take it.
+func (c clash) told(r *rules) *Conflict {
+	told := &Conflict{Last: c.last.place, Minimal: c.minimal, OwnersOnly: c.strict, Anyone: r.anyone && !c.strict}
+	for _, op := range c.ops {
+		told.Operations = append(told.Operations, op.place)
+	}
+	return told
+}
+
+// conflict finds a clash in operations that are not linearizable.
 func (s search) conflict(all []recording) clash {
 	var replied []recording
 	for _, op := range all {
@@ -44,10 +55,10 @@ func (s search) conflict(all []recording) clash {
 	if s.rules.stricter != nil {
 		s.end = time.Now().Add(time.Until(s.end) / 2)
 	}
-	// Of the last it is known.
+	// With the last reply the history is known to be illegal.
 	n := sort.Search(len(replied)-1, func(i int) bool { return s.violated(s.until(all, replied[i].reply)) })
 	c := s.smallest(s.until(all, replied[n].reply), replied[n])
-	if s.rules.stricter != nil && (!c.minimal || len(c.ops) > mostWords) {
+	if s.rules.stricter != nil && (!c.minimal || len(c.ops) > mostTold) {
 		strict := search{ctx: s.ctx, rules: s.rules.stricter, end: whole.end}
 		if owners := strict.smallest(strict.until(owning(all), replied[n].reply), replied[n]); owners.minimal {
 			owners.strict = true
@@ -135,7 +146,7 @@ func ownersAndDepth(all []recording) (owners []int, depth int) {
 
 // violated counts what cannot be decided any more as not violated: it is not
 // spared then.
-func (s search) violated(all []recording) bool { return s.decide(all) == porcupine.Illegal }
+func (s search) violated(all []recording) bool { return s.decide(all) == Illegal }
 
 // until is the history up to the entry that stands at last.
 func (s search) until(all []recording, last int) []recording {
@@ -168,78 +179,4 @@ func (s search) spare(op recording) recording {
 	op.perhaps, op.reply = true, -1
 	op.fence = 0
 	return op.asModelled(s.rules)
-}
-
-const (
-	// mostSilent bounds how many releases that freed nothing are told beside a conflict.
-	mostSilent = 4
-)
-
-// finding tells of the conflict. Releases of those concerned that failed, or of
-// which nobody knows, belong to it: a reader asks for them.
-func (c clash) finding(f *caseFile, r *rules, model, lock string) Finding {
-	last := c.last.pair
-	told := Finding{
-		Cause: Unclassified, Lock: lock, Clients: []int{last.Invoke.Client}, From: last.Invoke.Time, To: last.Complete.Time,
-	}
-	var concerned []Operation
-	for _, op := range c.ops {
-		told.Ops = append(told.Ops, op.pair.Invoke.Index, op.pair.Complete.Index)
-		concerned = append(concerned, operated(op.pair))
-		if client := op.pair.Invoke.Client; !slices.Contains(told.Clients, client) {
-			told.Clients = append(told.Clients, client)
-		}
-	}
-	for _, p := range c.silent(f, r) {
-		told.Ops = append(told.Ops, p.Invoke.Index)
-		if p.Complete != nil {
-			told.Ops = append(told.Ops, p.Complete.Index)
-		}
-		concerned = append(concerned, operated(p))
-	}
-	told.Ops = indices(told.Ops...)
-	told.Account = Account{Fact: Fact{What: c.how(), Clients: told.Clients, At: told.To, Model: model}, Operations: concerned}
-	return told
-}
-
-// how says what the operations that are listed show.
-func (c clash) how() What {
-	switch {
-	case !c.minimal:
-		return NoOrderFound
-	case c.strict:
-		return NoOwnersOrder
-	}
-	return NoOrder
-}
-
-// silent finds the releases, between the conflict's acquires and its end, that
-// failed or whose outcome is unknown: of an acquire's owner until it acquired
-// again.
-func (c clash) silent(f *caseFile, r *rules) []*history.Pair {
-	pairs, err := f.pairs()
-	if err != nil || !c.minimal {
-		return nil
-	}
-	var found []*history.Pair
-	again := map[*history.Pair]bool{} // acquires whose owner has acquired again
-	for i := range pairs.all {
-		p := &pairs.all[i]
-		at := pairs.place(p.Invoke.Index)
-		if at > c.last.reply || len(found) == mostSilent {
-			break
-		}
-		for _, op := range c.ops {
-			concerned := !op.release && !again[op.pair] && at > op.call && p.Invoke.Process != history.Nemesis &&
-				p.Invoke.Lock == op.pair.Invoke.Lock && (r.anyone && !c.strict || p.Invoke.Client == op.owner)
-			switch {
-			case !concerned:
-			case p.Invoke.F == history.FAcquire && p.Done() == history.OK:
-				again[op.pair] = true
-			case p.Invoke.F == history.FRelease && p.Done() != history.OK && !slices.Contains(found, p):
-				found = append(found, p)
-			}
-		}
-	}
-	return found
 }

@@ -1,34 +1,37 @@
-package checker
+package histories
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// dice is where chance comes from: a seed, or rapid, which shrinks what failed.
-type dice interface {
+// Dice is where chance comes from: a seed, or rapid, which shrinks what failed.
+type Dice interface {
 	IntN(n int) int
 	Float64() float64
 }
 
-// randomEvidence makes up a history of a few clients who acquire, re-enter,
+// Random makes up a history of a few clients who acquire, re-enter,
 // extend, lose, release and crash, with clocks that jump, in times of whole
 // nanoseconds so few that many entries share one. A referee grants the lock;
 // how often it errs depends on the seed, so that legal and illegal histories
 // are both common. Seeds go through the kinds of locks in turn.
-func randomEvidence(seed uint64) history.Evidence {
-	return gamble(rand.New(rand.NewPCG(seed, 1)), lockKinds[seed%uint64(len(lockKinds))])
+func Random(seed uint64) history.Evidence {
+	return Gamble(rand.New(rand.NewPCG(seed, 1)), Kinds[seed%uint64(len(Kinds))])
 }
 
-// lockKinds are the claims of locks of all kinds that models speak of.
-var lockKinds = []history.Claims{
+// Kinds are the claims of locks of all kinds that models speak of.
+var Kinds = []history.Claims{
 	{}, {Reentrant: true}, {ReadWrite: true}, {Fenced: true}, {Reentrant: true, Fenced: true}, {Permits: 2}, {Permits: 3, Reentrant: true},
 }
 
-func gamble(rng dice, claims history.Claims) history.Evidence {
+// Gamble makes up a history as Random does, of a lock with these claims.
+func Gamble(rng Dice, claims history.Claims) history.Evidence {
 	claims.TTL = 50
 	g := &gambler{
 		rng:     rng,
@@ -51,7 +54,7 @@ func gamble(rng dice, claims history.Claims) history.Evidence {
 }
 
 type gambler struct {
-	rng     dice
+	rng     Dice
 	claims  history.Claims
 	errs    float64
 	timed   bool // deadlines and clocks
@@ -227,3 +230,12 @@ func (g *gambler) mayHold(p *player, op history.Op) bool {
 	}
 	return free > 0
 }
+
+// RapidDice draws what rapid can shrink.
+type RapidDice struct{ T *rapid.T }
+
+// IntN implements Dice.
+func (d RapidDice) IntN(n int) int { return rapid.IntRange(0, n-1).Draw(d.T, "n") }
+
+// Float64 implements Dice.
+func (d RapidDice) Float64() float64 { return float64(rapid.IntRange(0, 999).Draw(d.T, "p")) / 1000 }

@@ -1,6 +1,7 @@
-package checker
+package linear
 
 import (
+	"cmp"
 	"container/heap"
 	"maps"
 	"slices"
@@ -9,40 +10,47 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// conflict is an overlap of two holds that a lock must not allow.
-type conflict struct {
-	later, earlier Hold // by From, then by Acquire
-	// beside are all that were there before, if more than one owner may be: then
-	// earlier is the first of them.
-	beside []Hold
-	until  time.Duration // when there were no longer too many
+// Hold is one span of time during which a client believed that it held a lock, as the
+// sweep reads the history.
+type Hold struct {
+	Lock     string
+	Client   int
+	Mode     history.Mode
+	From, To time.Duration
 }
 
-// from and to bound the overlap; to is Never if it did not end.
-func (c conflict) from() time.Duration { return c.later.From }
-func (c conflict) to() time.Duration   { return c.until }
+// Overlap is an overlap of two holds that a lock must not allow. Holds are named by their
+// places in the slice that Sweep was given.
+type Overlap struct {
+	Later, Earlier int
+	// Beside are all holds that were there before Later, if more than one owner may be.
+	// Then Earlier is the first of them.
+	Beside []int
+	Until  time.Duration // when there were no longer too many
+}
 
-// maxConflicts bounds how many conflicts a sweep lists: with k clients that
+// maxOverlaps bounds how many overlaps a sweep lists: with k clients that
 // all believe they hold the lock there are k of them for every grant.
-const maxConflicts = 10_000
+const maxOverlaps = 10_000
 
-// overlaps is what a sweep found.
-type overlaps struct {
-	list  []conflict      // in order of from, at most maxConflicts
-	total int             // how many there are
-	locks map[string]bool // the locks that have any
+// Overlaps is what a sweep found.
+type Overlaps struct {
+	List  []Overlap       // in order of Later, at most 10,000
+	Total int             // how many there are
+	Locks map[string]bool // the locks that have any
 }
 
-// sweep finds all conflicts among holds, which are in order of From, of a lock
+// Sweep finds all overlaps among holds, which are in order of From, of a lock
 // with that many permits. Overlap is strict: a hold that begins in the instant in
 // which another ends is beside nobody. Where several owners may hold the lock, a
-// hold conflicts with all that are there if it is one too many.
+// hold is in conflict with all that are there if it is one too many.
 //
-// It takes O(n log n) and what the conflicts themselves take to list.
-func sweep(holds []Hold, permits int) overlaps {
-	found := overlaps{locks: map[string]bool{}}
+// It takes O(n log n), and the time that listing the overlaps takes.
+func Sweep(holds []Hold, permits int) Overlaps {
+	found := Overlaps{Locks: map[string]bool{}}
 	active := map[string]*present{}
-	for _, h := range holds {
+	for i, hold := range holds {
+		h := placed{hold, i}
 		p := active[h.Lock]
 		if p == nil {
 			p = &present{}
@@ -51,13 +59,13 @@ func sweep(holds []Hold, permits int) overlaps {
 		p.leave(h.From)
 		n := p.against(h, permits)
 		if n > 0 {
-			found.total += n
-			found.locks[h.Lock] = true
+			found.Total += n
+			found.Locks[h.Lock] = true
 		}
 		switch {
-		case n == 0 || len(found.list) >= maxConflicts:
+		case n == 0 || len(found.List) >= maxOverlaps:
 		case permits > 1:
-			found.list = append(found.list, p.crowded(h, permits))
+			found.List = append(found.List, p.crowded(h, permits))
 		default:
 			p.list(h, &found)
 		}
@@ -66,15 +74,23 @@ func sweep(holds []Hold, permits int) overlaps {
 	return found
 }
 
+// placed is a hold and its place among the holds.
+type placed struct {
+	Hold
+	place int
+}
+
+func byPlace(a, b placed) int { return cmp.Compare(a.place, b.place) }
+
 // present are the holds of one lock that are open at the sweep's position,
 // readers and all others apart, since readers do not mind readers.
 type present struct {
 	readers, others crowd
 }
 
-func (p *present) enter(h Hold) { p.crowdOf(h).enter(h) }
+func (p *present) enter(h placed) { p.crowdOf(h).enter(h) }
 
-func (p *present) crowdOf(h Hold) *crowd {
+func (p *present) crowdOf(h placed) *crowd {
 	if h.Mode == history.Read {
 		return &p.readers
 	}
@@ -86,9 +102,9 @@ func (p *present) leave(now time.Duration) {
 	p.others.leave(now)
 }
 
-// against counts the conflicts of h with the open holds. Readers and writers know
+// against counts the overlaps of h with the open holds. Readers and writers know
 // of no permits.
-func (p *present) against(h Hold, permits int) int {
+func (p *present) against(h placed, permits int) int {
 	n := p.others.foreign(h.Client)
 	if permits > 1 {
 		if p.others.owners(h.Client) < permits {
@@ -102,9 +118,9 @@ func (p *present) against(h Hold, permits int) int {
 	return n
 }
 
-// list adds h's conflicts to found, in order of the earlier hold.
-func (p *present) list(h Hold, found *overlaps) {
-	var beside []Hold
+// list adds h's overlaps to found, in order of the earlier hold.
+func (p *present) list(h placed, found *Overlaps) {
+	var beside []placed
 	crowds := []*crowd{&p.others}
 	if h.Mode != history.Read {
 		crowds = append(crowds, &p.readers)
@@ -116,38 +132,42 @@ func (p *present) list(h Hold, found *overlaps) {
 			}
 		}
 	}
-	sortHolds(beside)
+	slices.SortFunc(beside, byPlace)
 	for _, g := range beside {
-		if len(found.list) == maxConflicts {
+		if len(found.List) == maxOverlaps {
 			return
 		}
-		found.list = append(found.list, conflict{later: h, earlier: g, until: min(h.To, g.To)})
+		found.List = append(found.List, Overlap{Later: h.place, Earlier: g.place, Until: min(h.To, g.To)})
 	}
 }
 
-// crowded is the conflict of h, which is one owner too many, with all that are
-// there. It ends when so many have left that the rest have permits.
-func (p *present) crowded(h Hold, permits int) conflict {
+// crowded is the overlap of h, which is one owner too many, with all that are
+// there. The overlap ends when so many have left that the rest have permits.
+func (p *present) crowded(h placed, permits int) Overlap {
 	last := map[int]time.Duration{h.Client: h.To} // by owner: when its last hold ends
-	var beside []Hold
+	var beside []placed
 	for _, g := range p.others.holds {
 		last[g.Client] = max(last[g.Client], g.To)
 		if g.Client != h.Client {
 			beside = append(beside, g)
 		}
 	}
-	sortHolds(beside)
+	slices.SortFunc(beside, byPlace)
 	ends := slices.Sorted(maps.Values(last))
-	return conflict{later: h, earlier: beside[0], beside: beside, until: min(h.To, ends[len(ends)-permits-1])}
+	o := Overlap{Later: h.place, Earlier: beside[0].place, Until: min(h.To, ends[len(ends)-permits-1])}
+	for _, g := range beside {
+		o.Beside = append(o.Beside, g.place)
+	}
+	return o
 }
 
 // crowd is a heap of holds by To that knows how many each client has.
 type crowd struct {
-	holds []Hold
+	holds []placed
 	of    map[int]int
 }
 
-func (c *crowd) enter(h Hold) {
+func (c *crowd) enter(h placed) {
 	if c.of == nil {
 		c.of = map[int]int{}
 	}
@@ -158,7 +178,7 @@ func (c *crowd) enter(h Hold) {
 // leave lets go of the holds that ended by now.
 func (c *crowd) leave(now time.Duration) {
 	for len(c.holds) > 0 && c.holds[0].To <= now {
-		h := heap.Pop(c).(Hold)
+		h := heap.Pop(c).(placed)
 		if c.of[h.Client]--; c.of[h.Client] == 0 {
 			delete(c.of, h.Client)
 		}
@@ -181,7 +201,7 @@ func (c *crowd) owners(but int) int {
 func (c *crowd) Len() int           { return len(c.holds) }
 func (c *crowd) Less(i, j int) bool { return c.holds[i].To < c.holds[j].To }
 func (c *crowd) Swap(i, j int)      { c.holds[i], c.holds[j] = c.holds[j], c.holds[i] }
-func (c *crowd) Push(x any)         { c.holds = append(c.holds, x.(Hold)) }
+func (c *crowd) Push(x any)         { c.holds = append(c.holds, x.(placed)) }
 func (c *crowd) Pop() any {
 	last := c.holds[len(c.holds)-1]
 	c.holds = c.holds[:len(c.holds)-1]

@@ -1,4 +1,4 @@
-package checker
+package linear
 
 import (
 	"context"
@@ -22,7 +22,7 @@ type anyLock struct {
 // takes says whether the operation may come next, and what is then.
 func (n anyLock) takes(model string, op recording) (anyLock, bool) {
 	same := func(h recording) bool {
-		return (model == "mutex" || h.pair.Invoke.Client == op.pair.Invoke.Client) && (model != "read-write" || h.mode == op.mode)
+		return (model == "mutex" || h.client == op.client) && (model != "read-write" || h.mode == op.mode)
 	}
 	if op.release {
 		i := slices.IndexFunc(n.held, same)
@@ -32,7 +32,7 @@ func (n anyLock) takes(model string, op recording) (anyLock, bool) {
 		n.held = slices.Delete(slices.Clone(n.held), i, i+1)
 		return n, true
 	}
-	mine := func(h recording) bool { return h.pair.Invoke.Client == op.pair.Invoke.Client }
+	mine := func(h recording) bool { return h.client == op.client }
 	others := slices.ContainsFunc(n.held, func(h recording) bool {
 		return !mine(h) && (model != "read-write" || h.mode != history.Read || op.mode != history.Read)
 	})
@@ -84,27 +84,33 @@ func somehow(model string, n anyLock, left []recording) bool {
 	return false
 }
 
+// asked is an acquire or a release that a client has invoked.
+type asked struct {
+	recording
+	op history.Op
+}
+
 // recorded makes up what a few clients did with a lock, and what they were told: of
 // a lock that sometimes errs.
 func recorded(d *rapid.T, model string) []history.Op {
 	const clients = 3
 	var ops []history.Op
 	var n anyLock
-	process, open := []history.Process{0, 1, 2}, make([]*recording, clients)
+	process, open := []history.Process{0, 1, 2}, make([]*asked, clients)
 	percent := func(label string) int { return rapid.IntRange(0, 99).Draw(d, label) }
 	entries := rapid.IntRange(4, 16).Draw(d, "entries")
 	for i := range entries {
 		c := rapid.IntRange(0, clients-1).Draw(d, "client")
 		op := history.Op{Index: i, Time: time.Duration(i), Process: process[c], Client: c, Lock: "L", Type: history.Invoke, F: history.FAcquire}
 		if was := open[c]; was != nil {
-			op.F, op.Mode = was.pair.Invoke.F, was.pair.Invoke.Mode
+			op.F, op.Mode = was.op.F, was.op.Mode
 			if fence := n.fence + 1; !was.release {
-				held := slices.ContainsFunc(n.held, func(h recording) bool { return h.pair.Invoke.Client == c })
+				held := slices.ContainsFunc(n.held, func(h recording) bool { return h.client == c })
 				if was.fence = fence; held && percent("own fence") < 60 || percent("stale") < 10 {
 					was.fence = max(1, n.fence)
 				}
 			}
-			next, legal := n.takes(model, *was)
+			next, legal := n.takes(model, was.recording)
 			op.Type = []history.Type{history.OK, history.OK, history.OK, history.OK, history.Info, history.Fail}[percent("outcome")%6]
 			if !legal && percent("errs") < 70 {
 				op.Type = history.Fail
@@ -121,25 +127,28 @@ func recorded(d *rapid.T, model string) []history.Op {
 			ops = append(ops, op)
 			continue
 		}
-		held := slices.ContainsFunc(n.held, func(h recording) bool { return h.pair.Invoke.Client == c })
+		held := slices.ContainsFunc(n.held, func(h recording) bool { return h.client == c })
 		if held != (percent("other") < 25) {
 			op.F = history.FRelease
 		}
 		if op.Mode = history.Write; percent("read") < 50 {
 			op.Mode = history.Read
 		}
-		open[c] = &recording{pair: &history.Pair{Invoke: op}}
+		open[c] = &asked{recording{client: c}, op}
 		open[c].action = action{release: op.F == history.FRelease, mode: op.Mode}
 		ops = append(ops, op)
 	}
 	return ops
 }
 
+// names are the models of the test here.
+var names = []string{"mutex", "owner-aware-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex", "read-write", "semaphore:2"}
+
 // perCheck is how many histories a check of rapid's takes.
 const perCheck = 20
 
 func TestPorcupineAndEveryOrderAgreeOnOperations(t *testing.T) {
-	for _, model := range raw {
+	for _, model := range names {
 		t.Run(model, func(t *testing.T) {
 			seen := map[string]int{}
 			rapid.Check(t, func(d *rapid.T) {
@@ -147,7 +156,7 @@ func TestPorcupineAndEveryOrderAgreeOnOperations(t *testing.T) {
 					alike(d, model, recorded(d, model), seen)
 				}
 			})
-			for _, what := range []string{"violated", "holds", "perhaps violated", "perhaps holds"} {
+			for _, what := range []string{"Illegal", "Ok", "perhaps Illegal", "perhaps Ok"} {
 				if seen[what] < 5*perCheck {
 					t.Errorf("only %d histories are %q: %v", seen[what], what, seen)
 				}
@@ -158,25 +167,22 @@ func TestPorcupineAndEveryOrderAgreeOnOperations(t *testing.T) {
 
 // alike holds a verdict against all orders, and counts what it was.
 func alike(d *rapid.T, model string, ops []history.Op, seen map[string]int) {
-	e := history.Evidence{Ops: ops}
-	r, _ := rulesByName(model)
-	byLock, err := recordings(newCaseFile(e), r)
-	if err != nil {
-		d.Fatal(err)
-	}
-	all := byLock["L"]
-	if !happened(all) {
+	m, _ := ModelNamed(model)
+	r := m.rules(m.Claims.Permits)
+	given := operationsOf(d, ops)
+	all := r.read(given)
+	if !slices.ContainsFunc(all, func(op recording) bool { return !op.perhaps }) {
 		return
 	}
-	v := Linearizable(context.Background(), model, e)
-	if legal := somehow(model, anyLock{}, all); legal != (v.Result == Held) || legal == (v.Result == Violated) {
-		d.Fatalf("%s: every order says %v, porcupine %s\n%s", model, legal, v.Result, told(ops))
+	answer := Check(context.Background(), m, map[string][]Operation{"L": given}, time.Minute)[0].Answer
+	if legal := somehow(model, anyLock{}, all); legal != (answer == Legal) || legal == (answer == Illegal) {
+		d.Fatalf("%s: every order says %v, porcupine %s\n%s", model, legal, answer, told(ops))
 	}
-	seen[string(v.Result)]++
+	seen[string(answer)]++
 	if slices.ContainsFunc(all, func(op recording) bool { return op.perhaps }) {
-		seen["perhaps "+string(v.Result)]++
+		seen["perhaps "+string(answer)]++
 	}
-	if v.Result == Violated {
+	if answer == Illegal {
 		minimal(d, model, r, all)
 	}
 }
@@ -191,7 +197,7 @@ func minimal(d *rapid.T, model string, r *rules, all []recording) {
 		s.rules = r
 	}
 	needs := func(op recording) bool {
-		return slices.ContainsFunc(c.ops, func(o recording) bool { return o.pair == op.pair })
+		return slices.ContainsFunc(c.ops, func(o recording) bool { return o.place == op.place })
 	}
 	ops, before := s.until(all, c.last.reply), []anyLock{{}}
 	if c.first != nil {
@@ -211,22 +217,44 @@ func minimal(d *rapid.T, model string, r *rules, all []recording) {
 	}
 	for i := range ops {
 		if needs(ops[i]) && !anyhow(s.spared(ops, i, i+1)) {
-			d.Fatalf("%s: %s is not needed in %s", model, plain.operation(operated(ops[i].pair)), c.words())
+			d.Fatalf("%s: %s is not needed in %s", model, ops[i], c.words())
 		}
 	}
+}
+
+// operationsOf reads the operations that did not fail.
+func operationsOf(d *rapid.T, ops []history.Op) []Operation {
+	pairs, err := history.Pairs(ops)
+	if err != nil {
+		d.Fatal(err)
+	}
+	var all []Operation
+	for _, p := range pairs {
+		op := Operation{
+			Client: p.Invoke.Client, Release: p.Invoke.F == history.FRelease, Mode: p.Invoke.Mode, Fence: leased(&p).Fence,
+			Call: p.Invoke.Index, Reply: -1, Perhaps: p.Done() != history.OK,
+		}
+		if !op.Perhaps {
+			op.Reply = p.Complete.Index
+		}
+		if p.Done() != history.Fail {
+			all = append(all, op)
+		}
+	}
+	return all
 }
 
 // heldByAny is a lock held by each client, as deep as is of interest.
 func heldByAny(model string) []anyLock {
 	var all []anyLock
 	for c := range 3 {
-		held := recording{pair: &history.Pair{Invoke: history.Op{Client: c}}}
+		held := recording{client: c}
 		for n := 1; n == 1 || n < 9 && strings.HasPrefix(model, "reentrant"); n++ {
 			all = append(all, anyLock{held: slices.Repeat([]recording{held}, n)})
 		}
 		if model == "semaphore:2" {
 			all = append(all, anyLock{held: slices.Repeat([]recording{held}, 2)},
-				anyLock{held: []recording{held, {pair: &history.Pair{Invoke: history.Op{Client: (c + 1) % 3}}}}})
+				anyLock{held: []recording{held, {client: (c + 1) % 3}}})
 		}
 	}
 	if model == "read-write" {
@@ -235,13 +263,13 @@ func heldByAny(model string) []anyLock {
 			var n anyLock
 			writers := map[int]bool{}
 			for _, o := range own.list() {
-				held := recording{pair: &history.Pair{Invoke: history.Op{Client: o % 3}}}
+				held := recording{client: o % 3}
 				if held.mode = history.Read; o > 2 {
 					held.mode, writers[o%3] = history.Write, true
 				}
 				n.held = append(n.held, held)
 			}
-			if len(writers) == 0 || len(writers) == 1 && !slices.ContainsFunc(n.held, func(h recording) bool { return !writers[h.pair.Invoke.Client] }) {
+			if len(writers) == 0 || len(writers) == 1 && !slices.ContainsFunc(n.held, func(h recording) bool { return !writers[h.client] }) {
 				all = append(all, n)
 			}
 		}
@@ -252,7 +280,7 @@ func heldByAny(model string) []anyLock {
 func (c clash) words() string {
 	var words []string
 	for _, op := range c.ops {
-		words = append(words, plain.operation(operated(op.pair)))
+		words = append(words, op.String())
 	}
 	return strings.Join(words, ", ")
 }

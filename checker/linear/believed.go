@@ -1,4 +1,4 @@
-package checker
+package linear
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 
 // Porcupine's side of exclusion.
 //
-// A believed hold is the pair of operations acquire[invocation, ok] and
+// A span is the pair of operations acquire[invocation, ok] and
 // release[end, ∞): the lock may have been granted at any time before the
 // client knew, and freed at any time after it stopped believing. The holds
 // exclude each other if and only if this history is linearizable on the model
@@ -52,62 +52,54 @@ const (
 	softCut, hardCut = 64, 512
 )
 
-// linearize lets porcupine decide, per lock, whether the believed holds
-// exclude each other. It answers Unknown for what it could not decide in time.
-func linearize(ctx context.Context, f *caseFile) (map[string]porcupine.CheckResult, error) {
-	byLock, err := spans(f)
-	if err != nil {
-		return nil, err
-	}
+// CheckSpans decides, for each lock, whether the spans exclude each other on the model
+// of these claims. The spans of a lock are in order of OK. It does not look at fences:
+// see CheckFences.
+func CheckSpans(ctx context.Context, c history.Claims, byLock map[string][]Span) map[string]Answer {
 	end := endOf(ctx, porcupineLimit)
-	results := map[string]porcupine.CheckResult{}
+	answers := map[string]Answer{}
 	for lock, all := range byLock {
-		results[lock] = linearizeLock(ctx, end, f.Claims, all)
+		answers[lock] = decideLock(ctx, end, c, all)
 	}
-	return results, nil
+	return answers
 }
 
-// linearizeLock asks the plain mutex first: what it allows, every model of a mutex
-// allows. Fences are no matter of holds: see fencing.
-func linearizeLock(ctx context.Context, end time.Time, c history.Claims, all []span) porcupine.CheckResult {
-	b := blueprintFor(unfenced(c))
-	merged := mergeOwn(all)
-	if !b.shared && linearizeOn(ctx, end, mutexModel, merged) == porcupine.Ok {
-		return porcupine.Ok
+// decideLock asks the plain mutex first: every model of a mutex allows what that allows.
+func decideLock(ctx context.Context, end time.Time, c history.Claims, all []Span) Answer {
+	m := ModelOf(unfenced(c))
+	merged := Merge(all)
+	if !m.shared && decideOn(ctx, end, mutexModel, merged) == Legal {
+		return Legal
 	}
-	if b.counts {
+	if m.counts {
 		merged = all
 	}
-	return linearizeOn(ctx, end, b.build(c.Permits), merged)
+	return decideOn(ctx, end, m.build(c.Permits), merged)
 }
 
-func linearizeOn(ctx context.Context, end time.Time, m porcupine.Model, all []span) porcupine.CheckResult {
+func decideOn(ctx context.Context, end time.Time, m porcupine.Model, all []Span) Answer {
 	for _, c := range chunks(all) {
-		left := time.Until(end)
-		if ctx.Err() != nil || left <= 0 {
-			return porcupine.Unknown
-		}
-		if r := porcupine.CheckOperationsTimeout(m, operations(c), left); r != porcupine.Ok {
-			return r
+		if a := decide(ctx, end, m, operations(c)); a != Legal {
+			return a
 		}
 	}
-	return porcupine.Ok
+	return Legal
 }
 
-// mergeOwn joins what one owner believes without a gap: a model that does not
+// Merge joins what one owner believes without a gap: a model that does not
 // count cannot have it acquire twice.
-func mergeOwn(all []span) []span {
-	var merged []span
+func Merge(all []Span) []Span {
+	var merged []Span
 	last := map[int]int{} // by owner: index of its last one
 	for _, s := range all {
-		i, ok := last[s.owner]
-		if ok && s.ok <= merged[i].end {
-			if s.end > merged[i].end {
-				merged[i].end, merged[i].why = s.end, s.why
+		i, ok := last[s.Owner]
+		if ok && s.OK <= merged[i].End {
+			if s.End > merged[i].End {
+				merged[i].End, merged[i].Why = s.End, s.Why
 			}
 			continue
 		}
-		last[s.owner] = len(merged)
+		last[s.Owner] = len(merged)
 		merged = append(merged, s)
 	}
 	return merged
@@ -118,19 +110,19 @@ func mergeOwn(all []span) []span {
 // be cut. Where none comes for long, those that are open are carried over as
 // acquired in the instant of the cut: an overlap has an instant, and whichever
 // chunk that lies in contains both spans.
-func chunks(all []span) [][]span {
-	var cut [][]span
-	var run []span
+func chunks(all []Span) [][]Span {
+	var cut [][]Span
+	var run []Span
 	busy := time.Duration(0) // until when some span of the run is open
 	fresh := 0               // spans of the run that were not carried over
 	for _, s := range all {
-		if fresh >= hardCut || fresh >= softCut && busy <= s.ok {
+		if fresh >= hardCut || fresh >= softCut && busy <= s.OK {
 			cut = append(cut, run)
-			run, fresh = carry(run, s.ok), 0
+			run, fresh = carry(run, s.OK), 0
 		}
 		run = append(run, s)
 		fresh++
-		busy = max(busy, s.end)
+		busy = max(busy, s.End)
 	}
 	if len(run) > 0 {
 		cut = append(cut, run)
@@ -138,11 +130,11 @@ func chunks(all []span) [][]span {
 	return cut
 }
 
-func carry(run []span, at time.Duration) []span {
-	var open []span
+func carry(run []Span, at time.Duration) []Span {
+	var open []Span
 	for _, s := range run {
-		if s.end > at {
-			s.invoke, s.ok = at, at
+		if s.End > at {
+			s.Invoke, s.OK = at, at
 			open = append(open, s)
 		}
 	}
@@ -157,7 +149,7 @@ type point struct {
 }
 
 // operations turns a chunk into operations with ranks for times.
-func operations(chunk []span) []porcupine.Operation {
+func operations(chunk []Span) []porcupine.Operation {
 	ops := spread(chunk)
 	if width(ops) > maxWidth {
 		for i := range ops {
@@ -168,18 +160,18 @@ func operations(chunk []span) []porcupine.Operation {
 }
 
 // spread gives every operation its full interval, in the canonical order.
-func spread(chunk []span) []porcupine.Operation {
+func spread(chunk []Span) []porcupine.Operation {
 	points := canonical(chunk)
 	ops := make([]porcupine.Operation, len(points))
 	next := int64(len(points)) // rank of the next acquire
 	for i := len(points) - 1; i >= 0; i-- {
 		p, rank := points[i], int64(i)
 		s := chunk[p.span]
-		op := porcupine.Operation{ClientId: s.owner, Input: s.action(p.release)}
+		op := porcupine.Operation{ClientId: s.Owner, Input: s.action(p.release)}
 		if p.release {
 			op.Call, op.Return = rank, next
 		} else {
-			first, _ := slices.BinarySearchFunc(points, s.invoke, func(q point, t time.Duration) int { return cmp.Compare(q.at, t) })
+			first, _ := slices.BinarySearchFunc(points, s.Invoke, func(q point, t time.Duration) int { return cmp.Compare(q.at, t) })
 			op.Call, op.Return = int64(first), rank
 			next = rank
 		}
@@ -189,12 +181,12 @@ func spread(chunk []span) []porcupine.Operation {
 }
 
 // canonical returns the points of a chunk in the canonical order.
-func canonical(chunk []span) []point {
+func canonical(chunk []Span) []point {
 	points := make([]point, 0, 2*len(chunk))
 	for i, s := range chunk {
-		points = append(points, point{at: s.ok, span: i})
-		if s.end != forever {
-			points = append(points, point{at: s.end, release: true, span: i})
+		points = append(points, point{at: s.OK, span: i})
+		if s.End != Forever {
+			points = append(points, point{at: s.End, release: true, span: i})
 		}
 	}
 	slices.SortFunc(points, func(a, b point) int {

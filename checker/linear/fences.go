@@ -1,0 +1,106 @@
+package linear
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Porcupine's side of fencing.
+//
+// A grant is one operation, from its invocation to its reply, on the model of a
+// fenced lock: it takes the lock and lets it go at once, since a lease ends without
+// anybody's word. It is legal only if its fence is greater than all before, so the
+// one order that can be legal is that of the fences, and the history is linearizable
+// if and only if that order does not contradict the order in time.
+//
+// Where so many grants are concurrent that a search would be long, each shrinks to
+// an instant: the earliest at which it can come after all with smaller fences, but
+// not after its own reply. If the history is linearizable these instants are in the
+// order of the fences. If it is not, there are two grants in the wrong order, the
+// one answered before the other was asked for; and so are their instants.
+
+// Grant is an acquire that ended with ok and returned a fence.
+type Grant struct {
+	Owner int
+	Fence int64
+	// Call and Return bound when it happened. They are ranks: equal ranks are one instant.
+	Call, Return int
+}
+
+// Acceptance is an operation that the guarded resource accepted under a fence.
+type Acceptance struct {
+	Owner int
+	Fence int64
+}
+
+// CheckFences decides, for each lock, whether its fences are legal: each grant has a
+// greater one than all before, and the resource accepts nothing under an older one than it
+// has seen. The owner of a reentrant lock may get its own fence again. Acceptances are in
+// the resource's own order.
+func CheckFences(ctx context.Context, reentrant bool, grants map[string][]Grant, accepted map[string][]Acceptance) map[string]Answer {
+	end := endOf(ctx, porcupineLimit)
+	locks := ModelOf(history.Claims{Reentrant: reentrant, Fenced: true}).build(0)
+	answers := map[string]Answer{}
+	for lock, all := range grants {
+		answers[lock] = decide(ctx, end, locks, grantOperations(all))
+	}
+	for lock, all := range accepted {
+		a := decide(ctx, end, model(fencedResource(0)), acceptances(all))
+		if answers[lock] == "" || answers[lock] == Legal || a == Illegal {
+			answers[lock] = a
+		}
+	}
+	return answers
+}
+
+// grantOperations turns grants into operations with their ranks for times.
+func grantOperations(grants []Grant) []porcupine.Operation {
+	ops := make([]porcupine.Operation, len(grants))
+	for i, g := range grants {
+		ops[i] = porcupine.Operation{
+			ClientId: g.Owner, Input: action{owner: g.Owner, fence: g.Fence, passing: true},
+			Call: int64(g.Call), Return: int64(g.Return),
+		}
+	}
+	if width(ops) > maxWidth {
+		shrinkToFences(ops)
+	}
+	return ops
+}
+
+// shrinkToFences gives every grant its instant.
+func shrinkToFences(ops []porcupine.Operation) {
+	fence := func(op porcupine.Operation) int64 { return op.Input.(action).fence }
+	slices.SortFunc(ops, func(a, b porcupine.Operation) int {
+		return cmp.Or(cmp.Compare(fence(a), fence(b)), cmp.Compare(a.Call, b.Call))
+	})
+	latest := map[int64]int64{} // by fence: the last call of those with one as great or smaller
+	last := int64(0)
+	for _, op := range ops {
+		last = max(last, op.Call)
+		latest[fence(op)] = last
+	}
+	for i := range ops {
+		ops[i].Call = min(ops[i].Return, latest[fence(ops[i])])
+	}
+	slices.SortStableFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	for i := range ops {
+		ops[i].Call, ops[i].Return = int64(i), int64(i)
+	}
+}
+
+// acceptances are what the resource accepted, one after the other.
+func acceptances(accepted []Acceptance) []porcupine.Operation {
+	ops := make([]porcupine.Operation, len(accepted))
+	for i, a := range accepted {
+		ops[i] = porcupine.Operation{
+			ClientId: a.Owner, Input: action{owner: a.Owner, fence: a.Fence}, Call: int64(i), Return: int64(i),
+		}
+	}
+	return ops
+}

@@ -1,0 +1,201 @@
+package linear
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"html"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+const (
+	// maxPicture bounds how many holds are drawn; of a longer history the
+	// chunks are drawn that porcupine rejects.
+	maxPicture = 400
+	// pictureLimit bounds the search for the linearizations that are drawn.
+	pictureLimit = 3 * time.Second
+
+	faultColor = "#fde0c5"
+	eventColor = "#f6c1c1"
+	holdColor  = "#d7ead2"
+)
+
+// WindowWords tell a fault's window as it was opened, and as it was closed; nil if it
+// never was.
+type WindowWords func(opened history.Window, closed *history.Window) string
+
+// Page is porcupine's picture of a history, one HTML page: acquires and releases of every
+// client with their (partial) linearizations, what each believed to hold, and the
+// fault windows and events of the nemesis as annotations. Times are nanoseconds
+// since the trial's start. Of a history too long to draw it shows where porcupine
+// finds fault, else the beginning.
+type Page struct {
+	Claims  history.Claims // by whose model it is drawn
+	Spans   map[string][]Span
+	Ops     []history.Op
+	Windows WindowWords
+	Instant func(time.Duration) string // how an instant is written
+}
+
+// Draw writes the page.
+func (g Page) Draw(w io.Writer) error {
+	p := picture{Model: ModelOf(g.Claims), instant: g.Instant}
+	p.model = p.build(g.Claims.Permits)
+	if len(g.Ops) > 0 {
+		p.end = g.Ops[len(g.Ops)-1].Time + 1
+	}
+	for _, lock := range slices.Sorted(maps.Keys(g.Spans)) {
+		p.add(lock, g.Spans[lock])
+	}
+	p.model.Partition = func([]porcupine.Operation) [][]porcupine.Operation { return p.parts }
+	_, info := porcupine.CheckOperationsVerbose(p.model, nil, pictureLimit)
+	windows, err := nemesisNotes(g.Ops, p.end, g.Windows)
+	if err != nil {
+		return fmt.Errorf("windows of the nemesis: %w", err)
+	}
+	info.AddAnnotations(append(p.notes, windows...))
+	return porcupine.Visualize(p.model, info, w)
+}
+
+// Drawable returns the claims by whose model a history is drawn in which no fence is
+// illegal. They are c, or c without fences. A client that hears of its grant only after a
+// later grant has come and gone breaks nothing that is promised, but its fence comes too
+// late for a picture that has both holds and fences.
+func Drawable(ctx context.Context, c history.Claims, byLock map[string][]Span) history.Claims {
+	m := ModelOf(c)
+	end := endOf(ctx, pictureLimit)
+	for _, lock := range slices.Sorted(maps.Keys(byLock)) {
+		all := byLock[lock]
+		if decideLock(ctx, end, c, all) != Legal {
+			continue
+		}
+		if !m.counts {
+			all = Merge(all)
+		}
+		if decideOn(ctx, end, m.build(c.Permits), all) != Legal {
+			return unfenced(c)
+		}
+	}
+	return c
+}
+
+// picture collects what is drawn.
+type picture struct {
+	Model
+	model   porcupine.Model
+	instant func(time.Duration) string
+	end     time.Duration // just after the history's last entry
+	drawn   int
+	parts   [][]porcupine.Operation
+	notes   []porcupine.Annotation
+}
+
+// add draws a lock, chunk by chunk.
+func (p *picture) add(lock string, all []Span) {
+	if !p.counts {
+		all = Merge(all)
+	}
+	cut := chunks(all)
+	if len(all) > maxPicture {
+		rejected := slices.DeleteFunc(slices.Clone(cut), func(c []Span) bool {
+			return porcupine.CheckOperationsTimeout(p.model, operations(c), pictureLimit) != porcupine.Illegal
+		})
+		if len(rejected) > 0 {
+			cut = rejected
+		}
+	}
+	for _, c := range cut {
+		if p.drawn > 0 && p.drawn+len(c) > maxPicture {
+			p.notes = append(p.notes, porcupine.Annotation{
+				Tag: "left out", Start: int64(c[0].OK), End: int64(p.end), Description: "more of " + lock + " is not drawn",
+			})
+			return
+		}
+		p.drawn += len(c)
+		p.chunk(lock, c)
+	}
+}
+
+func (p *picture) chunk(lock string, c []Span) {
+	narrow := width(spread(c)) > maxWidth
+	var ops []porcupine.Operation
+	for _, s := range c {
+		call := s.Invoke
+		if narrow {
+			call = s.OK
+		}
+		ops = append(ops, porcupine.Operation{
+			ClientId: s.Owner, Input: s.action(false), Call: int64(call), Return: int64(s.OK),
+			Metadata: fmt.Sprintf("%s, invoked at %s, entry %d", html.EscapeString(lock), p.instant(s.Invoke), s.Entry),
+		})
+		if s.End < p.end {
+			ops = append(ops, porcupine.Operation{
+				ClientId: s.Owner, Input: s.action(true), Call: int64(s.End), Return: int64(s.End),
+				Metadata: fmt.Sprintf("%s, since %s; it ended at %s by %s", html.EscapeString(lock), p.instant(s.OK), p.instant(s.End), s.Why),
+			})
+		}
+		p.notes = append(p.notes, porcupine.Annotation{
+			ClientId: s.Owner, Start: int64(s.OK), End: int64(min(s.End, p.end)), BackgroundColor: holdColor,
+			Description: strings.TrimSpace("believes it holds " + lock + " " + string(s.Mode)),
+			Details:     html.EscapeString(fmt.Sprintf("from %s to %s (%s)", p.instant(s.OK), p.instant(min(s.End, p.end)), s.Why)),
+		})
+	}
+	p.parts = append(p.parts, ops)
+}
+
+// nemesisNotes are the fault windows, a lane for each fault and target, and the
+// events of the nemesis.
+func nemesisNotes(ops []history.Op, end time.Duration, words WindowWords) ([]porcupine.Annotation, error) {
+	pairs, err := history.Pairs(ops)
+	if err != nil {
+		return nil, err
+	}
+	var notes []porcupine.Annotation
+	for _, pair := range pairs {
+		w := pair.Invoke.Window
+		if w == nil {
+			continue
+		}
+		to, told := end, ""
+		if pair.Complete != nil && pair.Complete.Window != nil {
+			to, told = pair.Complete.Time, words(*w, pair.Complete.Window)
+		} else {
+			told = words(*w, nil)
+		}
+		notes = append(notes, porcupine.Annotation{
+			Tag: strings.TrimSpace(w.Fault + " " + w.Target()), Start: int64(pair.Invoke.Time), End: int64(to),
+			Description: w.Fault, Details: html.EscapeString(told), BackgroundColor: faultColor,
+		})
+	}
+	for _, op := range ops {
+		if op.Process != history.Nemesis || op.Window != nil || op.F == history.FKeys {
+			continue
+		}
+		text := op.F
+		if op.Client != history.NoClient {
+			text += fmt.Sprintf(" c%d", op.Client)
+		}
+		if op.Node != "" {
+			text += " " + op.Node
+		}
+		if op.Offset != 0 {
+			text += fmt.Sprintf(" by %v", op.Offset)
+		}
+		if last := len(notes) - 1; last >= 0 && notes[last].Tag == "events" && notes[last].Start == int64(op.Time) {
+			notes[last].Description += ", " + text // two points of one lane must not coincide
+			continue
+		}
+		notes = append(notes, porcupine.Annotation{
+			Tag: "events", Start: int64(op.Time), Description: text, Details: html.EscapeString(cmp.Or(op.Error, op.Lost.String())), BackgroundColor: eventColor,
+		})
+	}
+	return notes, nil
+}
