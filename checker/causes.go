@@ -140,13 +140,16 @@ func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 	if last < 0 {
 		return nil
 	}
-	type where struct{ node, key, place string }
-	latest := map[where]*keyspace.Grant{}
+	type carrier struct {
+		keyspace.NodeKey
+		place string
+	}
+	latest := map[carrier]*keyspace.Grant{}
 	for _, g := range w.ownOf(last) {
 		if g.Came > f.To {
 			continue // nor has what came back to a node later
 		}
-		at := where{g.Node, g.Key, g.Place}
+		at := carrier{g.NodeKey(), g.Place}
 		if old := latest[at]; old == nil || old.Seq <= g.Seq { // of copies the latest
 			latest[at] = g
 		}

@@ -68,7 +68,7 @@ func readHolds(f *caseFile) ([]Hold, error) {
 	s := scan{
 		modes:   f.Claims.ReadWrite,
 		clocks:  clocksOf(f.Ops),
-		beliefs: map[place]*belief{},
+		beliefs: map[seat]*belief{},
 		crashed: map[int]bool{},
 	}
 	for i := range f.Ops {
@@ -79,13 +79,6 @@ func readHolds(f *caseFile) ([]Hold, error) {
 		s.entry(&f.Ops[i], p)
 	}
 	return s.finish(), nil
-}
-
-// place is where a belief lives: one owner, one lock, one mode.
-type place struct {
-	client int
-	lock   string
-	mode   history.Mode
 }
 
 // stake is one ok acquire that was not released yet.
@@ -108,20 +101,20 @@ type belief struct {
 type scan struct {
 	modes   bool
 	clocks  map[int]clock
-	beliefs map[place]*belief
+	beliefs map[seat]*belief
 	crashed map[int]bool
 	holds   []Hold
 }
 
-func (s *scan) place(op *history.Op) place {
-	p := place{client: op.Client, lock: op.Lock}
+func (s *scan) seat(op *history.Op) seat {
+	p := seat{client: op.Client, lock: op.Lock}
 	if s.modes {
 		p.mode = op.Mode
 	}
 	return p
 }
 
-func (s *scan) belief(p place) *belief {
+func (s *scan) belief(p seat) *belief {
 	b := s.beliefs[p]
 	if b == nil {
 		b = &belief{unknown: map[string]bool{}}
@@ -135,11 +128,11 @@ func (s *scan) entry(op *history.Op, p *history.Pair) {
 	switch op.F {
 	case history.FCrash:
 		if op.Process == history.Nemesis && op.Window == nil {
-			s.endAll(op, ByCrash, func(p place) bool { return p.client == op.Client })
+			s.endAll(op, ByCrash, func(p seat) bool { return p.client == op.Client })
 			s.crashed[op.Client] = true
 		}
 	case history.FLost:
-		s.endAll(op, ByLost, func(p place) bool {
+		s.endAll(op, ByLost, func(p seat) bool {
 			return p.client == op.Client && (op.Lock == "" || p.lock == op.Lock) &&
 				(op.Mode == "" || !s.modes || p.mode == op.Mode)
 		})
@@ -160,7 +153,7 @@ func (s *scan) entry(op *history.Op, p *history.Pair) {
 
 // acquired takes in the completion of an acquire.
 func (s *scan) acquired(p *history.Pair) {
-	at := s.place(&p.Invoke)
+	at := s.seat(&p.Invoke)
 	if s.crashed[at.client] {
 		return
 	}
@@ -193,7 +186,7 @@ func (s *scan) acquired(p *history.Pair) {
 // extended moves the deadlines of what is still believed. Who is told in time for
 // the new deadline that its extension came in time for the old one believes anew.
 func (s *scan) extended(p *history.Pair) {
-	at := s.place(&p.Invoke)
+	at := s.seat(&p.Invoke)
 	if s.crashed[at.client] {
 		return
 	}
@@ -224,7 +217,7 @@ func (s *scan) release(op *history.Op) {
 	if s.crashed[op.Client] {
 		return
 	}
-	b := s.belief(s.place(op))
+	b := s.belief(s.seat(op))
 	s.expire(b, op.Time)
 	token := ""
 	if op.Lease != nil {
@@ -271,7 +264,7 @@ func (s *scan) expire(b *belief, now time.Duration) {
 }
 
 // endAll ends what a client believes at the chosen places.
-func (s *scan) endAll(op *history.Op, why string, at func(place) bool) {
+func (s *scan) endAll(op *history.Op, why string, at func(seat) bool) {
 	for p, b := range s.beliefs {
 		if !at(p) {
 			continue

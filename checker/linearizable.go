@@ -41,7 +41,7 @@ func linearizable(ctx context.Context, model string, f *caseFile, limit time.Dur
 	if !ok {
 		return notApplicable(Fact{What: NoModel, Model: model})
 	}
-	byLock, err := recordings(f)
+	byLock, err := answers(f)
 	if err != nil {
 		return impossible(err)
 	}
@@ -69,7 +69,7 @@ func linearizable(ctx context.Context, model string, f *caseFile, limit time.Dur
 			if !r.Conflict.Minimal {
 				why = append(why, Fact{What: NotMinimal, Locks: []string{r.Lock}})
 			}
-			c := clash{Conflict: r.Conflict, lock: r.Lock, model: model, all: byLock[r.Lock]}
+			c := dispute{Conflict: r.Conflict, lock: r.Lock, model: model, all: byLock[r.Lock]}
 			findings = append(findings, c.finding(f))
 		}
 	}
@@ -86,19 +86,19 @@ func linearizable(ctx context.Context, model string, f *caseFile, limit time.Dur
 	return v
 }
 
-// recording is an acquire or a release that did not fail, with its entries.
-type recording struct {
+// answered is an acquire or a release that did not fail, with its entries.
+type answered struct {
 	linear.Operation
 	pair *history.Pair
 }
 
-// recordings reads the operations on each lock, in order of invocation.
-func recordings(f *caseFile) (map[string][]recording, error) {
+// answers reads the operations on each lock, in order of invocation.
+func answers(f *caseFile) (map[string][]answered, error) {
 	pairs, err := f.pairs()
 	if err != nil {
 		return nil, err
 	}
-	byLock := map[string][]recording{}
+	byLock := map[string][]answered{}
 	for i := range pairs.all {
 		p := &pairs.all[i]
 		in := p.Invoke
@@ -112,24 +112,24 @@ func recordings(f *caseFile) (map[string][]recording, error) {
 		if !op.Perhaps {
 			op.Reply = pairs.place(p.Complete.Index)
 		}
-		byLock[in.Lock] = append(byLock[in.Lock], recording{op, p})
+		byLock[in.Lock] = append(byLock[in.Lock], answered{op, p})
 	}
 	return byLock, nil
 }
 
-// clash is a conflict with the operations that it was found in.
-type clash struct {
+// dispute is a conflict with the operations that it was found in.
+type dispute struct {
 	*linear.Conflict
 	lock, model string
-	all         []recording
+	all         []answered
 }
 
 // mostSilent bounds how many releases that freed nothing are told beside a conflict.
 const mostSilent = 4
 
-// finding tells of the conflict. It also tells of the releases that clash.silent lists: a
+// finding tells of the conflict. It also tells of the releases that dispute.silent lists: a
 // reader asks for them.
-func (c clash) finding(f *caseFile) Finding {
+func (c dispute) finding(f *caseFile) Finding {
 	last := c.all[c.Last].pair
 	told := Finding{
 		Cause: Unclassified, Lock: c.lock, Clients: []int{last.Invoke.Client}, From: last.Invoke.Time, To: last.Complete.Time,
@@ -156,7 +156,7 @@ func (c clash) finding(f *caseFile) Finding {
 }
 
 // how says what the operations that are listed show.
-func (c clash) how() What {
+func (c dispute) how() What {
 	switch {
 	case !c.Minimal:
 		return NoOrderFound
@@ -169,7 +169,7 @@ func (c clash) how() What {
 // silent finds the releases, between the conflict's acquires and its end, that
 // failed or whose outcome is unknown: those of an acquire's owner until it acquired
 // again.
-func (c clash) silent(f *caseFile) []*history.Pair {
+func (c dispute) silent(f *caseFile) []*history.Pair {
 	pairs, err := f.pairs()
 	if err != nil || !c.Minimal {
 		return nil

@@ -94,16 +94,16 @@ func (w *wire) keptOutBy(op int, met []keyspace.Contact) []blocker {
 		return nil // it may have failed for want of an answer
 	}
 	var blockers []blocker
-	units, own, in := map[unit]bool{}, map[unit]int{}, map[unit]int{}
+	units, own, in := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]int{}, map[keyspace.NodeKey]int{}
 	for _, g := range w.Of(op) {
-		own[w.unitOf(g.Node, g.Key)] = g.Seq
-		in[unit{g.Node, g.Key}] = g.Seq // elsewhere on its node it may have been kept out all the same
+		own[w.unitOf(g.NodeKey())] = g.Seq
+		in[g.NodeKey()] = g.Seq // elsewhere on its node it may have been kept out all the same
 	}
 	for _, m := range met {
 		// Of what it met in one key, the first tells; it may have been let in later.
 		node, key := w.Commands[m.Cmd].Node, m.On[0].Key
-		at := w.unitOf(node, key)
-		if seq, ok := in[unit{node, key}]; units[at] || ok && seq < m.Seq || w.believes(p.Invoke.Lock, p.Invoke.Mode, m.At.Lo, p.Invoke.Client) {
+		at := w.unitOf(keyspace.NodeKey{Node: node, Key: key})
+		if seq, ok := in[keyspace.NodeKey{Node: node, Key: key}]; units[at] || ok && seq < m.Seq || w.believes(p.Invoke.Lock, p.Invoke.Mode, m.At.Lo, p.Invoke.Client) {
 			continue
 		}
 		if here := w.orphansIn(m, p); len(here) > 0 {
@@ -147,14 +147,13 @@ func (w *wire) lapsedBeside(g *keyspace.Grant, m keyspace.Contact, p *history.Pa
 	})
 }
 
-// unit is what grants one vote of a quorum: a node, or of a quorum of keys a key.
-type unit struct{ node, key string }
-
-func (w *wire) unitOf(node, key string) unit {
+// unitOf is what grants one vote of a quorum: the key, if several keys make up the quorum;
+// else its node, named without a key.
+func (w *wire) unitOf(at keyspace.NodeKey) keyspace.NodeKey {
 	if w.Claims.KeyQuorum() > 1 {
-		return unit{node, key}
+		return at
 	}
-	return unit{node: node}
+	return keyspace.NodeKey{Node: at.Node}
 }
 
 // quorum is how many units must grant.
@@ -163,15 +162,15 @@ func (w *wire) quorum() int { return max(w.Claims.NodeQuorum(), w.Claims.KeyQuor
 // countUnits is how many units clients asked: nodes that they sent commands to, or keys
 // that ever carried a grant.
 func (w *wire) countUnits() int {
-	units := map[unit]bool{}
+	units := map[keyspace.NodeKey]bool{}
 	if w.Claims.KeyQuorum() > 1 {
 		for _, g := range w.Grants {
-			units[unit{g.Node, g.Key}] = true
+			units[g.NodeKey()] = true
 		}
 		return len(units)
 	}
 	for _, c := range w.Commands {
-		units[unit{node: c.Node}] = true
+		units[keyspace.NodeKey{Node: c.Node}] = true
 	}
 	return len(units)
 }

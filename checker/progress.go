@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // Progress says how well a trial went for those who waited. It is a measure and
@@ -219,16 +220,10 @@ func (m *measure) losses() {
 // goneAt is when so few nodes still carried what the acquire had put there that it
 // no longer had its quorum.
 func (w *wire) goneAt(acquire int) (at time.Duration, ok bool) {
-	left := map[unit]time.Duration{} // the last that stood there
+	left := map[keyspace.NodeKey]time.Duration{} // the last that stood there
 	for _, l := range w.Of(acquire) {
-		until := Never
-		if l.Over != nil {
-			until = l.Over.At.Lo
-		}
-		if l.End != nil {
-			until = min(until, l.End.At.Lo)
-		}
-		left[w.unitOf(l.Node, l.Key)] = max(left[w.unitOf(l.Node, l.Key)], until)
+		unit := w.unitOf(l.NodeKey())
+		left[unit] = max(left[unit], l.Until())
 	}
 	if len(left) == 0 {
 		return 0, false

@@ -16,11 +16,10 @@ import (
 // orphaned measures, key by key, the time that it stood there while nobody living
 // attended to what it carried.
 func (m *measure) orphaned() {
-	type spot struct{ node, key string }
-	byKey := map[spot][]*keyspace.Grant{}
+	byKey := map[keyspace.NodeKey][]*keyspace.Grant{}
 	for _, l := range m.wire.Grants {
-		if at := (spot{l.Node, l.Key}); l.Lock != "" {
-			byKey[at] = append(byKey[at], l)
+		if l.Lock != "" {
+			byKey[l.NodeKey()] = append(byKey[l.NodeKey()], l)
 		}
 	}
 	for _, lives := range byKey {
@@ -44,14 +43,7 @@ const orphanSlack = 2 * time.Millisecond
 func (w *wire) stood(lives []*keyspace.Grant) []spell {
 	var all []spell
 	for _, l := range lives {
-		s := spell{max(l.At.Lo, l.Came), w.end}
-		if l.Over != nil {
-			s.to = min(s.to, l.Over.At.Lo)
-		}
-		if l.End != nil {
-			s.to = min(s.to, l.End.At.Lo)
-		}
-		all = append(all, s)
+		all = append(all, spell{max(l.At.Lo, l.Came), min(w.end, l.Until())})
 	}
 	return merged(all)
 }

@@ -43,13 +43,7 @@ func (w *wire) strays() []Leftover {
 		if p.Invoke.F != history.FAcquire || p.Complete == nil || p.Complete.Type == history.OK {
 			continue
 		}
-		found := Leftover{Client: l.Client, Node: l.Node, Key: l.Key, From: max(l.At.Lo, l.Came, w.doneAt(p)), Until: min(w.end, w.crashOf(l.Client))}
-		if l.Over != nil {
-			found.Until = min(found.Until, l.Over.At.Lo)
-		}
-		if l.End != nil {
-			found.Until = min(found.Until, l.End.At.Lo)
-		}
+		found := Leftover{Client: l.Client, Node: l.Node, Key: l.Key, From: max(l.At.Lo, l.Came, w.doneAt(p)), Until: min(w.end, w.crashOf(l.Client), l.Until())}
 		if found.lasted() > orphanSlack {
 			all = append(all, found)
 		}

@@ -25,11 +25,11 @@ import (
 // alone, and who overwrites it has met nothing else that refused him. A place of one's
 // own in a queue is no record either, since it was nobody else's before. Of a quorum of
 // keys each carries a part of the same grant: there nothing is beside the lock.
-func (w *wire) records() map[spot]bool {
+func (w *wire) records() map[keyspace.KeyPlace]bool {
 	if w.recorded != nil {
 		return w.recorded
 	}
-	w.recorded = map[spot]bool{}
+	w.recorded = map[keyspace.KeyPlace]bool{}
 	if w.Claims.KeyQuorum() > 1 {
 		return w.recorded
 	}
@@ -38,7 +38,7 @@ func (w *wire) records() map[spot]bool {
 		over[g.Over] = over[g.Over] || g.Over != nil && g.Over.Client != g.Client
 	}
 	for _, g := range w.Grants {
-		at := spot{g.Key, g.Place}
+		at := g.KeyPlace()
 		if p, isAcquire := w.acquired(g.Op); !over[g] && !g.Beside || w.recorded[at] || !isAcquire || p.Done() != history.Fail {
 			continue
 		} else if stayed := g.End == nil || g.End.At.Lo > p.Complete.Time; stayed && w.refusedElsewhere(g) {
@@ -49,7 +49,7 @@ func (w *wire) records() map[spot]bool {
 		w.recorded[at] = !w.isTheLock(at, over)
 	}
 	for _, g := range w.Grants {
-		if at := (spot{g.Key, g.Place}); w.recorded[at] && over[g.Over] && g.Over.Client != g.Client && w.releasedInVain(g) {
+		if at := g.KeyPlace(); w.recorded[at] && over[g.Over] && g.Over.Client != g.Client && w.releasedInVain(g) {
 			w.recorded[at] = false
 		}
 	}
@@ -58,10 +58,10 @@ func (w *wire) records() map[spot]bool {
 
 // isTheLock says whether the place is a count, and none of those who were granted the lock
 // ever had a share beside or over another's there: it was that which refused the others.
-func (w *wire) isTheLock(at spot, over map[*keyspace.Grant]bool) bool {
+func (w *wire) isTheLock(at keyspace.KeyPlace, over map[*keyspace.Grant]bool) bool {
 	counts := false
 	for _, g := range w.Grants {
-		if g.Key != at.key || g.Place != at.place {
+		if g.Key != at.Key || g.Place != at.Place {
 			continue
 		}
 		counts = counts || g.Beside
@@ -85,7 +85,7 @@ func (w *wire) releasedInVain(g *keyspace.Grant) bool {
 }
 
 // isRecord says whether the grant stands in a record beside the lock.
-func (w *wire) isRecord(g *keyspace.Grant) bool { return w.records()[spot{g.Key, g.Place}] }
+func (w *wire) isRecord(g *keyspace.Grant) bool { return w.records()[g.KeyPlace()] }
 
 // refusedElsewhere says whether the attempt that made the grant met a holder's in another
 // place of the same node, which was empty before, and did not end that.

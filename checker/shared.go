@@ -8,26 +8,23 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// spot is one place of one key, on whichever node.
-type spot struct{ key, place string }
-
 // sharedSpots are the places that keep nobody out: an acquire succeeded there with a
 // share in a count while others, who had nothing to do with the lock any more, had so many
 // that no permit was left. A fence counter is one.
-func (w *wire) sharedSpots() map[spot]bool {
-	last := map[spot]map[int]*keyspace.Grant{}
+func (w *wire) sharedSpots() map[keyspace.KeyPlace]bool {
+	last := map[keyspace.KeyPlace]map[int]*keyspace.Grant{}
 	for _, g := range w.Grants {
 		p, isAcquire := w.acquired(g.Op)
 		if !isAcquire || g.Copied || p.Done() != history.OK {
 			continue
 		}
-		at := spot{g.Key, g.Place}
+		at := g.KeyPlace()
 		if last[at] == nil {
 			last[at] = map[int]*keyspace.Grant{}
 		}
 		last[at][g.Op] = g
 	}
-	shared := map[spot]bool{}
+	shared := map[keyspace.KeyPlace]bool{}
 	for at, grants := range last {
 		for _, g := range grants {
 			shared[at] = shared[at] || g.Beside && !w.besideEnough(g)
@@ -70,7 +67,7 @@ func (w *wire) isShared(g *keyspace.Grant) bool {
 	if w.shared == nil {
 		w.shared = w.sharedSpots()
 	}
-	return w.shared[spot{g.Key, g.Place}]
+	return w.shared[g.KeyPlace()]
 }
 
 // idleBeside says whether the grant is a share that was refused, beside one that was not:

@@ -15,15 +15,15 @@ import (
 
 // untoldGrants are those of a trial.
 type untoldGrants struct {
-	spots map[spot]Fact   // one value that carries several holders
-	pools map[string]Fact // by lock: grants are taken out of a key
-	why   Fact            // the first reason; none if all can be told apart
+	spots map[keyspace.KeyPlace]Fact // one value that carries several holders
+	pools map[string]Fact            // by lock: grants are taken out of a key
+	why   Fact                       // the first reason; none if all can be told apart
 }
 
 // untold finds the grants that cannot be told apart.
 func (w *wire) untold() *untoldGrants {
 	if w.blurred == nil {
-		w.blurred = &untoldGrants{spots: map[spot]Fact{}, pools: map[string]Fact{}}
+		w.blurred = &untoldGrants{spots: map[keyspace.KeyPlace]Fact{}, pools: map[string]Fact{}}
 		w.severalInOne(w.blurred)
 		w.takenOut(w.blurred)
 	}
@@ -32,7 +32,7 @@ func (w *wire) untold() *untoldGrants {
 
 // of says why the grant cannot be told from others.
 func (u *untoldGrants) of(g *keyspace.Grant) (why Fact, untold bool) {
-	if why, untold = u.spots[spot{g.Key, g.Place}]; !untold {
+	if why, untold = u.spots[g.KeyPlace()]; !untold {
 		why, untold = u.pools[g.Lock]
 	}
 	return why, untold
@@ -56,7 +56,7 @@ func (w *wire) severalInOne(u *untoldGrants) {
 			continue
 		}
 		for _, g := range s.On {
-			at := spot{g.Key, g.Place}
+			at := g.KeyPlace()
 			if _, known := u.spots[at]; known || w.Commands[s.Cmd].Client == g.Client || s.At.Lo >= w.grantedUntil(g) || !w.carriesOn(s, g) {
 				continue
 			}
@@ -158,9 +158,9 @@ func (w *wire) takenOut(u *untoldGrants) {
 	if len(all) == 0 {
 		return
 	}
-	type pool struct{ lock, key string }
-	takers := map[pool][]*taking{}
-	var pools []pool
+	type stock struct{ lock, key string }
+	takers := map[stock][]*taking{}
+	var pools []stock
 	granted := map[string]map[int]bool{}
 	for _, h := range w.holds {
 		if op, ok := w.invocation(h.Acquire); ok && w.sentSomething(op) {
@@ -171,7 +171,7 @@ func (w *wire) takenOut(u *untoldGrants) {
 		}
 	}
 	for _, t := range all {
-		at := pool{w.operation(t.op).Invoke.Lock, t.key}
+		at := stock{w.operation(t.op).Invoke.Lock, t.key}
 		if !granted[at.lock][t.op] {
 			continue
 		}
@@ -207,11 +207,11 @@ type taking struct {
 
 // takings lists what acquires took out of keys, in order of the log.
 func (w *wire) takings() []*taking {
-	type where struct {
+	type visit struct {
 		op  int
 		key string
 	}
-	at := map[where]*taking{}
+	at := map[visit]*taking{}
 	var all []*taking
 	for pos, c := range w.Commands {
 		effects := w.Effects[pos]
@@ -220,7 +220,7 @@ func (w *wire) takings() []*taking {
 		}
 		for _, i := range effects {
 			k := w.Evidence.Keys[i]
-			here := where{c.Op, string(k.Key)}
+			here := visit{c.Op, string(k.Key)}
 			t := at[here]
 			if t == nil {
 				t = &taking{op: c.Op, cmd: pos, key: here.key}

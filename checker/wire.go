@@ -14,15 +14,15 @@ type wire struct {
 	*keyspace.Keys
 	// unanswered are the operations that wait for a reply in vain.
 	unanswered map[int]bool
-	byOp       map[int][]int        // see sentBy
-	nodeClocks map[string]clock     // the jumps of nodes' wall clocks
-	units      int                  // see countUnits
-	renewing   []int                // see renewals
-	shared     map[spot]bool        // see sharedSpots
-	lastRan    map[int]int          // see lastOf
-	recorded   map[spot]bool        // see records
-	blurred    *untoldGrants        // see untold
-	tended     map[tended][]tending // see tendings
+	byOp       map[int][]int              // see sentBy
+	nodeClocks map[string]clock           // the jumps of nodes' wall clocks
+	units      int                        // see countUnits
+	renewing   []int                      // see renewals
+	shared     map[keyspace.KeyPlace]bool // see sharedSpots
+	lastRan    map[int]int                // see lastOf
+	recorded   map[keyspace.KeyPlace]bool // see records
+	blurred    *untoldGrants              // see untold
+	tended     map[tended][]tending       // see tendings
 }
 
 func readWire(l *ledger) *wire {

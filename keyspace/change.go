@@ -254,7 +254,7 @@ func (r *reader) put(n *node, k *keyState, key string, s spot, was string, by ac
 		k.places[s.name] = p
 	}
 	r.settle(p)
-	if step, counts := r.counted(where{key, s.name}, was, s.value, by); counts {
+	if step, counts := r.counted(KeyPlace{key, s.name}, was, s.value, by); counts {
 		return r.count(n, k, key, s, p, step, by)
 	}
 	if r.continues(p, by) {

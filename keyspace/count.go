@@ -9,7 +9,7 @@ import (
 
 // counted says by how much a command raised or lowered a number that stood there. A
 // number that a script was handed was put there, unless it is just the next one.
-func (r *reader) counted(at where, was, is string, by actor) (step int64, counts bool) {
+func (r *reader) counted(at KeyPlace, was, is string, by actor) (step int64, counts bool) {
 	a, errA := strconv.ParseInt(was, 10, 64)
 	b, errB := strconv.ParseInt(is, 10, 64)
 	if errA != nil || errB != nil || by.pos < 0 || b >= maxCount {
@@ -29,8 +29,8 @@ func (r *reader) counted(at where, was, is string, by actor) (step int64, counts
 // stood in another key after the same command as well, which lives for ever, as a fence
 // does that is the lock's value too.
 func (r *reader) findSet() {
-	r.set = map[where]bool{}
-	counts := map[where]bool{}
+	r.set = map[KeyPlace]bool{}
+	counts := map[KeyPlace]bool{}
 	for pos, effects := range r.Effects {
 		if !r.mayCount(pos) {
 			continue
@@ -39,11 +39,11 @@ func (r *reader) findSet() {
 			c := r.Evidence.Keys[i]
 			d := r.difference(i)
 			for _, s := range d.put() {
-				at := where{string(c.Key), s.name}
+				at := KeyPlace{string(c.Key), s.name}
 				if _, err := strconv.ParseInt(s.value, 10, 64); err != nil {
 					continue
 				}
-				twice := c.After.Expires > 0 && r.standsForEver(effects, at.key, s.value)
+				twice := c.After.Expires > 0 && r.standsForEver(effects, at.Key, s.value)
 				if !counters[r.name(pos)] && (twice || r.handed(pos, s.value)) {
 					r.set[at] = true
 				} else {
@@ -94,8 +94,8 @@ var scripted = map[string]bool{"EVAL": true, "EVALSHA": true, "FCALL": true, "EX
 func (r *reader) count(n *node, k *keyState, key string, s spot, p *place, step int64, by actor) (struck []*Grant) {
 	p.tell(s.value)
 	is, _ := strconv.ParseInt(s.value, 10, 64)
-	down := r.down[where{key, s.name}]
-	if r.takes(where{key, s.name}, step, is, by) {
+	down := r.down[KeyPlace{key, s.name}]
+	if r.takes(KeyPlace{key, s.name}, step, is, by) {
 		r.share(p, r.grant(n, k, key, s, by), down)
 		return nil
 	}

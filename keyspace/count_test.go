@@ -214,13 +214,13 @@ func TestAKeyIsNotOfWhoWasRefused(t *testing.T) {
 
 func TestWhoTakesAShare(t *testing.T) {
 	const acquire, release = 0, 1
-	up, down := where{key: "up"}, where{key: "down"}
-	r := &reader{down: map[where]bool{down: true}, pairs: map[int]history.Pair{
+	up, down := KeyPlace{Key: "up"}, KeyPlace{Key: "down"}
+	r := &reader{down: map[KeyPlace]bool{down: true}, pairs: map[int]history.Pair{
 		acquire: {Invoke: history.Op{F: history.FAcquire}}, release: {Invoke: history.Op{F: history.FRelease}},
 	}}
 	for _, c := range []struct {
 		name     string
-		at       where
+		at       KeyPlace
 		step, is int64
 		op       int
 		want     bool

@@ -9,9 +9,6 @@ import (
 // This file finds out which counts go down: their numbers are permits that were set up
 // beforehand. An acquire takes one, and its release puts it back.
 
-// where is a place of a key, on whichever node.
-type where struct{ key, place string }
-
 // leaning is what is known of a count's direction.
 type leaning struct {
 	up, down bool // the first acquire that counted there raised it, or lowered it
@@ -22,9 +19,9 @@ type leaning struct {
 // orient finds the counts that acquires lower, and not only to put back what they had
 // raised themselves.
 func (r *reader) orient() {
-	found := map[where]*leaning{}
+	found := map[KeyPlace]*leaning{}
 	type share struct {
-		where
+		KeyPlace
 		op int
 	}
 	raised := map[share]int64{}
@@ -37,7 +34,7 @@ func (r *reader) orient() {
 			for _, i := range x.changes {
 				c := r.Evidence.Keys[i]
 				for _, s := range r.counts(i, by) {
-					at := where{string(c.Key), s.place}
+					at := KeyPlace{string(c.Key), s.place}
 					l := found[at]
 					if l == nil {
 						l = &leaning{}
@@ -50,7 +47,7 @@ func (r *reader) orient() {
 			}
 		}
 	}
-	r.down = map[where]bool{}
+	r.down = map[KeyPlace]bool{}
 	for at, l := range found {
 		r.down[at] = l.down && (!l.one || l.returned)
 	}
@@ -82,12 +79,12 @@ func (r *reader) counts(change int, by actor) (all []counting) {
 	c, d := r.Evidence.Keys[change], r.difference(change)
 	pure := counters[r.name(by.pos)]
 	for _, s := range d.changed {
-		if step, counts := r.counted(where{string(c.Key), s.name}, s.was, s.value, by); counts {
+		if step, counts := r.counted(KeyPlace{string(c.Key), s.name}, s.was, s.value, by); counts {
 			all = append(all, counting{s.name, step, false, pure})
 		}
 	}
 	for _, s := range d.added {
-		if step, counts := r.counted(where{string(c.Key), s.name}, "0", s.value, by); counts {
+		if step, counts := r.counted(KeyPlace{string(c.Key), s.name}, "0", s.value, by); counts {
 			all = append(all, counting{s.name, step, true, pure})
 		}
 	}
@@ -119,7 +116,7 @@ func (r *reader) acquires(op int) bool { return op >= 0 && r.pairs[op].Invoke.F 
 // takes says whether who counts by that step, to that number, takes a share, and does
 // not give one back. Below zero only acquires do: a number may be there because
 // somebody gave back what was not his.
-func (r *reader) takes(at where, step, is int64, by actor) bool {
+func (r *reader) takes(at KeyPlace, step, is int64, by actor) bool {
 	switch {
 	case r.down[at]:
 		return step < 0

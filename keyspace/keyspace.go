@@ -67,6 +67,21 @@ func (g *Grant) EndedBefore(other *Grant) bool {
 	return g.End != nil && (g.End.Seq < other.Seq || g.End.How == Expired && g.End.At.Hi < other.At.Lo)
 }
 
+// Forever is Grant.Until of a grant that outlived the history.
+const Forever = time.Duration(1<<63 - 1)
+
+// Until is the earlier of two instants: the grant's End, and when another took its place.
+func (g *Grant) Until() time.Duration {
+	until := Forever
+	if g.Over != nil {
+		until = g.Over.At.Lo
+	}
+	if g.End != nil {
+		until = min(until, g.End.At.Lo)
+	}
+	return until
+}
+
 // Term is a life that a key was given while it carried a grant.
 type Term struct {
 	Cmd    int // place in the log, -1 for none

@@ -17,10 +17,10 @@ func (t *Term) Given() time.Duration {
 // the longest that it was given meanwhile, and of several keys the shortest, since a
 // lock ends with the first of them. 0 = none has an end. Not ok: it put nothing there.
 func (k *Keys) LifeOf(op int) (life time.Duration, ok bool) {
-	longest := map[placed]time.Duration{}
+	longest := map[NodeKey]time.Duration{}
 	for _, g := range k.Of(op) {
 		for _, t := range g.Lives() {
-			at := placed{g.Node, g.Key}
+			at := g.NodeKey()
 			longest[at] = max(longest[at], t.Given())
 		}
 	}
@@ -31,6 +31,3 @@ func (k *Keys) LifeOf(op int) (life time.Duration, ok bool) {
 	}
 	return life, len(longest) > 0
 }
-
-// placed is a key on a node.
-type placed struct{ node, key string }

@@ -57,8 +57,8 @@ type reader struct {
 	resting map[int]bool         // places of the last commands of acquires that succeeded and changed nothing
 	began   []int                // what seq was before each of the Steps
 	seq     int
-	down    map[where]bool // the counts that go down
-	set     map[where]bool // the numbers that are no counts, see findSet
+	down    map[KeyPlace]bool // the counts that go down
+	set     map[KeyPlace]bool // the numbers that are no counts, see findSet
 
 	names       map[history.Bytes]string // of commands, in capitals
 	differences map[int]difference       // of changes by scripts and counters
