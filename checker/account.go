@@ -7,37 +7,36 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// Account is what a finding is about, as data: what happened, why, and which
-// assumption of leases did not hold. Sentences are made of it by a Style, and of
-// nothing else.
+// Account is the content of a finding as data: what happened, why, and which assumption of
+// leases did not hold. A Style makes sentences of it, and of nothing else.
 type Account struct {
-	// Fact is what happened. Of its clients the first did it, or it happened to him; the
-	// others are those it was done to.
+	// Fact is what happened. Its first client did it, or was hit by it; the other
+	// clients are those it was done to.
 	Fact
-	// Holds are those that overlap, first that of who came last.
+	// Holds are those that overlap. The hold of the client that came last is first.
 	Holds []Believed `json:"holds,omitempty"`
-	// Operations are those that do not fit together.
+	// Operations are those that contradict each other.
 	Operations []Operation `json:"operations,omitempty"`
-	// Grants are what was robbed, was left behind or came to an end on the nodes.
+	// Grants are those that were robbed, left behind or ended on the nodes.
 	Grants []Granted `json:"grants,omitempty"`
-	// Reasons are how it came about, the nearest first.
+	// Reasons explain the Fact, the nearest first.
 	Reasons []Fact `json:"reasons,omitempty"`
-	// Broken is nil if all that leases rely on was so: the recipe's own steps did it.
+	// Broken is nil if every assumption of leases held: the recipe's own steps did it.
 	Broken *Assumption `json:"broken,omitempty"`
 
 	lock string // the finding's, for words
 }
 
-// Fact is one thing that happened. What says which, and with that which fields it has:
-// the words of it name them.
+// Fact is one thing that happened. What is its kind. The sentence of each kind names the
+// fields that a Fact of this kind has.
 type Fact struct {
 	What    What     `json:"what,omitempty"`
 	Clients []int    `json:"clients,omitempty"`
 	Nodes   []string `json:"nodes,omitempty"`
 	Key     string   `json:"key,omitempty"`
 	Command *Call    `json:"command,omitempty"`
-	// At is when it happened; Since, Until and Read are other instants of it. All are on
-	// the history's clock.
+	// At is when it happened; Since, Until and Read are other instants that belong to it.
+	// All are on the history's clock.
 	At    time.Duration `json:"at,omitempty"`
 	Since time.Duration `json:"since,omitempty"`
 	Until time.Duration `json:"until,omitempty"`
@@ -49,7 +48,7 @@ type Fact struct {
 	// Count is how many, Of of how many.
 	Count int `json:"count,omitempty"`
 	Of    int `json:"of,omitempty"`
-	// Values are what was read, or fences: first that of who did it.
+	// Values are values that were read, or fences. The value of the first client is first.
 	Values []int64       `json:"values,omitempty"`
 	Late   bool          `json:"late,omitempty"` // the command belonged to an operation, of Read, that was over
 	Ended  Ending        `json:"ended,omitempty"`
@@ -58,7 +57,7 @@ type Fact struct {
 	Locks  []string      `json:"locks,omitempty"`
 	// Results are what two ways of judging come to.
 	Results []Result `json:"results,omitempty"`
-	// Example is the cause of that finding in Verdict.Doubtful which stands for those
+	// Example is the cause of one finding in Verdict.Doubtful. It stands for the findings
 	// that do not count.
 	Example Cause         `json:"example,omitempty"`
 	Link    *history.Link `json:"link,omitempty"`
@@ -140,7 +139,7 @@ type Granted struct {
 	Ended   Ending        `json:"ended,omitempty"`
 }
 
-// Ending is how a key stopped to carry a grant, or to keep others out.
+// Ending is how a key stopped carrying a grant, or keeping others out.
 type Ending string
 
 // Endings.
@@ -154,7 +153,7 @@ const (
 	WasUnclear   Ending = "unclear"
 )
 
-// grants tells of what these grants put on nodes; nil ones are left out.
+// grants tells of these grants as an account does; nil ones are left out.
 func (w *wire) grants(all ...*keyspace.Grant) (told []Granted) {
 	for _, g := range all {
 		if g == nil {
@@ -194,7 +193,7 @@ func (w *wire) call(pos int) *Call {
 	return told
 }
 
-// Assumption is something that leases rely on and that was not so in a trial.
+// Assumption is a premise of leases that did not hold in a trial.
 type Assumption struct {
 	Premise Premise `json:"premise"`
 	But     Fact    `json:"but"` // what contradicts it

@@ -11,14 +11,14 @@ import (
 
 // This file names the assumption of leases that a trial broke. A lease promises
 // something only as long as clients stop in time, messages come soon or never,
-// nodes keep what they acknowledged, and clocks agree. Which of these did not hold
-// is told from the evidence alone; where all of them did, there is nothing to tell.
+// nodes keep what they acknowledged, and clocks agree. The evidence alone shows which of
+// these did not hold. If all of them held, no assumption was broken.
 
 // suspicion is a finding on its way to the assumption behind it.
 type suspicion struct {
 	Finding
-	// first is what the robbed party's grant had put there, or what kept others
-	// out; nil if that is not known.
+	// first is the grant of the robbed party, or the one that kept others out; nil if
+	// it is not known.
 	first *keyspace.Grant
 	cmds  []int // places of the telling commands
 }
@@ -26,8 +26,8 @@ type suspicion struct {
 // assumption tells what was broken, nil if nothing was.
 type assumption func(*wire, suspicion) *Assumption
 
-// assumptions are where to look, by cause. What is not here, the protocol does by
-// itself.
+// assumptions are the places to look at, by cause. A cause that is missing here is the
+// protocol's own doing.
 var assumptions = map[Cause]assumption{
 	LeaseOutlived: (*wire).overstayed,
 	RenewalFailed: (*wire).cutFromRenewing,
@@ -49,10 +49,10 @@ func (w *wire) broken(s suspicion) *Assumption {
 	return ask(w, s)
 }
 
-// notable is the delay from which on something is worth telling.
+// notable is the shortest delay that is told of.
 func (w *wire) notable() time.Duration { return max(w.Claims.TTL/20, time.Millisecond) }
 
-// overstayed: the lease ended under its holder, who went on.
+// overstayed tells of a lease that ended under its holder while the holder went on.
 func (w *wire) overstayed(s suspicion) *Assumption {
 	l := s.first
 	if l == nil {
@@ -64,7 +64,7 @@ func (w *wire) overstayed(s suspicion) *Assumption {
 	if l.End != nil && l.End.How == keyspace.Expired {
 		earliest = min(ended, l.End.At.Lo)
 	}
-	// Only who stood still when the lease ended could not see it end.
+	// Only a client that stood still at the end of the lease could not see the end.
 	if but, froze := w.standstill(l.Client, earliest, ended+1, ended); froze {
 		return &Assumption{ClientStops, but}
 	}
@@ -78,7 +78,8 @@ func (w *wire) overstayed(s suspicion) *Assumption {
 	return &Assumption{ClientStops, Fact{What: workedOn, Clients: []int{l.Client}, Until: until, Since: l.At.Mid(), At: ended}}
 }
 
-// lapsed is when the claim's life ended: by the key's end, or else by the lease.
+// lapsed is when the claim ended: when its key expired, else when it was overwritten or
+// gone, but at the end of the lease at the latest.
 func (w *wire) lapsed(l *keyspace.Grant) time.Duration {
 	lease := l.At.Lo + w.Claims.TTL
 	switch {
@@ -92,7 +93,7 @@ func (w *wire) lapsed(l *keyspace.Grant) time.Duration {
 	return lease
 }
 
-// cutFromRenewing: renewals did not come, or came too late.
+// cutFromRenewing tells of renewals that did not come, or came too late.
 func (w *wire) cutFromRenewing(s suspicion) *Assumption {
 	l := s.first
 	if l == nil {
@@ -120,7 +121,8 @@ func (w *wire) cutFromRenewing(s suspicion) *Assumption {
 	return w.struck(l, until)
 }
 
-// leftBehind: the owner of a key could not remove it, or did not know that it had to.
+// leftBehind tells of an owner that could not remove its key, or did not know that it had
+// to.
 func (w *wire) leftBehind(s suspicion) *Assumption {
 	l := s.first
 	if l == nil {
@@ -145,7 +147,7 @@ func (w *wire) leftBehind(s suspicion) *Assumption {
 	return w.struck(l, s.To)
 }
 
-// asked is when the operation began that made the claim.
+// asked is when the operation of the claim began.
 func (w *wire) asked(l *keyspace.Grant) time.Duration {
 	if p := w.operation(l.Op); w.has(l.Op) {
 		return min(l.At.Lo, p.Invoke.Time)
@@ -153,8 +155,9 @@ func (w *wire) asked(l *keyspace.Grant) time.Duration {
 	return l.At.Lo
 }
 
-// oldest is the first of the owner's claims that the key has carried without a
-// break: a lock that counts its owner's entries is not free before each has left.
+// oldest is the owner's first claim since which the key has carried claims of that owner
+// without a break. A lock that counts its owner's entries is not free before the last of
+// them has left.
 func (w *wire) oldest(l *keyspace.Grant) *keyspace.Grant {
 	before := map[*keyspace.Grant]*keyspace.Grant{}
 	for _, x := range w.Grants {
@@ -168,7 +171,7 @@ func (w *wire) oldest(l *keyspace.Grant) *keyspace.Grant {
 	return l
 }
 
-// endSeq is when in the walk the claim's key was gone.
+// endSeq is the Seq of the claim's end; the greatest there is if it did not end.
 func endSeq(l *keyspace.Grant) int {
 	if l.End == nil {
 		return math.MaxInt
@@ -176,9 +179,9 @@ func endSeq(l *keyspace.Grant) int {
 	return l.End.Seq
 }
 
-// firstLoss is the first command about the claim, sent by its owner between the
-// two times, that was not answered: if there is one, one to the claim's node, and
-// of those one that did not arrive.
+// firstLoss is the first command about the claim that was not answered. The owner of the
+// claim sent it between the two times. A command to the claim's node comes before
+// others; among these a command that did not arrive comes first.
 func (w *wire) firstLoss(l *keyspace.Grant, since, until time.Duration) (first int, ok bool) {
 	best := 0
 	for pos, c := range w.Commands {
@@ -199,7 +202,7 @@ func (w *wire) firstLoss(l *keyspace.Grant, since, until time.Duration) (first i
 	return first, ok
 }
 
-// late: a command of long ago arrived.
+// late tells of an old command that arrived at last.
 func (w *wire) late(s suspicion) *Assumption {
 	latest := -1
 	for _, pos := range s.cmds {
@@ -213,7 +216,8 @@ func (w *wire) late(s suspicion) *Assumption {
 	return &Assumption{InTime, w.arrival(latest)}
 }
 
-// deletedAfter: whoever deleted another's key had been held up, or had lost its own.
+// deletedAfter tells why a client deleted the key of another: it had been held up, or it
+// had lost its own grant.
 func (w *wire) deletedAfter(s suspicion) *Assumption {
 	if s.first == nil || len(s.cmds) < 2 {
 		return nil
@@ -246,9 +250,9 @@ func (w *wire) deletedAfter(s suspicion) *Assumption {
 	return nil
 }
 
-// standstill tells of the client's longest freeze between the two times, of those
-// that still lasted at the deadline if there are any: the nemesis had a window open
-// on the client itself, and within it the client recorded nothing and sent nothing.
+// standstill tells of the client's longest freeze between the two times. Freezes that
+// still lasted at the deadline come before all others. In a freeze the nemesis had a
+// window open on the client itself, and the client recorded nothing and sent nothing.
 func (w *wire) standstill(client int, since, until, deadline time.Duration) (told Fact, froze bool) {
 	var best spell
 	score := func(s spell) (bool, time.Duration) { return s.to > deadline, min(s.to, until) - max(s.from, since) }
@@ -302,7 +306,7 @@ func (w *wire) stirs(client int, s spell) bool {
 	return false
 }
 
-// struck tells of a fault that was over the client or the claim's node.
+// struck tells of a fault whose window covered the client or the claim's node.
 func (w *wire) struck(l *keyspace.Grant, until time.Duration) *Assumption {
 	for _, win := range w.windows {
 		over := win.Invoke.Window
@@ -321,8 +325,8 @@ func (w *wire) struck(l *keyspace.Grant, until time.Duration) *Assumption {
 	return nil
 }
 
-// among names the claim's client, its node or a link of its client if the window
-// strikes one of them.
+// among names the claim's client, the claim's node or a link of that client, whichever the
+// window strikes.
 func among(l *keyspace.Grant, win *history.Window) Fact {
 	switch {
 	case slices.Contains(win.Clients, l.Client):

@@ -9,24 +9,22 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file tells what messages, nodes and clocks did that leases rely on them not
-// to do.
+// This file tells how messages, nodes and clocks broke an assumption of leases.
 
-// lateness is by how much more a command took than it should: to its node, and
-// from there.
+// lateness is how much too long a command took: on its way to the node, and back.
 func (w *wire) lateness(c history.Command) time.Duration {
 	if c.Arrived == 0 {
 		return 0
 	}
-	late := sane(c.Arrived) - sane(c.Sent)
+	late := keyspace.Clip(c.Arrived) - keyspace.Clip(c.Sent)
 	if c.Replied > 0 {
-		late = max(late, sane(c.Replied)-sane(c.Arrived))
+		late = max(late, keyspace.Clip(c.Replied)-keyspace.Clip(c.Arrived))
 	}
 	return late
 }
 
-// slowest is the command of the client's operations, sent between the two times,
-// that was held up most.
+// slowest is the command that was held up most, of all that the client's operations sent
+// between the two times.
 func (w *wire) slowest(client int, since, until time.Duration) (pos int, ok bool) {
 	most := w.notable()
 	for i, c := range w.Commands {
@@ -40,7 +38,7 @@ func (w *wire) slowest(client int, since, until time.Duration) (pos int, ok bool
 // delay tells of a command that was held up, on its way there or back.
 func (w *wire) delay(pos int) Fact {
 	c := w.Commands[pos]
-	if sane(c.Arrived)-sane(c.Sent) >= w.lateness(c) {
+	if keyspace.Clip(c.Arrived)-keyspace.Clip(c.Sent) >= w.lateness(c) {
 		return w.arrival(pos)
 	}
 	return w.message(answeredLate, pos)
@@ -54,8 +52,8 @@ func (w *wire) message(what What, pos int) Fact {
 	return Fact{What: what, Clients: []int{c.Client}, Nodes: []string{c.Node}, Command: w.call(pos)}
 }
 
-// unanswering tells of a command that did not arrive, or too late, or whose reply
-// did not come; nil of one that was answered, or whose sender is dead.
+// unanswering tells of a command that did not arrive, or arrived too late, or whose reply
+// did not come; nil if the command was answered or its sender is dead.
 func (w *wire) unanswering(pos int) *Assumption {
 	c := w.Commands[pos]
 	switch {
@@ -69,7 +67,7 @@ func (w *wire) unanswering(pos int) *Assumption {
 	return &Assumption{Answered, w.message(neverAnswered, pos)}
 }
 
-// forgotten: a node did not have what had been acknowledged.
+// forgotten tells of a node that lacked data which had been acknowledged.
 func (w *wire) forgotten(s suspicion) *Assumption {
 	if s.first == nil {
 		return nil
@@ -89,8 +87,8 @@ func (w *wire) forgotten(s suspicion) *Assumption {
 	return w.upheaval(s.first, s.To)
 }
 
-// upheaval tells of the last event, not long before the claim and until that time,
-// in which its node lost something or another took its place.
+// upheaval tells of the last event in which the claim's node lost data or another node
+// took its place. The event is not long before the claim, and not after that time.
 func (w *wire) upheaval(l *keyspace.Grant, until time.Duration) *Assumption {
 	since := l.At.Lo - w.Claims.TTL
 	if w.Claims.Reentrant {
@@ -142,8 +140,8 @@ func (w *wire) loses(op history.Op, key string) *Assumption {
 	return &Assumption{NodeKeeps, but}
 }
 
-// backUp is the event of the node's return after it went down; the event itself if
-// that was not seen.
+// backUp is the event in which the node came back after it went down; the event itself if
+// no return was seen.
 func (w *wire) backUp(down history.Op) history.Op {
 	for _, op := range w.Ops {
 		if op.Index >= down.Index && op.F == history.FNodeUp && op.Process == history.Nemesis && op.Node == down.Node {
@@ -153,7 +151,7 @@ func (w *wire) backUp(down history.Op) history.Op {
 	return down
 }
 
-// oldPrimary is which node was primary when the clients parted in that event; "" if that
+// oldPrimary is the node that was primary when the clients parted in that event; "" if it
 // is not known.
 func (w *wire) oldPrimary(op history.Op) string {
 	for _, p := range w.Partings {
@@ -164,7 +162,8 @@ func (w *wire) oldPrimary(op history.Op) string {
 	return ""
 }
 
-// nodeClockWrong: a node's wall clock, by which it lets keys expire, had jumped.
+// nodeClockWrong tells of a node whose wall clock had jumped. The node lets keys expire by
+// that clock.
 func (w *wire) nodeClockWrong(s suspicion) *Assumption {
 	if s.first == nil {
 		return nil
@@ -177,7 +176,7 @@ func (w *wire) nodeClockWrong(s suspicion) *Assumption {
 		}
 		by := op.Offset - ahead[op.Node]
 		ahead[op.Node] = op.Offset
-		// That it is set right again ends no lease early, a jump ahead does.
+		// A jump ahead ends a lease early. Setting the clock right again does not.
 		if by != 0 && (by > 0 || told.What == "") && op.Node == s.first.Node && op.Time >= s.first.At.Lo {
 			told.What, told.Offset, told.At = nodeClockJumped, by.Round(time.Millisecond), op.Time
 		}
@@ -185,7 +184,7 @@ func (w *wire) nodeClockWrong(s suspicion) *Assumption {
 	if by := ahead[s.first.Node]; told.What == "" && by != 0 {
 		told.What, told.Offset = nodeClockOff, by.Round(time.Millisecond)
 	}
-	if told.What == "" { // it came from a node with another clock
+	if told.What == "" { // the key came from a node with another clock
 		for _, l := range w.Of(s.first.Op) {
 			if by := ahead[s.first.Node] - ahead[l.Node]; by != 0 {
 				told = Fact{What: nodeClocksApart, Nodes: []string{s.first.Node, l.Node}, Offset: by.Round(time.Millisecond)}
@@ -198,8 +197,8 @@ func (w *wire) nodeClockWrong(s suspicion) *Assumption {
 	return &Assumption{ClocksAgree, told}
 }
 
-// clientClockWrong: clients' wall clocks differed, or a time was old when it was
-// used.
+// clientClockWrong tells of clients whose wall clocks differed, or of a time that was old
+// when it was used.
 func (w *wire) clientClockWrong(s suspicion) *Assumption {
 	var told Fact
 	most := time.Duration(0)
@@ -242,10 +241,10 @@ func (w *wire) aheadUntil(event history.Op) time.Duration {
 	return w.end
 }
 
-// counterLost tells where between two grants the fence counter was lost: the
-// commands that granted, and the assumption that was broken. It is empty where
-// nothing happened to a node: then the recipe counts wrongly.
-func (w *wire) counterLost(before, after grant) (cmds []int, broken *Assumption) {
+// counterLost tells where the fence counter was lost between two grants: it returns the
+// commands that granted, and the broken assumption. Both are nil if nothing happened to a
+// node: then the recipe counts wrongly.
+func (w *wire) counterLost(before, after fencedGrant) (cmds []int, broken *Assumption) {
 	first, second := w.granting(before.entry.Invoke.Index), w.granting(after.entry.Invoke.Index)
 	for _, pos := range []int{first, second} {
 		cmds = append(cmds, w.indexOf(pos)...)
@@ -282,7 +281,7 @@ func (w *wire) granting(acquire int) int {
 }
 
 // isCounter says whether the grant's fence stood in that key.
-func (w *wire) isCounter(g grant, key string) bool {
+func (w *wire) isCounter(g fencedGrant, key string) bool {
 	return slices.ContainsFunc(w.Of(g.entry.Invoke.Index), func(x *keyspace.Grant) bool {
 		return x.Key == key && x.Wrote(fmt.Sprint(g.fence))
 	})

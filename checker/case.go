@@ -8,16 +8,16 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Case is the evidence of one trial, read once for all that is asked about it. It is not
-// for concurrent use.
+// Case is the evidence of one trial, which is read once for all questions. It is not for
+// concurrent use.
 type Case struct{ file *caseFile }
 
 // NewCase returns the case of this evidence, which nobody changes while it is used.
 func NewCase(e history.Evidence) *Case { return &Case{newCaseFile(e)} }
 
-// caseFile is the evidence of one trial with what several oracles read out of
-// it: worked out once, when it is first asked for. Oracles change none of it, so
-// that their order does not matter. It is not for concurrent use.
+// caseFile is the evidence of one trial with the readings that several oracles share.
+// Each reading is worked out once, when it is first asked for. Oracles change none of
+// them, so that the order of oracles does not matter. It is not for concurrent use.
 type caseFile struct {
 	history.Evidence
 	sound  func() error
@@ -44,8 +44,7 @@ func newCaseFile(e history.Evidence) *caseFile {
 	return f
 }
 
-// pairing is the operations of a history, and to which of them its entries
-// belong.
+// pairing is the operations of a history, with the operation that each entry belongs to.
 type pairing struct {
 	ops []history.Op
 	all []history.Pair // in order of invocation

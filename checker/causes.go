@@ -10,10 +10,10 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// classifyFindings tells why each unclassified finding came about, by what the
-// wire says of the keys of the two parties: how did what the first one's grant
-// put there end before the second's grant? A finding for which several causes
-// stand becomes several; one whose cause cannot be told stays unclassified.
+// classifyFindings tells why each unclassified finding came about. It asks the wire how the
+// first party's grant ended before the second party's grant. A finding with several
+// causes becomes several findings. A finding stays unclassified if its cause cannot be
+// told.
 func classifyFindings(file *caseFile, fs []Finding) []Finding {
 	w, err := file.wire()
 	if err != nil {
@@ -48,7 +48,7 @@ type reason struct {
 	cause Cause
 	why   Fact
 	cmds  []int           // places of the telling commands
-	first *keyspace.Grant // what of the first party's grant came to an end
+	first *keyspace.Grant // the grant of the first party that ended
 }
 
 // of says what the reason is about, unless that is known better.
@@ -63,7 +63,7 @@ func because(cause Cause, cmds []int, why Fact) reason {
 	return reason{cause: cause, why: why, cmds: cmds}
 }
 
-// unclear is the reason of what cannot be told apart.
+// unclear is the reason where causes cannot be told apart.
 var unclear = reason{cause: Unclassified}
 
 // explain gives the causes of a finding, each once.
@@ -123,9 +123,8 @@ func earliest(lives []*keyspace.Grant) int {
 	return slices.MinFunc(lives, func(a, b *keyspace.Grant) int { return cmp.Compare(a.Seq, b.Seq) }).Seq
 }
 
-// party is what the client's grant that the finding is about put on the nodes,
-// in order of node. A re-entry that sent nothing rests on an
-// earlier acquire.
+// party are the client's grants that the finding is about, in order of node. A re-entry
+// that sent nothing rests on an earlier acquire.
 func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 	last := -1
 	for _, i := range f.Ops {
@@ -147,7 +146,7 @@ func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 	latest := map[carrier]*keyspace.Grant{}
 	for _, g := range w.ownOf(last) {
 		if g.Came > f.To {
-			continue // nor has what came back to a node later
+			continue // a copy that came to its node later does not count either
 		}
 		at := carrier{g.NodeKey(), g.Place}
 		if old := latest[at]; old == nil || old.Seq <= g.Seq { // of copies the latest
@@ -159,9 +158,9 @@ func (w *wire) party(f Finding, client int) []*keyspace.Grant {
 	})
 }
 
-// latestBefore is the client's latest acquire of the finding's lock, known to
-// have succeeded by the finding's beginning, that put something on a node; -1
-// if there is none.
+// latestBefore is the client's latest acquire of the finding's lock that put something on
+// a node; -1 if there is none. The acquire is known to have succeeded by the beginning of
+// the finding.
 func (w *wire) latestBefore(f Finding, client int) int {
 	last := -1
 	for _, h := range w.holds {
@@ -177,8 +176,8 @@ func (w *wire) latestBefore(f Finding, client int) int {
 	return last
 }
 
-// sufficient keeps the causes that alone freed as many nodes as were needed;
-// if none did, all had their part.
+// sufficient keeps each cause that freed enough nodes by itself. If none did, it keeps
+// all of them.
 func sufficient(reasons []reason, needed int) []reason {
 	count := map[Cause]int{}
 	for _, r := range reasons {
@@ -193,7 +192,7 @@ func sufficient(reasons []reason, needed int) []reason {
 	return reasons
 }
 
-// known drops what could not be told and joins reasons of one cause.
+// known drops unclear reasons and joins the reasons of one cause.
 func known(reasons []reason) []reason {
 	var joined []reason
 	for _, r := range reasons {
@@ -209,7 +208,7 @@ func known(reasons []reason) []reason {
 	return joined
 }
 
-// onDifferentNodes: the two grants have no node in common.
+// onDifferentNodes explains two grants that have no node in common.
 func (w *wire) onDifferentNodes(a, b []*keyspace.Grant) reason {
 	first, second := a[0], b[0]
 	switch {
@@ -222,7 +221,7 @@ func (w *wire) onDifferentNodes(a, b []*keyspace.Grant) reason {
 		Fact{What: byOtherNodes, Clients: []int{first.Client, second.Client}, Count: len(a), Of: len(b)})
 }
 
-// byTwoPrimaries: each was granted by a primary of its own.
+// byTwoPrimaries explains two grants by two primaries, one each.
 func (w *wire) byTwoPrimaries(first, second *keyspace.Grant) reason {
 	p := w.Parted(first.Node, second.Node, second.Seq)
 	if p == nil {
@@ -234,8 +233,8 @@ func (w *wire) byTwoPrimaries(first, second *keyspace.Grant) reason {
 	})
 }
 
-// letIn tells why second was granted on a node on which first had been. Without
-// a second it tells what ended first.
+// letIn tells why second was granted on a node where first had been granted. Without a
+// second it tells what ended first.
 func (w *wire) letIn(first, second *keyspace.Grant) reason {
 	before := w.Last + 1
 	if second != nil {
@@ -260,7 +259,7 @@ func (w *wire) letIn(first, second *keyspace.Grant) reason {
 	switch end.How {
 	case keyspace.Deleted:
 		if end.Cmd < 0 {
-			return unclear // by nobody whose commands are on record
+			return unclear // no command of the one who did it is on record
 		}
 		return w.deletedBy(first, end)
 	case keyspace.Expired:
@@ -269,17 +268,16 @@ func (w *wire) letIn(first, second *keyspace.Grant) reason {
 		return w.lostBy(first, end)
 	}
 	if last := first.Last(); last.Mortal && last.Expiry.Lo <= end.At.Hi {
-		return w.expiredUnder(first, second) // whatever took it away, its life was over just then
+		return w.expiredUnder(first, second) // its life was over at that time anyway
 	}
 	return unclear
 }
 
-// overwritten: another's grant took the place of the first's.
+// overwritten explains a grant whose place another's grant took.
 //
-// In a read-write lock that keeps one record for all readers, it is the
-// protocol itself that forgets the first reader when it grants the second: no
-// command removes what is not its sender's, so that is a race and no foreign
-// delete.
+// A read-write lock may keep one record for all readers. Then the protocol itself forgets
+// the first reader when it grants the second. No command removes a grant of another
+// client, so the cause is a race and no foreign delete.
 func (w *wire) overwritten(first, over *keyspace.Grant) reason {
 	cmds := []int{first.Cmd, over.Cmd}
 	switch {
@@ -299,7 +297,7 @@ func (w *wire) overwritten(first, over *keyspace.Grant) reason {
 	return because(Race, cmds, w.deed(overwritten, over.Client, over.Cmd, over.At.Lo, first))
 }
 
-// beside: the second was granted while everything of the first still stood.
+// beside explains a second grant that was made while the whole of the first still stood.
 func (w *wire) beside(first, second *keyspace.Grant) reason {
 	switch {
 	case second == nil:
@@ -310,7 +308,7 @@ func (w *wire) beside(first, second *keyspace.Grant) reason {
 	return because(Race, []int{first.Cmd, second.Cmd}, w.deed(besideKey, second.Client, second.Cmd, second.At.Lo, first))
 }
 
-// deed is what a client's command did to what another's grant had put there.
+// deed is the fact that a client's command did something to another client's grant.
 func (w *wire) deed(what What, client, cmd int, at time.Duration, on *keyspace.Grant) Fact {
 	return Fact{
 		What: what, Clients: []int{client, on.Client}, Nodes: []string{on.Node}, Key: on.Key,
@@ -318,12 +316,12 @@ func (w *wire) deed(what What, client, cmd int, at time.Duration, on *keyspace.G
 	}
 }
 
-// deletedBy: a command removed what the first's grant had put there.
+// deletedBy explains a grant that a command removed.
 //
-// Who sent it decides. The first party's own command of before this grant is a
-// ghost: late-command. So is a command of somebody's acquire that ran when
-// that attempt was over. An acquire that removes what it found is a takeover.
-// Whatever else came from another client, late or not, is a foreign delete.
+// The sender of the command decides. A command that the first party sent before this grant
+// is a ghost: late-command. So is a command of an acquire that ran when that attempt was
+// over. An acquire that removes the grant it found is a takeover. Every other command of
+// another client, late or not, is a foreign delete.
 func (w *wire) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	c := w.Commands[end.Cmd]
 	cmds := []int{first.Cmd, end.Cmd}
@@ -332,7 +330,7 @@ func (w *wire) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	hasOp := w.has(c.Op)
 	granted := &w.operation(first.Op).Invoke
 	if r, stale := w.tookOver(first, end.Cmd); stale && c.Op < 0 {
-		return r // a reaper's
+		return r // the command is a reaper's
 	}
 	switch {
 	case c.Client == first.Client && (hasOp && c.Op < granted.Index || !hasOp && c.Sent < granted.Time):
@@ -356,5 +354,5 @@ func (w *wire) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	return because(ForeignDelete, cmds, did(removedKey))
 }
 
-// losses are how nodes come not to have keys.
+// losses are the ways in which nodes lose keys.
 var losses = map[string]What{history.FEvict: evictedUnder, history.FSplit: splitWithout, history.FPromote: promotedWithout}

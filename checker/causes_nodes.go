@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// lostBy: the node lost it.
+// lostBy explains a grant that its node lost.
 func (w *wire) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
 	cmds := []int{first.Cmd}
 	for _, op := range w.Ops {
@@ -23,15 +23,15 @@ func (w *wire) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
 	if !slices.ContainsFunc(w.Ops, func(op history.Op) bool {
 		return op.F == history.FNodeDown || op.F == history.FNodeUp || op.F == history.FPromote
 	}) {
-		return unclear // no server lost anything in this trial: the reason is one that we do not see
+		return unclear // no server lost anything in this trial, so the reason is hidden from us
 	}
 	return because(ServerLostKey, cmds, Fact{
 		What: vanished, Nodes: []string{first.Node}, Key: first.Key, Clients: []int{first.Client}, Since: first.At.Lo,
 	})
 }
 
-// entryGone tells of a lock that counts its owner's entries, and was given back
-// before the last was left because an earlier entry had gone.
+// entryGone tells of a lock that counts its owner's entries. The lock was given back before
+// the owner left its last entry, because an earlier entry had gone.
 func (w *wire) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, bool) {
 	h := w.hold(first)
 	if h == nil || len(h.Again) == 0 {

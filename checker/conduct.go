@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// breakdowns are the ways in which the code under test ends a trial by its own
-// conduct, by the event that says so.
+// breakdowns are the ways in which the code under test can end a trial itself, by the event
+// that the history has for each.
 var breakdowns = map[string]struct {
 	cause Cause
 	what  What
@@ -39,8 +39,8 @@ func conduct(_ context.Context, f *caseFile) Verdict {
 	return Verdict{Result: Violated, Findings: []Finding{told}}
 }
 
-// brokeDown finds the event of a breakdown, the first if there are several. What
-// had not happened by then tells nothing: it was not given the time.
+// brokeDown finds the first event of a breakdown. Anything that had not happened by then
+// proves nothing: the trial gave it no time.
 func brokeDown(ops []history.Op) (history.Op, bool) {
 	for _, op := range ops {
 		if _, ok := breakdowns[op.F]; ok && op.Process == history.Nemesis && op.Window == nil {

@@ -60,8 +60,8 @@ func spans(f *caseFile) (map[string][]linear.Span, error) {
 	return linear.Spans(f.Evidence, pairs.all), nil
 }
 
-// permitsOf is how many owners may hold a lock at a time. A read-write lock says
-// that by its modes.
+// permitsOf is how many owners may hold a lock at a time. For a read-write lock, whose
+// modes decide this, it is 1.
 func permitsOf(c history.Claims) int {
 	if c.ReadWrite {
 		return 1
@@ -111,8 +111,8 @@ func impossible(err error) Verdict {
 	return unknown(Fact{What: HistoryImpossible, Text: err.Error()})
 }
 
-// compare holds the locks with overlaps against porcupine's answers and
-// returns the locks that porcupine did not decide.
+// compare returns an error if the sweep and porcupine differ on a lock. It also returns
+// the locks that porcupine did not decide.
 func compare(overlap map[string]bool, results map[string]linear.Answer) (undecided []string, err error) {
 	locks := maps.Clone(overlap)
 	if locks == nil {
@@ -137,8 +137,8 @@ func compare(overlap map[string]bool, results map[string]linear.Answer) (undecid
 	return undecided, nil
 }
 
-// conclude makes a verdict of the findings of an oracle about who held what
-// when: overlaps within our own slack do not count, and causes are told.
+// conclude makes a verdict of findings about believed holds, and classifies the findings.
+// Overlaps within the harness's own slack do not count.
 func conclude(f *caseFile, findings []Finding, overlaps bool) Verdict {
 	if len(findings) == 0 {
 		return Verdict{Result: Held}
@@ -205,7 +205,7 @@ func within(e history.Evidence, d time.Duration) time.Duration {
 	return min(d, e.Ops[len(e.Ops)-1].Time)
 }
 
-// indices sorts the indices of entries and drops those that are none.
+// indices sorts the indices of entries. It drops negative ones, which stand for none.
 func indices(all ...int) []int {
 	kept := slices.DeleteFunc(all, func(i int) bool { return i < 0 })
 	slices.Sort(kept)

@@ -10,11 +10,11 @@ import (
 )
 
 // extension decides whether every extension that answered ok found its lease still
-// standing: nobody else was granted the lock since the extending client had it. What
-// is known of a client's lease is its latest acquire or extension that answered ok; a
+// standing: nobody else was granted the lock since the extending client had it. The
+// client is known to have it since its latest acquire or extension that answered ok. A
 // grant came in between if it was invoked after that answer and answered before the
-// extension was invoked. Where operations overlap, or an acquire of unknown outcome
-// may have renewed the lease, nothing is said.
+// extension was invoked. If operations overlap, or an acquire of unknown outcome may have
+// renewed the lease, the oracle finds nothing.
 func extension(ctx context.Context, f *caseFile) Verdict {
 	pairs, err := f.pairs()
 	if err != nil {
@@ -40,10 +40,10 @@ func extension(ctx context.Context, f *caseFile) Verdict {
 	return conclude(f, findings, false)
 }
 
-// extended is an extension that answered ok, and what it was made of.
+// extended is an extension that answered ok, with the answer that it prolonged.
 type extended struct {
 	history.Pair
-	// since is the answer that told the client before that it had the lease.
+	// since is the earlier answer by which the client knew that it had the lease.
 	since *history.Op
 }
 
@@ -55,16 +55,16 @@ type extensions struct {
 	grants map[string][]history.Pair // by lock, in order of their oks
 }
 
-// tenure is what is known of a lease by its client, lock and mode.
+// tenure is what a client knows of its lease on one lock, in one mode.
 type tenure struct {
 	since *history.Op // nil: it has none
 	token string
 	// unsure are the tokens of acquires of unknown outcome, which may take the lock
-	// anew at any time; "" = of one that left none.
+	// anew at any time; "" = an acquire without a token.
 	unsure map[string]bool
 }
 
-// certain says whether nothing but the lease itself can be what is extended.
+// certain says whether an extension can only have extended this lease.
 func (t *tenure) certain() bool {
 	return !t.unsure[""] && !t.unsure[t.token] && (t.token != "" || len(t.unsure) == 0)
 }
@@ -110,8 +110,8 @@ func (x *extensions) entry(t *tenure, p history.Pair, op history.Op) {
 	}
 }
 
-// between finds another's grant that came, and was answered, between the last
-// answer about the lease and its extension; the latest, nil if there is none.
+// between finds the latest grant to another client that was invoked and answered between
+// the last answer about the lease and its extension; nil if there is none.
 func (x *extensions) between(e extended) *history.Pair {
 	grants := x.grants[e.Invoke.Lock]
 	past, _ := slices.BinarySearchFunc(grants, e.Invoke.Index, func(g history.Pair, index int) int {

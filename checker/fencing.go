@@ -13,21 +13,21 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// grant is an acquire that ended with ok, with the fencing token that it returned.
-type grant struct {
+// fencedGrant is an acquire that ended with ok, with the fencing token that it returned.
+type fencedGrant struct {
 	lock  string
 	owner int
 	fence int64
-	// invoke and reply bound when it happened, as ranks: on the node, where the keys show
-	// that, else between its entries.
+	// invoke and reply bound when it happened, as ranks. The bounds are instants of the
+	// node if the keys show it, else those of the entries.
 	invoke, reply int
 	made          time.Duration // on the node, if that is known
 	entry         *history.Pair
 }
 
-// heardBy is when it was granted, as far as its owner had heard of that before the other
-// was granted; else when the node granted it.
-func (g *grant) heardBy(other *grant) time.Duration {
+// heardBy is when the owner heard of the grant, if that was before the other owner heard
+// of the other grant; else when the node granted it.
+func (g *fencedGrant) heardBy(other *fencedGrant) time.Duration {
 	if told := g.entry.Complete.Time; g.made == 0 || told <= other.entry.Complete.Time {
 		return told
 	}
@@ -35,13 +35,18 @@ func (g *grant) heardBy(other *grant) time.Duration {
 }
 
 // entries are the indices of its entries in the history.
-func (g *grant) entries() []int { return []int{g.entry.Invoke.Index, g.entry.Complete.Index} }
+func (g *fencedGrant) entries() []int { return []int{g.entry.Invoke.Index, g.entry.Complete.Index} }
 
-// fencing decides whether fencing tokens do their work: of two grants of a lock, the one
-// that came later has the greater fence: later on the node that made it, or, where what
-// the keys were does not show that, asked for after the other was answered; two owners never get the same; and the guarded resource accepts nothing
-// under an older fence than one that it has seen. The owner of a reentrant lock may
-// get its own fence again. How long a grant was held does not matter.
+// fencing decides whether fencing tokens do their work. Three things are asked of them:
+//
+//   - Of two grants of a lock, the later has the greater fence. It is later if the node made
+//     it later; if the keys do not show that, it must have been asked for after the other
+//     was answered.
+//   - Two owners never get the same fence. The owner of a reentrant lock may get its own
+//     fence again.
+//   - The guarded resource accepts nothing under an older fence than one that it has seen.
+//
+// How long a grant was held does not matter.
 //
 // It is decided twice, as exclusion is.
 func fencing(ctx context.Context, f *caseFile) (Verdict, error) {
@@ -88,8 +93,8 @@ func fencingBy(ctx context.Context, f *caseFile,
 
 // fences is what a history says of fencing tokens, by lock.
 type fences struct {
-	grants  map[string][]grant // in order of when they happened, at the earliest
-	touches map[string][]touch // of the resource, in its own order
+	grants  map[string][]fencedGrant // in order of their earliest possible instants
+	touches map[string][]touch       // of the resource, in its own order
 }
 
 func readFences(f *caseFile) (fences, error) {
@@ -97,13 +102,13 @@ func readFences(f *caseFile) (fences, error) {
 	if err != nil {
 		return fences{}, err
 	}
-	given := fences{grants: map[string][]grant{}}
+	given := fences{grants: map[string][]fencedGrant{}}
 	for i := range pairs.all {
 		p := &pairs.all[i]
 		if p.Invoke.F != history.FAcquire || p.Invoke.Process == history.Nemesis || p.Done() != history.OK {
 			continue
 		}
-		g := grant{
+		g := fencedGrant{
 			lock: p.Invoke.Lock, owner: p.Invoke.Client, fence: leaseOf(p).Fence,
 			entry: p,
 		}
@@ -125,7 +130,7 @@ func (a instant) compare(b instant) int {
 }
 
 // rankGrants bounds when each grant happened, all on one scale, and sorts them by it.
-func rankGrants(f *caseFile, byLock map[string][]grant) {
+func rankGrants(f *caseFile, byLock map[string][]fencedGrant) {
 	w, err := f.wire()
 	if err != nil {
 		return
@@ -149,14 +154,15 @@ func rankGrants(f *caseFile, byLock map[string][]grant) {
 				grants[i].made = bounds[i][0].at
 			}
 		}
-		slices.SortStableFunc(grants, func(a, b grant) int { return cmp.Compare(a.invoke, b.invoke) })
+		slices.SortStableFunc(grants, func(a, b fencedGrant) int { return cmp.Compare(a.invoke, b.invoke) })
 	}
 }
 
-// happened bounds when the acquire was granted: by the last that it put on a node to keep
-// others out, if one node grants the lock and its keys were seen; else by its entries.
-// The counter of the fences, which keeps nobody out, grants nothing.
-func (w *wire) happened(g grant) [2]instant {
+// happened bounds when the acquire was granted. If one node grants the lock and its keys
+// were seen, this is the last instant at which the acquire put something there that keeps
+// others out. Else the entries of the acquire bound it. The counter of the fences keeps
+// nobody out, so it does not count.
+func (w *wire) happened(g fencedGrant) [2]instant {
 	p := g.entry
 	var last *keyspace.Grant
 	for _, x := range w.Of(p.Invoke.Index) {
@@ -171,9 +177,9 @@ func (w *wire) happened(g grant) [2]instant {
 	return [2]instant{at, at}
 }
 
-// unordered names a grant that nobody saw being made on the node, while another was seen:
-// either of the two may have come first. Where no commands are on record, or
-// several nodes make a grant, only what was answered before the other was asked for counts.
+// unordered tells of two concurrent grants whose order is unknown, because one of the two
+// was not seen on the node; "" if there are none. If no commands are on record, or several
+// nodes make a grant, the entries alone give the order, and nothing is unordered.
 func (given fences) unordered(f *caseFile) string {
 	w, err := f.wire()
 	if err != nil || w.Claims.NodeQuorum() > 1 || !w.Touched() {
@@ -213,17 +219,17 @@ func linearizeFences(ctx context.Context, c history.Claims, given fences) map[st
 	return linear.CheckFences(ctx, c.Reentrant, grants, accepted)
 }
 
-// regress is a grant, or an operation of the resource, under a fence that is not
-// greater than an earlier one.
+// regress is a grant, or an operation of the resource, whose fence is not greater than an
+// earlier one.
 type regress struct {
 	lock        string
-	late, newer *grant
+	late, newer *fencedGrant
 	// of the resource
 	accepted, seen *touch
 }
 
-// sweepFences finds, in O(n log n), every grant whose fence regressed, with one
-// that shows it, and every operation that the resource should have refused.
+// sweepFences finds, in O(n log n), every grant whose fence regressed, and every operation
+// that the resource should have refused. Each comes with an earlier one that shows it.
 func sweepFences(c history.Claims, given fences) []regress {
 	var found []regress
 	for _, lock := range slices.Sorted(maps.Keys(given.grants)) {
@@ -244,15 +250,15 @@ func sweepFences(c history.Claims, given fences) []regress {
 	return found
 }
 
-// sweepGrants goes through the grants of a lock in their order. Beside it
-// goes the greatest fence of those that had been answered.
-func sweepGrants(c history.Claims, grants []grant) []regress {
+// sweepGrants goes through the grants of a lock in their order. It keeps the greatest
+// fence that had been answered before each.
+func sweepGrants(c history.Claims, grants []fencedGrant) []regress {
 	answered := slices.Clone(grants)
-	slices.SortFunc(answered, func(a, b grant) int { return cmp.Compare(a.reply, b.reply) })
+	slices.SortFunc(answered, func(a, b fencedGrant) int { return cmp.Compare(a.reply, b.reply) })
 	var found []regress
-	var newest *grant
+	var newest *fencedGrant
 	next := 0
-	firstOf := map[int64]*grant{}
+	firstOf := map[int64]*fencedGrant{}
 	for i := range grants {
 		g := &grants[i]
 		for ; next < len(answered) && answered[next].reply < g.invoke; next++ {
@@ -260,7 +266,7 @@ func sweepGrants(c history.Claims, grants []grant) []regress {
 				newest = &answered[next]
 			}
 		}
-		own := func(other *grant) bool { return c.Reentrant && other.owner == g.owner }
+		own := func(other *fencedGrant) bool { return c.Reentrant && other.owner == g.owner }
 		first := firstOf[g.fence]
 		switch {
 		case newest != nil && (g.fence < newest.fence || g.fence == newest.fence && !own(newest)):
@@ -284,7 +290,7 @@ func (t touch) fence() int64 {
 	return t.op.Lease.Fence
 }
 
-// regressFinding tells of one.
+// regressFinding tells of one regress.
 func regressFinding(f *caseFile, r regress) Finding {
 	if r.accepted != nil {
 		a, s := r.accepted, r.seen

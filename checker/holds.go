@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // Never is Hold.To of a hold that nothing in the history ended.
-const Never = time.Duration(1<<63 - 1)
+const Never = keyspace.Forever
 
 // What ended a hold, as Hold.ToWhy says it.
 const (
@@ -21,10 +22,10 @@ const (
 	ByNothing  = "never"
 )
 
-// Hold is one span of time during which a client believed that it held a lock:
-// from the acquire's ok to the first of the release's invocation, the claimed
-// deadline on the client's own clock, the loss it was told of, and its crash.
-// Nested acquires of one client belong to the same hold.
+// Hold is one span of time during which a client believed that it held a lock. It begins
+// with the acquire's ok. It ends with the first of these: the invocation of the release,
+// the claimed deadline on the client's own clock, the loss that the client was told of,
+// its crash. Nested acquires of one client belong to the same hold.
 type Hold struct {
 	Lock   string
 	Mode   history.Mode // empty unless the recipe claims a read-write lock
@@ -36,8 +37,8 @@ type Hold struct {
 	// Acquire is the index of the (outermost) acquire's ok, End that of the
 	// entry that ended the hold; -1 if it was the deadline or nothing.
 	Acquire, End int
-	// Extended is the index of the extension's ok with which the client began to
-	// believe again, when the deadline had passed before; 0 = it began with Acquire.
+	// Extended is the index of the extension's ok with which the hold began: the
+	// deadline had passed before. 0 = the hold began with Acquire.
 	Extended int
 	// Again lists the indices of the ok of nested acquires.
 	Again []int
@@ -49,12 +50,12 @@ type Hold struct {
 // Holds returns the believed holds of a history, in order of From. No hold is
 // empty. It returns an error if the history is impossible.
 //
-// A release belongs to the client's latest unreleased acquire of that lock and
-// mode with the same token, else to the latest; but the release of an acquire
-// that ended with info, known by its token or because nothing else is left to
-// release, counts for nothing, as that acquire does. Once a hold has ended
-// early, the releases that are still owed for it count for nothing either. What
-// a release without a mode belongs to, moded says.
+// A release belongs to the client's latest unreleased acquire of that lock and mode with
+// the same token, else to the latest without regard to tokens. An acquire that ended with
+// info makes no hold, and its release counts for nothing; such a release is known by its
+// token, or because nothing else is left to release. Once a hold has ended early, the
+// releases that are still owed for it count for nothing either. The function moded gives
+// a release without a mode the mode of its acquire.
 func Holds(e history.Evidence) ([]Hold, error) { return readHolds(newCaseFile(e)) }
 
 func readHolds(f *caseFile) ([]Hold, error) {
@@ -87,7 +88,7 @@ type stake struct {
 	ok     int           // index of the acquire's ok
 	until  time.Duration // when the client's clock shows its deadline; Never without one
 	live   bool          // still believed in
-	lapsed bool          // not believed in any more, for its deadline and nothing else
+	lapsed bool          // its deadline, and nothing else, ended the belief in it
 }
 
 // belief is what one owner believes of one lock.
@@ -183,8 +184,9 @@ func (s *scan) acquired(p *history.Pair) {
 	}
 }
 
-// extended moves the deadlines of what is still believed. Who is told in time for
-// the new deadline that its extension came in time for the old one believes anew.
+// extended moves the deadlines of the stakes that are still believed in. A stake whose
+// old deadline has passed is believed in anew if the client hears of the extension before
+// the new deadline.
 func (s *scan) extended(p *history.Pair) {
 	at := s.seat(&p.Invoke)
 	if s.crashed[at.client] {
@@ -212,7 +214,7 @@ func (s *scan) extended(p *history.Pair) {
 	}
 }
 
-// release takes in the invocation of a release, whatever becomes of it.
+// release takes in the invocation of a release, whatever its outcome.
 func (s *scan) release(op *history.Op) {
 	if s.crashed[op.Client] {
 		return
@@ -247,7 +249,7 @@ func (s *scan) release(op *history.Op) {
 	s.end(b, op.Time, ByRelease, op.Index)
 }
 
-// expire lets the deadlines pass that b's clock has shown by now.
+// expire ends the stakes of b whose deadlines the client's clock has shown by now.
 func (s *scan) expire(b *belief, now time.Duration) {
 	last, live := time.Duration(0), false
 	for i := range b.stakes {
@@ -279,7 +281,7 @@ func (s *scan) endAll(op *history.Op, why string, at func(seat) bool) {
 	}
 }
 
-// end closes b's open hold; an empty hold is none.
+// end closes b's open hold. It drops a hold that is empty.
 func (s *scan) end(b *belief, at time.Duration, why string, index int) {
 	h := *b.open
 	b.open = nil
@@ -346,13 +348,10 @@ func (c clock) shows(wall, from time.Duration) time.Duration {
 	return max(from, wall-ahead)
 }
 
-// lifetime bounds every time in a history, so that sums of a few do not overflow.
-const lifetime = time.Duration(1) << 60
-
-// sound says whether the entries are in order and their times make sense. It
-// is about the input only; what the entries mean is for each checker to say.
+// sound returns an error if the entries are out of order or their times make no sense. It
+// is about the input only: each checker reads for itself what the entries mean.
 func sound(ops []history.Op) error {
-	inRange := func(d time.Duration) bool { return -lifetime < d && d < lifetime }
+	inRange := func(d time.Duration) bool { return -keyspace.Lifetime < d && d < keyspace.Lifetime }
 	dead := map[int]bool{}
 	for i, op := range ops {
 		if op.Process == history.Nemesis && op.F == history.FCrash {

@@ -7,10 +7,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// moded is a history in which what is done under an acquire of a read-write lock
-// has the mode of that acquire, whether it says so or not: an unlock need not say
-// how the lock was taken. Of several acquires it is the one with the same token,
-// else the latest that is still believed in, else the latest.
+// moded returns the entries of a read-write lock with their modes filled in: a release need
+// not say how the lock was taken. An operation under an acquire has the mode of that
+// acquire. If there are several acquires, the one with the same token counts, else the
+// latest that is still believed in, else the latest.
 func moded(e history.Evidence) []history.Op {
 	if !e.Claims.ReadWrite || !slices.ContainsFunc(e.Ops, modeless) {
 		return e.Ops
@@ -81,14 +81,14 @@ func (m *moder) entry(op *history.Op) {
 	}
 }
 
-// under gives an invocation the mode of the acquire that it is done under.
+// under gives an invocation the mode of the acquire that it belongs to.
 func (m *moder) under(op *history.Op, at errand) {
 	best, rank := -1, 0
 	for i, x := range m.taken[at] {
 		r := 1
 		switch {
 		case op.Mode != "" && x.mode != op.Mode && (x.mode != "" || op.Mode != history.Write):
-			continue // an acquire without a mode is one for writing
+			continue // an acquire without a mode is for writing
 		case op.Lease != nil && op.Lease.Token != "" && op.Lease.Token == x.token:
 			r = 4
 		case x.sure && x.until > op.Time:

@@ -7,11 +7,11 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file tells of grants that left no key, or one that lived too short: their lives
-// were instants of the client's wall clock, and the node's was ahead of it.
+// This file tells of grants that left no key, or whose key lived too short. The client gave
+// the key's end as an instant of its wall clock, and the node's clock was ahead of that.
 
-// gap is by how much the node's wall clock was ahead of the client's at that time, and
-// the cause if something comes of it: by whose clock it was.
+// gap is by how much the node's wall clock was ahead of the client's at that time, with the
+// cause: the clock that was further from the truth.
 func (w *wire) gap(node string, client int, at time.Duration) (time.Duration, Cause) {
 	n, c := w.nodeAhead(node, at), w.aheadAt(client, at)
 	if n.Abs() >= c.Abs() {
@@ -20,8 +20,8 @@ func (w *wire) gap(node string, client int, at time.Duration) (time.Duration, Ca
 	return n - c, ClientClock
 }
 
-// bornShort tells of a life that was shorter than the lease by as much as the node's
-// wall clock was ahead of its client's.
+// bornShort tells of a life that was too short: it was shorter than the lease by as much
+// as the node's wall clock was ahead of the client's.
 func (w *wire) bornShort(first *keyspace.Grant, last keyspace.Term) (reason, bool) {
 	lease := w.Claims.TTL
 	life := last.Fair.Lo - last.At.Lo
@@ -34,8 +34,8 @@ func (w *wire) bornShort(first *keyspace.Grant, last keyspace.Term) (reason, boo
 	return because(cause, []int{first.Cmd, last.Cmd}, why), true
 }
 
-// stillborn tells of an acquire that succeeded though it left no key: the life that it
-// gave was over already by the node's clock.
+// stillborn tells of an acquire that succeeded though it left no key: by the node's clock,
+// the life that it gave the key was over already.
 func (w *wire) stillborn(op int) (reason, bool) {
 	pos := w.lastOf(op)
 	if pos < 0 || len(w.Of(op)) > 0 {
@@ -52,7 +52,7 @@ func (w *wire) stillborn(op int) (reason, bool) {
 	return r.of(wouldBe(c, op, pos, keyspace.At(at))), true
 }
 
-// wouldBe is what the command would have put on its node.
+// wouldBe is the grant that the command would have made on its node.
 func wouldBe(c history.Command, op, pos int, at keyspace.When) *keyspace.Grant {
 	return keyspace.WouldBe(c.Node, c.Client, op, pos, at)
 }
@@ -85,7 +85,7 @@ func (w *wire) acquireIn(f Finding, client int) int {
 	return last
 }
 
-// explainKeyless gives the causes of a finding about two grants of which one left no key.
+// explainKeyless gives the causes of a finding about two grants if one of them left no key.
 func (w *wire) explainKeyless(f Finding, grants map[int][]*keyspace.Grant) []reason {
 	first, second := w.acquireIn(f, f.Clients[0]), w.acquireIn(f, f.Clients[1])
 	if first < 0 || second < 0 {
@@ -109,8 +109,8 @@ func (w *wire) explainKeyless(f Finding, grants map[int][]*keyspace.Grant) []rea
 	return known([]reason{w.letIn(last, nil).of(last)})
 }
 
-// explainCrowd gives the causes of a finding about an owner that was one too many: what
-// ended the grants of those who believed, else that it was let in beside them.
+// explainCrowd gives the causes of a finding about one owner too many: the ends of the other
+// owners' grants, else the fact that the owner was let in beside them.
 func (w *wire) explainCrowd(f Finding) []reason {
 	b := w.party(f, f.Clients[0])
 	var ended, beside []reason
@@ -142,7 +142,7 @@ func (w *wire) explainCrowd(f Finding) []reason {
 func (w *wire) sentSomething(op int) bool { return op >= 0 && w.lastOf(op) >= 0 }
 
 // restsOnNothing says whether the hold's grant left no key though its commands ran, for
-// a reason that is known: nothing stood that anybody could have ended.
+// a reason that is known. No command can have ended such a grant.
 func (w *wire) restsOnNothing(op int) bool {
 	_, ok := w.stillborn(op)
 	return ok && w.operation(op).Done() == history.OK

@@ -9,15 +9,16 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file tells the causes that are about time: leases that clients' clocks
-// ended, keys that expired, renewals that did not come.
+// This file tells the causes that are about time. Examples are leases that clients' clocks
+// ended, keys that expired, and renewals that did not come.
 
-// takenOver: in a lock that clients' clocks decide, the command at that place
-// put an end to the first's claim, because its sender took it for stale.
+// takenOver explains the end of a claim in a lock that clients' clocks decide. The command
+// at that place ended the first party's claim, because its sender took it for stale.
 //
-// It is a race if the sender had not looked at this claim but at an older one.
-// If it had, somebody's clock was wrong, or the first's reading of it was old
-// when it arrived, unless the lease had really been overrun.
+// The cause is a race if the sender had not looked at this claim but at an older one. If it
+// had looked at this claim, there are three possibilities: somebody's clock was wrong, or
+// the first party's reading of its clock was old when it arrived, or the lease had really
+// been overrun.
 func (w *wire) takenOver(first *keyspace.Grant, pos int) reason {
 	c := w.Commands[pos]
 	at := w.Ran(pos)
@@ -54,8 +55,8 @@ func (w *wire) takenOver(first *keyspace.Grant, pos int) reason {
 	return because(LeaseOutlived, cmds, why)
 }
 
-// lookedAt is the value of the key that the sender of the command at that place
-// had read last, in the same operation.
+// lookedAt is the value of the key that the sender of the command at that place had read
+// last, in the same operation.
 func (w *wire) lookedAt(pos int, key string) (value string, cmd int, ok bool) {
 	op := w.Commands[pos].Op
 	for i := pos; i >= 0 && op >= 0; i-- {
@@ -76,8 +77,8 @@ func (w *wire) lookedAt(pos int, key string) (value string, cmd int, ok bool) {
 	return "", -1, false
 }
 
-// wrote says whether the value is the grant's own, or that of one that overwrote it
-// without being granted the lock.
+// wrote says whether the value belongs to the grant, or to a later grant that overwrote it
+// though its owner was not granted the lock.
 func wrote(g *keyspace.Grant, value string) bool {
 	for n := 0; g != nil && n < 1000; g, n = g.Over, n+1 {
 		if g.Wrote(value) {
@@ -87,11 +88,11 @@ func wrote(g *keyspace.Grant, value string) bool {
 	return false
 }
 
-// termSlack is by how much a lease may end earlier than it was asked for, by rounding.
+// termSlack is how much rounding may shorten a lease.
 const termSlack = 2 * time.Millisecond
 
-// aged is how long the grant had stood since its owner last saw to it, at that time: in
-// truth, and by its node's wall clock.
+// aged is how old the grant was at that time, counted since its owner last saw to it: the
+// true age, and the age by its node's wall clock.
 func (w *wire) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Duration) {
 	since := g.At.Lo
 	for _, t := range g.Lives() {
@@ -114,21 +115,20 @@ func (w *wire) nodeAhead(node string, at time.Duration) (ahead time.Duration) {
 	return ahead
 }
 
-// lapsedByNode says whether the grant had stood for as long as its lease, by its node's
-// clock.
+// lapsedByNode says whether the grant was as old as its lease by its node's clock.
 func (w *wire) lapsedByNode(g *keyspace.Grant, at time.Duration) bool {
 	_, byNode := w.aged(g, at)
 	return byNode >= w.Claims.TTL-termSlack
 }
 
-// tookOver tells of an acquire, at that place, that put an end to a grant whose lease
-// was over by its node's clock: a lock that keeps its times in values lets them lapse so.
+// tookOver tells of an acquire, at that place, that ended a grant whose lease was over by
+// its node's clock. A lock that keeps its times in values lets grants lapse in this way.
 func (w *wire) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
 	at := w.Ran(pos)
 	really, byNode := w.aged(first, at.Lo)
 	c, cmds := w.Commands[pos], []int{first.Cmd, pos}
 	switch {
-	case byNode < w.Claims.TTL-termSlack, w.Claims.Recovery == 0: // which lets nothing lapse
+	case byNode < w.Claims.TTL-termSlack, w.Claims.Recovery == 0: // such a lock lets nothing lapse
 		return reason{}, false
 	case really < w.Claims.TTL-termSlack:
 		why := w.deed(nodeClockTook, c.Client, pos, at.Lo, first)
@@ -137,12 +137,12 @@ func (w *wire) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
 	}
 	cause := LeaseOutlived
 	if w.Claims.Renews && !w.frozen(first.Client, max(first.At.Lo, w.seenTo(first, at.Lo)), at.Lo) {
-		cause = RenewalFailed // its owner ran, and what he sent did not come
+		cause = RenewalFailed // its owner ran, and sent renewals that did not come
 	}
 	return because(cause, cmds, w.deed(oldTakenOver, c.Client, pos, at.Lo, first)), true
 }
 
-// expiredUnder: the key's life ended while its owner believed.
+// expiredUnder explains a key whose life ended while its owner believed.
 func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 	last := *first.Last()
 	cmds := []int{first.Cmd, last.Cmd}
@@ -189,7 +189,7 @@ func (w *wire) expiredUnder(first, second *keyspace.Grant) reason {
 	return because(LeaseOutlived, cmds, why)
 }
 
-// renewalLost tells of a node that had forgotten what had prolonged the key.
+// renewalLost tells of a node that had forgotten the renewal of the key.
 func (w *wire) renewalLost(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (reason, bool) {
 	for i, t := range first.Lives() {
 		if i == first.LifeCount()-1 {
@@ -204,7 +204,7 @@ func (w *wire) renewalLost(first *keyspace.Grant, last keyspace.Term, granted ti
 			Since: op.Time, Key: first.Key, Until: first.End.At.Mid(),
 		}), true
 	}
-	if last.Event >= 0 { // it had an older life again, and that was over
+	if last.Event >= 0 { // the key had an older life again, and that was over
 		return w.lostBy(first, &keyspace.End{Event: last.Event}), true
 	}
 	return reason{}, false
@@ -218,8 +218,8 @@ func (w *wire) event(index int) (history.Op, bool) {
 	return history.Op{}, false
 }
 
-// elsewhere tells of a key that expired on one of two primaries while it lived
-// on, renewed or released there, on the other.
+// elsewhere tells of a key that expired on one of two primaries. On the other it was
+// renewed and lived on, or it was released.
 func (w *wire) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, bool) {
 	for _, l := range w.Of(first.Op) {
 		p := w.Parted(first.Node, l.Node, first.End.Seq)
@@ -235,8 +235,8 @@ func (w *wire) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, 
 	return reason{}, false
 }
 
-// foreclosed finds the owner's renewal that came too late only because the
-// node's clock had jumped: the key would have been there.
+// foreclosed finds a renewal by the owner that came too late only because the node's clock
+// had jumped. Without the jump the key would still have been there.
 func (w *wire) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bool) {
 	if last.Moved >= 0 {
 		return 0, false
@@ -250,8 +250,8 @@ func (w *wire) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bool)
 	return 0, false
 }
 
-// unrenewed tells how the watchdog failed the owner. It did not if the owner
-// heard of its grant too late, or was itself frozen when a renewal was due.
+// unrenewed tells how the watchdog failed its owner. The watchdog did not fail if the owner
+// heard of its grant too late, or was frozen when a renewal was due.
 func (w *wire) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, bool) {
 	due := first.End.At
 	if h := w.hold(first); h == nil || h.From >= due.Lo {
@@ -295,7 +295,7 @@ func (w *wire) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, boo
 	return failed(renewalMissing)
 }
 
-// sent is when the command was sent that gave the key that life.
+// sent is when the command of that life was sent.
 func (w *wire) sent(t keyspace.Term) time.Duration {
 	if t.Cmd < 0 {
 		return t.At.Lo
@@ -308,9 +308,9 @@ func stoodAt(g *keyspace.Grant, at time.Duration) bool {
 	return g.At.Lo <= at && (g.End == nil || at < g.End.At.Lo)
 }
 
-// renewals are the places of the commands that do nothing but prolong a key's life,
-// whether or not they arrived: EXPIRE and its like, and what a client sent outside of
-// acquires and releases that was only ever seen to change lives.
+// renewals are the places of the commands that only prolong a key's life, whether or not
+// they arrived. These are EXPIRE and its like, and the scripts that clients sent outside
+// of acquires and releases if they were only ever seen to change lives.
 func (w *wire) renewals() []int {
 	if w.renewing != nil {
 		return w.renewing
@@ -339,13 +339,13 @@ func (w *wire) renewals() []int {
 // expires are the commands that set lives.
 var expires = map[string]bool{"EXPIRE": true, "PEXPIRE": true, "EXPIREAT": true, "PEXPIREAT": true}
 
-// deeds are what a command was seen to do to keys.
+// deeds are the effects that a command was seen to have on keys.
 type deeds struct {
-	prolongs bool // it set the life of what stayed as it was
+	prolongs bool // it set the life of a key and left its value
 	more     bool
 }
 
-// deedsOf is what the command at that place was seen to do.
+// deedsOf are the deeds of the command at that place.
 func (w *wire) deedsOf(pos int) (d deeds) {
 	for _, i := range w.Effects[pos] {
 		c := w.Evidence.Keys[i]
@@ -355,7 +355,7 @@ func (w *wire) deedsOf(pos int) (d deeds) {
 	return d
 }
 
-// scriptDeeds are what scripts were ever seen to do in the trial, by SHA-1.
+// scriptDeeds are the deeds of scripts in the whole trial, by SHA-1.
 func (w *wire) scriptDeeds() map[string]deeds {
 	all := map[string]deeds{}
 	for pos, c := range w.Commands {
@@ -367,15 +367,15 @@ func (w *wire) scriptDeeds() map[string]deeds {
 	return all
 }
 
-// renews says whether the renewal at that place is one of this grant: its owner's, of its
-// key.
+// renews says whether the renewal at that place renews this grant: the grant's owner sent it
+// for the grant's key.
 func (w *wire) renews(pos int, g *keyspace.Grant) bool {
 	return w.Reaches(pos, g.Key) && w.Commands[pos].Client == g.Client
 }
 
-// frozen says whether the client stood still under a fault of its own from
-// before a renewal of a lease given at since was due until the lease's end: the
-// nemesis had a window open on it then, and within that window it recorded
+// frozen says whether the client stood still under a fault of its own until the end of a
+// lease that was given at since. It must have stood still before a renewal was due: the
+// nemesis had a window open on the client, and within the window the client recorded
 // nothing and sent nothing.
 func (w *wire) frozen(client int, since, end time.Duration) bool {
 	for _, win := range w.windows {

@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// ledger is the history, indexed for those who read the wire beside it.
+// ledger is the history, indexed for reading it together with the wire.
 type ledger struct {
 	history.Evidence
 	pairing pairing
@@ -19,7 +20,7 @@ type ledger struct {
 	holdOf  map[int]int     // place in holds, by the index of an acquire's ok
 	spells  map[errand][]spell
 	windows []history.Pair // of the nemesis
-	end     time.Duration  // of all that was recorded
+	end     time.Duration  // the last time that was recorded
 	broke   bool           // the code under test ended the trial
 }
 
@@ -55,14 +56,14 @@ func newLedger(f *caseFile) (*ledger, error) {
 		}
 	}
 	for _, c := range e.Commands {
-		l.end = max(l.end, sane(c.Sent), sane(c.Arrived), sane(c.Served), sane(c.Replied))
+		l.end = max(l.end, keyspace.Clip(c.Sent), keyspace.Clip(c.Arrived), keyspace.Clip(c.Served), keyspace.Clip(c.Replied))
 	}
 	last := time.Duration(0)
 	for i, h := range holds {
 		last = max(last, h.To)
 		l.latest = append(l.latest, last)
 		for _, ok := range append([]int{h.Acquire}, h.Again...) {
-			if _, known := l.holdOf[ok]; !known { // later, it is the same grant extended
+			if _, known := l.holdOf[ok]; !known { // a later hold of this acquire is the same grant, extended
 				l.holdOf[ok] = i
 			}
 		}
@@ -77,14 +78,11 @@ func newLedger(f *caseFile) (*ledger, error) {
 	return l, nil
 }
 
-// sane clips a recorded time to what can be added to without overflow.
-func sane(d time.Duration) time.Duration { return min(max(d, 0), lifetime) }
-
-// noOperation is what belongs to no operation.
+// noOperation stands for the operation of entries and commands that belong to none.
 var noOperation history.Pair
 
-// operation is the client's operation of that invocation; all of it is zero if
-// there is none. It must not be changed.
+// operation is the client's operation of that invocation; noOperation if there is none. It
+// must not be changed.
 func (l *ledger) operation(op int) *history.Pair {
 	if p := l.pairing.find(op); p != nil && p.Invoke.Index == op && p.Invoke.Process != history.Nemesis {
 		return p
@@ -126,7 +124,7 @@ func (l *ledger) attend(pairs []history.Pair) {
 		if p.Invoke.Process == history.Nemesis || p.Invoke.F != history.FAcquire || p.Done() != history.OK {
 			continue
 		}
-		if _, held := l.holdOf[p.Complete.Index]; !held { // it was told of the loss at once
+		if _, held := l.holdOf[p.Complete.Index]; !held { // the client was told of the loss at once
 			at := errand{p.Invoke.Client, p.Invoke.Lock}
 			l.spells[at] = append(l.spells[at], spell{p.Complete.Time, l.leaving(pairs, at, p.Complete.Index, p.Complete.Time)})
 		}
@@ -153,8 +151,8 @@ func (l *ledger) doneAt(p *history.Pair) time.Duration {
 	return l.crashOf(p.Invoke.Client)
 }
 
-// leaving is when the client released, from then on, what it was granted by the
-// completion of that index and had stopped believing in.
+// leaving is when the client first released the lock at or after from; the time of its crash
+// if it did not. The client had stopped believing in the grant of that index before.
 func (l *ledger) leaving(pairs []history.Pair, at errand, granted int, from time.Duration) time.Duration {
 	i, _ := slices.BinarySearchFunc(pairs, granted, func(p history.Pair, ok int) int {
 		return cmp.Compare(p.Invoke.Index, ok)
@@ -188,8 +186,8 @@ func (l *ledger) attends(client int, lock string, t time.Duration) bool {
 	return i < len(spells) && spells[i].from <= t
 }
 
-// believes says whether some client other than except believed at t that it
-// held the lock in a mode that keeps mode out.
+// believes says whether at t some client, other than except, believed that it held the lock
+// in a mode that keeps mode out.
 func (l *ledger) believes(lock string, mode history.Mode, t time.Duration, except int) bool {
 	after, _ := slices.BinarySearchFunc(l.holds, t, func(h Hold, t time.Duration) int {
 		if h.From <= t {
@@ -206,7 +204,7 @@ func (l *ledger) believes(lock string, mode history.Mode, t time.Duration, excep
 	return false
 }
 
-// compatible: readers do not mind readers.
+// compatible says whether two owners may hold these modes together: both read.
 func compatible(a, b history.Mode) bool { return a == history.Read && b == history.Read }
 
 // aheadAt is by how much the client's wall clock was ahead at t.
@@ -232,8 +230,8 @@ func (l *ledger) acquired(op int) (p *history.Pair, isAcquire bool) {
 	return p, p != &noOperation && p.Invoke.F == history.FAcquire
 }
 
-// openAt says whether the operation of that invocation was still under way at
-// t. What belongs to no operation never is.
+// openAt says whether the operation of that invocation was under way at t; false if there is
+// no such operation.
 func (l *ledger) openAt(op int, t time.Duration) bool {
 	p := l.operation(op)
 	return p != &noOperation && p.Invoke.Time <= t && t <= l.doneAt(p)

@@ -9,16 +9,16 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// leftover is what a post-mortem found of a lock.
+// leftover is a key of a lock that a post-mortem found.
 type leftover struct {
-	blocks  bool // so many nodes that nobody gets in
+	blocks  bool // it is on so many nodes that nobody gets in
 	forever bool
 	cause   Cause
 	why     []Fact
 	cmds    []int
-	first   *keyspace.Grant // whose claim it carries; nil if that is not known
-	// young: it is no older than the recipe's locks may be, so that its owner may
-	// just be giving it back.
+	first   *keyspace.Grant // the claim that it carries; nil if that is not known
+	// young: it is no older than the recipe lets a lock become, so that its owner may be
+	// about to give it back.
 	young bool
 	// atAnyPace: see Finding
 	atAnyPace bool
@@ -63,8 +63,8 @@ func sortedByNode(byNode map[string]history.Op) []history.Op {
 	return all
 }
 
-// reached says whether an acquire of one of these clients came to the node: who never did
-// was not kept out by what is there.
+// reached says whether an acquire of one of these clients came to the node. A key on the
+// node keeps only such clients out.
 func (w *wire) reached(node string, clients []int, start time.Duration) bool {
 	return slices.ContainsFunc(w.Commands, func(c history.Command) bool {
 		_, isAcquire := w.acquired(c.Op)
@@ -89,7 +89,7 @@ func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting [
 			because, found.cmds = []Fact{w.abandoned(l)}, []int{l.Cmd}
 		}
 		switch renewal := w.lastUnowned(l, start, op.Time); {
-		case w.Claims.ClientClock: // it is not the key that keeps others out but the time in it
+		case w.Claims.ClientClock: // the time in the key keeps others out, not the key
 			ahead, waits, ok := w.clockAhead(l, waiting, op.Time)
 			if !ok {
 				continue
@@ -118,8 +118,8 @@ func (w *wire) leftOn(op history.Op, lock string, start time.Duration, waiting [
 	return leftover{at: op.Time}
 }
 
-// standing is the grant on which the key rests: the earliest of those that nobody sees to
-// any more, else the latest; nil if there is none that could keep anybody out.
+// standing is the grant that the key is told by. It is the earliest grant that nobody sees
+// to any more, else the latest grant; nil if no grant could keep anybody out.
 func (w *wire) standing(node, key string, now time.Duration) (on *keyspace.Grant) {
 	for _, g := range w.Grants {
 		if g.Node != node || g.Key != key || g.End != nil || g.Over != nil || w.keepsNobodyOut(g) {
@@ -133,10 +133,10 @@ func (w *wire) standing(node, key string, now time.Duration) (on *keyspace.Grant
 }
 
 // keepsNobodyOut says whether the grant is a share in a count that everybody may raise, or
-// stands in a record beside the lock.
+// part of a record beside the lock.
 func (w *wire) keepsNobodyOut(g *keyspace.Grant) bool { return w.isShared(g) || w.isRecord(g) }
 
-// harmless says whether nothing that the key carries keeps anybody out.
+// harmless says whether all grants that the key carries keep nobody out.
 func (w *wire) harmless(node, key string) bool {
 	any := false
 	for _, g := range w.Grants {
@@ -151,7 +151,7 @@ func (w *wire) harmless(node, key string) bool {
 }
 
 // leftAtAnyPace says whether the grant was left behind for another reason than a timeout: its
-// owner crashed, or was granted it and got every answer.
+// owner crashed, or its owner was granted the lock and got every answer.
 func (w *wire) leftAtAnyPace(l *keyspace.Grant) bool {
 	if l == nil {
 		return false
@@ -178,9 +178,9 @@ func (w *wire) gaveUp(client int, lock string) bool {
 	})
 }
 
-// lastUnowned is the last renewal by a client that did not hold the lock,
-// since start and so recent that it keeps the key alive; nil if there is none,
-// or only one: that may be the last.
+// lastUnowned is the last renewal, since start, by a client that did not hold the lock. It
+// is recent enough to keep the key alive. Nil if there were fewer than two: a single
+// renewal may be the last.
 func (w *wire) lastUnowned(l *keyspace.Grant, start, now time.Duration) *keyspace.Term {
 	if l == nil {
 		return nil

@@ -8,30 +8,32 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // liveness decides whether waiting clients get in. Four things violate it:
 //
 //   - blocked for ever: a post-mortem shows a key without TTL and without a
-//     living owner, or one that renewals of nobody's hold keep alive, and a
-//     living client was kept out by it to the end;
+//     living owner, or a key that somebody without a hold keeps renewing, and the key
+//     kept a living client out to the end;
 //
-//   - blocked up to TTL: a key with a TTL that nobody living believed in (its
-//     owner crashed, never learnt of its grant, or failed to release) kept others
-//     out until it expired;
+//   - blocked up to TTL: a key with a TTL kept others out until it expired, while
+//     nobody living believed in it (its owner crashed, never learnt of its grant, or
+//     failed to release);
 //
-//   - a key whose TTL outlasts the recovery time that the recipe claims.
+//   - overdue: the TTL of a key outlasts the recovery time that the recipe claims;
 //
 //   - starvation: a living client never got in, though it had the time, no key was left
 //     behind and the lock was granted to others meanwhile.
 //
-// Counted from the latest of the healing of the last fault, the last crash and
-// the last arrival of a dead client's command, a client that was let in later than
-// within the recovery time, plus a turn for every client, although no key
-// explains it, gives unknown; so does a lock that nobody was let into without a key in
-// the way, and a run that was ended before it healed. A recipe with a quorum promises
-// nothing while a majority is out of reach: what it could not do before the healing
-// counts only where keys, and not the network, stood in the way.
+// Three things give unknown: a client that was let in late although no key explains it, a
+// lock that nobody was let into although no key was in the way, and a run that ended before
+// it healed. Late means later than the recovery time plus a turn for every client. This
+// time begins with the last of three events: the healing of the last fault, the last
+// crash, the last arrival of a dead client's command.
+//
+// A recipe with a quorum promises nothing while a majority is out of reach. A wait before
+// the healing counts only if keys, and not the network, stood in the way.
 func liveness(ctx context.Context, f *caseFile) Verdict {
 	if f.Claims.TTL <= 0 {
 		return notApplicable(Fact{What: NoLease})
@@ -43,7 +45,7 @@ func liveness(ctx context.Context, f *caseFile) Verdict {
 	return w.blocked(ctx)
 }
 
-// blocked is liveness where no reply is wanting.
+// blocked is liveness for a history in which no reply is missing.
 func (w *wire) blocked(ctx context.Context) Verdict {
 	findings := w.orphans()
 	if ctx.Err() != nil {
@@ -56,7 +58,7 @@ func (w *wire) blocked(ctx context.Context) Verdict {
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
 	switch {
 	case len(findings) > maxFindings:
-		// What blocks for ever comes last and must not be cut off.
+		// The findings of keys that block for ever come last and must not be cut off.
 		kept := slices.Clone(findings[:maxFindings-len(stuck)])
 		kept = slices.DeleteFunc(kept, func(f Finding) bool { return f.Forever })
 		return Verdict{Result: Violated, Findings: append(kept, stuck...),
@@ -90,8 +92,8 @@ type wait struct {
 	ops         []int // invocations
 }
 
-// afterHealing judges the liveness phase. What keys have already been blamed
-// for counts as explained.
+// afterHealing judges the liveness phase. A wait that was already blamed on a key counts as
+// explained.
 func (w *wire) afterHealing(orphans []Finding) (findings []Finding, doubt Fact) {
 	if op, broke := brokeDown(w.Ops); broke {
 		return nil, Fact{What: EndedByCode, At: op.Time, Text: op.F}
@@ -148,7 +150,7 @@ func (w *wire) lastOfTheDead() time.Duration {
 	}
 	for _, c := range w.Commands {
 		if at, dead := w.crashes[c.Client]; dead && c.Arrived > at {
-			last = max(last, sane(c.Arrived))
+			last = max(last, keyspace.Clip(c.Arrived))
 		}
 	}
 	return last
@@ -182,14 +184,14 @@ func (w *wire) margin(healed time.Duration) time.Duration {
 	}
 	for _, c := range w.Commands {
 		if c.Sent >= healed && c.Replied > 0 {
-			trip = max(trip, sane(c.Replied)-sane(c.Sent))
+			trip = max(trip, keyspace.Clip(c.Replied)-keyspace.Clip(c.Sent))
 		}
 	}
-	return min(time.Duration(len(clients))*(hold+retry+trip), lifetime)
+	return min(time.Duration(len(clients))*(hold+retry+trip), keyspace.Lifetime)
 }
 
-// waits lists who waited for which lock after the healing, living clients only. Who
-// asked to read, was not answered, and then asked to write waited once.
+// waits lists the waits of living clients after the healing, by client and lock. A client
+// that asked to read, was not answered, and then asked to write waited once.
 func (w *wire) waits(healed time.Duration) []wait {
 	byWho := map[seat]*wait{}
 	var order []seat
@@ -222,9 +224,8 @@ func (w *wire) waits(healed time.Duration) []wait {
 	return all
 }
 
-// crossSlot finds for each of those who waited the last command that a cluster
-// refused for the slots of its keys; not ok if any attempt of theirs met with
-// anything else.
+// crossSlot finds, for each client that waited, the last command that a cluster refused
+// because of the slots of its keys; not ok if any of their attempts ended in another way.
 func (w *wire) crossSlot(waits []wait) (cmds []int, ok bool) {
 	refused := map[int]int{} // by operation
 	for pos, c := range w.Commands {
@@ -243,14 +244,14 @@ func (w *wire) crossSlot(waits []wait) (cmds []int, ok bool) {
 	return cmds, true
 }
 
-// round is how a lock went round while some waited in vain.
+// round is how others were granted a lock while some waited in vain.
 type round struct {
 	grants       int // to others
 	free, lasted time.Duration
 }
 
-// wentRound says whether the lock was granted to others while all of those waited, who
-// had the time to get in.
+// wentRound says whether the lock was granted to others while all of these clients waited
+// and had the time to get in.
 func (w *wire) wentRound(waits []wait, bound time.Duration) (r round, ok bool) {
 	from, until := time.Duration(0), Never
 	for _, x := range waits {

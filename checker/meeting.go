@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// carrying drops what a party's acquire itself took away again, and what keeps nobody
-// out, if anything else is left.
+// carrying drops the grants that the party's acquire took away again itself, and those that
+// keep nobody out. It keeps all grants if none would be left.
 func (w *wire) carrying(all []*keyspace.Grant) []*keyspace.Grant {
 	left := slices.DeleteFunc(slices.Clone(all), func(g *keyspace.Grant) bool {
 		own := g.End != nil && g.End.Cmd >= 0 && w.Commands[g.End.Cmd].Op == g.Op
@@ -19,9 +19,9 @@ func (w *wire) carrying(all []*keyspace.Grant) []*keyspace.Grant {
 	return left
 }
 
-// meeting pairs what two parties had on each node on which both had something: in the
-// same place if there is one, best in one that was free again, else what each had there
-// last.
+// meeting pairs the grants of two parties, one pair for each node on which both had some.
+// It prefers two grants in the same place, best in one that was free again between them.
+// Otherwise it pairs the last grant of each party.
 func meeting(a, b []*keyspace.Grant) (pairs [][2]*keyspace.Grant) {
 	at := map[string]int{}
 	for _, y := range b {

@@ -9,32 +9,32 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// orphan collects what the keys of one abandoned operation did to others, as
-// long as that had one cause.
+// orphan is the harm that the keys of one abandoned operation did to others, by one cause.
 type orphan struct {
 	op int
 	excess
 	lives []*keyspace.Grant
-	first keyspace.Contact // of those that were kept out
+	first keyspace.Contact // of the clients that were kept out
 	last  keyspace.Contact
 	kept  []int // clients
 	ops   []int
 	cmds  []int
-	// renewed: somebody without a hold prolonged it, and it kept others out in
-	// the time that was so gained.
+	// renewed: somebody without a hold prolonged the key, and it kept others out in the
+	// time that this added.
 	renewed *keyspace.Term
-	// before: it went on to keep others out for another cause.
+	// before: the key went on to keep others out, for another cause.
 	before bool
 }
 
 // orphans finds the keys that nobody living believed in and that kept others
 // out until they expired or were taken over: "blocked up to TTL".
 //
-// An attempt counts if it was not granted as long as the key was there, found such a key on so many nodes that
-// these alone kept it out, and without them would have had its quorum, while no living
-// client believed that it held the lock; one of unknown outcome, only if all its
-// commands were answered. What its own client deleted in the end does not count, nor
-// what somebody else's release or a node's loss took away before it could expire.
+// An attempt counts if all of this is true: it was not granted as long as the key was
+// there; such keys alone kept it out, on so many nodes that it would have had its quorum
+// without them; meanwhile no living client believed that it held the lock. An attempt of
+// unknown outcome counts only if all its commands were answered. A key does not count if
+// its own client deleted it in the end, or if somebody else's release or a node's loss took
+// it away before it could expire.
 func (w *wire) orphans() []Finding {
 	byOp := map[int][]keyspace.Contact{}
 	var ops []int
@@ -86,21 +86,21 @@ type blocker struct {
 	meet keyspace.Contact
 }
 
-// keptOutBy lists the orphans that kept the attempt out; none if it was let in, or was
-// not kept out by orphans alone.
+// keptOutBy lists the orphans that kept the attempt out. There are none if the attempt was
+// let in, or if something other than orphans kept it out.
 func (w *wire) keptOutBy(op int, met []keyspace.Contact) []blocker {
 	p := w.operation(op)
 	if p.Done() == history.Info && w.unanswered[op] {
-		return nil // it may have failed for want of an answer
+		return nil // it may have failed because a reply was missing
 	}
 	var blockers []blocker
 	units, own, in := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]int{}, map[keyspace.NodeKey]int{}
 	for _, g := range w.Of(op) {
 		own[w.unitOf(g.NodeKey())] = g.Seq
-		in[g.NodeKey()] = g.Seq // elsewhere on its node it may have been kept out all the same
+		in[g.NodeKey()] = g.Seq // another key of the node may have kept it out all the same
 	}
 	for _, m := range met {
-		// Of what it met in one key, the first tells; it may have been let in later.
+		// The first contact with each key counts: the attempt may have been let in later.
 		node, key := w.Commands[m.Cmd].Node, m.On[0].Key
 		at := w.unitOf(keyspace.NodeKey{Node: node, Key: key})
 		if seq, ok := in[keyspace.NodeKey{Node: node, Key: key}]; units[at] || ok && seq < m.Seq || w.believes(p.Invoke.Lock, p.Invoke.Mode, m.At.Lo, p.Invoke.Client) {
@@ -118,8 +118,8 @@ func (w *wire) keptOutBy(op int, met []keyspace.Contact) []blocker {
 	return blockers
 }
 
-// orphansIn lists the orphans that an acquire met in one key, if nothing else in it can
-// have kept it out.
+// orphansIn lists the orphans that an acquire met in one key. There are none if something
+// else in the key can have kept the acquire out.
 func (w *wire) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker) {
 	for _, g := range m.On {
 		if compatible(g.Mode, p.Invoke.Mode) || g.Op == p.Invoke.Index || w.keepsNobodyOut(g) || idleBeside(g, m) || w.lapsedBeside(g, m, p) {
@@ -133,14 +133,14 @@ func (w *wire) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker) {
 	return here
 }
 
-// goneBy says whether the grant was no longer there at that time: who was let in while it
-// stood was not kept out by it.
+// goneBy says whether the grant was no longer there at that time. A client that was let in
+// while the grant stood was not kept out by it.
 func goneBy(g *keyspace.Grant, t time.Duration) bool {
 	return g.End != nil && g.End.At.Hi <= t
 }
 
-// lapsedBeside says whether the grant, one of several in its key, had stood as long as
-// its lease, while another that had not was there to keep the acquire out.
+// lapsedBeside says whether the grant, one of several in its key, had lapsed by its node's
+// clock while another, which had not lapsed, kept the acquire out.
 func (w *wire) lapsedBeside(g *keyspace.Grant, m keyspace.Contact, p *history.Pair) bool {
 	return g.Place != "" && w.lapsedByNode(g, m.At.Lo) && slices.ContainsFunc(m.On, func(other *keyspace.Grant) bool {
 		return other.Place != g.Place && !compatible(other.Mode, p.Invoke.Mode) && !w.lapsedByNode(other, m.At.Lo)
@@ -159,8 +159,8 @@ func (w *wire) unitOf(at keyspace.NodeKey) keyspace.NodeKey {
 // quorum is how many units must grant.
 func (w *wire) quorum() int { return max(w.Claims.NodeQuorum(), w.Claims.KeyQuorum()) }
 
-// countUnits is how many units clients asked: nodes that they sent commands to, or keys
-// that ever carried a grant.
+// countUnits is how many units there are: the nodes that clients sent commands to, or the
+// keys that ever carried a grant.
 func (w *wire) countUnits() int {
 	units := map[keyspace.NodeKey]bool{}
 	if w.Claims.KeyQuorum() > 1 {
@@ -175,12 +175,12 @@ func (w *wire) countUnits() int {
 	return len(units)
 }
 
-// orphanAt says whether nobody attended to the claim when it was met, or its
-// owner went on waiting for the outcome of its attempt until the key expired. What a
-// release left there on purpose is nobody's orphan.
+// orphanAt says whether the claim was an orphan when it was met. It was one if nobody
+// attended to it, or if its owner waited for the outcome of its attempt until the key
+// expired. A claim that a release left there on purpose is no orphan.
 func (w *wire) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
 	if _, isAcquire := w.acquired(l.Op); !isAcquire && l.Over != nil && l.Over.Rested {
-		return false // a release left it, and the next was let in by it
+		return false // a release left it, to let the next one in
 	}
 	if l.Lock == "" || l.End != nil && l.End.At.Hi <= m.At.Lo {
 		return false
@@ -194,8 +194,8 @@ func (w *wire) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
 	return !w.cared(l, m.At) && !w.rests(l, m.At.Lo)
 }
 
-// cared says whether the owner of a claim had to do with it at that time: it
-// was alive, and making it, counting on it or giving it back.
+// cared says whether the owner attended to its claim at that time: it was alive, and was
+// making the claim, believing in it or giving it back.
 func (w *wire) cared(l *keyspace.Grant, at keyspace.When) bool {
 	for _, t := range []time.Duration{at.Lo, at.Hi} {
 		if w.attends(l.Client, l.Lock, t) || w.openAt(l.Op, t) && t < w.crashOf(l.Client) {
@@ -205,9 +205,9 @@ func (w *wire) cared(l *keyspace.Grant, at keyspace.When) bool {
 	return false
 }
 
-// outlasted says whether the grant ended by its own life, or by the takeover of an
-// acquire, or not at all; and whether the attempt was over, or still without success,
-// by then. Who was granted the lock where others took over was taking over himself.
+// outlasted says whether the grant ended by its own life or by the takeover of another
+// acquire, or did not end. A takeover counts only if the attempt was not granted the lock:
+// an attempt that was granted it while others took over was taking over itself.
 func (w *wire) outlasted(g *keyspace.Grant, op int) bool {
 	granted := w.operation(op).Done() == history.OK
 	switch {
@@ -246,9 +246,8 @@ func (o *orphan) add(w *wire, op int, b blocker) {
 	}
 }
 
-// prolonged is the last renewal before the meeting by somebody who had no
-// business with the claim, if without such renewals the key would have been
-// gone by then; else nil.
+// prolonged is the last renewal before the meeting by somebody who had no business with the
+// claim. It is nil if the key would have been there without such renewals too.
 func (w *wire) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Term {
 	var last *keyspace.Term
 	for i := l.LifeCount() - 1; i > 0; i-- {
@@ -267,11 +266,12 @@ func (w *wire) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Term {
 	return nil
 }
 
-// unowned says whether whoever prolonged the claim had no business with it: it
-// was not its own, or nobody attended to it any more when the renewal was sent.
-// What was sent in time and arrived late is the owner's last word. Who put a grant of
-// his own on the key, or asked for it under the name that stood there, prolonged that; so,
-// perhaps, did a reader who never learnt whether he was let in, where readers share a key.
+// unowned says whether the sender of a renewal had no business with the claim: the claim
+// was not the sender's, or nobody attended to it any more when the renewal was sent. A
+// renewal that was sent in time and arrived late is the owner's own. A client that put a
+// grant of its own on the key, or asked for the key under the name that stood there,
+// prolonged that grant and not the claim. If readers share a key, the same may be true of a
+// reader that never learnt whether it was let in.
 func (w *wire) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 	if t.Cmd < 0 || t.Cmd != l.Cmd && w.enters(t.Cmd, l.Key) {
 		return false
@@ -286,13 +286,14 @@ func (w *wire) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 	return t.Client != l.Client || !w.cared(l, keyspace.At(sent))
 }
 
-// enters says whether the command at that place put a grant on the key. A share that was
-// refused entitles nobody to see to it.
+// enters says whether the command at that place put a grant on the key. A refused share
+// does not count: it gives its client no business with the key.
 func (w *wire) enters(pos int, key string) bool {
 	return slices.ContainsFunc(w.Of(w.Commands[pos].Op), func(g *keyspace.Grant) bool { return g.Cmd == pos && g.Key == key && !g.Refused })
 }
 
-// entersAnew is enters, by what was not there before.
+// entersAnew says whether the command at that place put a value on the key that was not
+// there before.
 func (w *wire) entersAnew(pos int, key string) bool {
 	return slices.ContainsFunc(w.Of(w.Commands[pos].Op), func(g *keyspace.Grant) bool {
 		return g.Cmd == pos && g.Key == key && !g.Refused && !g.Rested
@@ -327,7 +328,7 @@ func (w *wire) orphaned(o *orphan) Finding {
 	return f
 }
 
-// end is when it kept others out no more, and how that came.
+// end is when the orphan stopped keeping others out, and how.
 func (o *orphan) end() (until time.Duration, ended Ending) {
 	until, ended = o.last.At.Hi, WasLeft
 	if o.before {
@@ -346,7 +347,7 @@ func (o *orphan) end() (until time.Duration, ended Ending) {
 	return until, ended
 }
 
-// abandoned tells how a claim came to be nobody's.
+// abandoned tells why nobody attends to a claim any more.
 func (w *wire) abandoned(l *keyspace.Grant) Fact {
 	p, isAcquire := w.acquired(l.Op)
 	told := Fact{What: setBy, Clients: []int{l.Client}, Command: w.call(l.Cmd), At: l.At.Lo, Key: l.Key, Nodes: []string{l.Node}}

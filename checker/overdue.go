@@ -7,11 +7,11 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// excess is why a claim that nobody believes in still keeps others out when by
-// the recipe's own word it should be over. The zero excess: it should not yet.
+// excess is why a claim still keeps others out though nobody believes in it and the recipe
+// says that it is over by now. The zero excess: the claim is not overdue.
 type excess struct {
 	cause Cause
-	why   Fact // nothing, if there is no more to tell
+	why   Fact // zero if there is no more to tell
 }
 
 // excess judges a claim that was met by a client.
@@ -21,7 +21,7 @@ func (w *wire) excess(l *keyspace.Grant, m keyspace.Contact, client int) excess 
 	}
 	t, now := l.TermAt(m.At.Lo), m.At.Lo
 	if w.prolonged(l, m) != nil {
-		return excess{} // it is told by whose renewal
+		return excess{} // the renewal tells who did it
 	}
 	claimed, over := w.outlived(t, now)
 	over = over && now > w.seenTo(l, now)+claimed+claimed/10
@@ -39,8 +39,8 @@ func (w *wire) excess(l *keyspace.Grant, m keyspace.Contact, client int) excess 
 	return excess{}
 }
 
-// standingExcess judges a key that a post-mortem found, and the claim that it
-// carries; nil if that is not known.
+// standingExcess judges a key that a post-mortem found, and the claim that the key carries;
+// the claim is nil if it is not known.
 func (w *wire) standingExcess(l *keyspace.Grant, op history.Op, k history.KeyState) excess {
 	claimed := w.Claims.Recovery
 	over := k.TTL > claimed+claimed/10
@@ -62,17 +62,16 @@ func (w *wire) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) excess {
 	return excess{ServerClock, Fact{What: clockSetBack, Nodes: []string{l.Node}, Key: l.Key, Until: t.Fair.Mid()}}
 }
 
-// outlived says whether a claim has lasted longer than the recipe's own word lets it
-// after its owner last saw to it, Claims.Recovery (0 = for ever), by more than what a
-// server's slowness can explain.
+// outlived says whether a claim has lasted longer than Claims.Recovery (0 = for ever) since
+// its owner last saw to it. A server's slowness does not count.
 func (w *wire) outlived(t *keyspace.Term, now time.Duration) (claimed time.Duration, over bool) {
 	claimed = w.Claims.Recovery
 	return claimed, claimed > 0 && now > t.At.Hi+claimed+claimed/10
 }
 
-// staleTime judges a claim in a lock that clients' clocks decide: what keeps
-// others out is the time in the key, by the owner's clock, compared with theirs.
-// Where no clock was wrong, whoever met it late may have lost a race for it.
+// staleTime judges a claim in a lock that clients' clocks decide. The key has a time by the
+// owner's clock, and keeps the others out by comparison with their clocks. If no clock was
+// wrong, a client that met the claim late may have lost a race for it.
 func (w *wire) staleTime(l *keyspace.Grant, now time.Duration, client int) excess {
 	claimed := max(w.Claims.Recovery, w.Claims.TTL)
 	late := now - l.At.Hi - claimed - claimed/10
@@ -82,8 +81,9 @@ func (w *wire) staleTime(l *keyspace.Grant, now time.Duration, client int) exces
 	return excess{}
 }
 
-// clockAhead says by how much at most the wall clock of the claim's owner, when
-// it read the time, was ahead of that of a client that waits now, and of whose.
+// clockAhead compares the wall clock of the claim's owner, as it was when the owner read the
+// time, with the clocks of the clients that wait now. It returns the greatest lead of the
+// owner's clock, and the client whose clock it led by that much.
 func (w *wire) clockAhead(l *keyspace.Grant, waiting []int, now time.Duration) (ahead time.Duration, client int, ok bool) {
 	if l == nil {
 		return 0, 0, false

@@ -9,16 +9,17 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// ownership decides whether no command ended a grant of another owner that certainly
-// still stood at that node, or changed its life: whichever command it was, and whether
-// it deleted the key, the field or the member that carries the grant, or put another
-// value in its place. Raising a count, or joining a queue, ends nobody's grant.
+// ownership decides whether every command left the grants of other owners alone. A command
+// violates it if it ended a grant that certainly still stood at that node, or changed the
+// grant's life. It does not matter which command it was, or whether it deleted the key, the
+// field or the member of the grant or put another value there. Raising a count, or joining
+// a queue, ends nobody's grant.
 //
 // A grant counts from the command that made it, in an acquire that ended with ok, until
 // the owner stops believing: its release, its claimed deadline, the loss that it was
-// told of, or its crash. So neither the leftover of a failed RedLock attempt is
-// anybody's, nor the key of a dead owner. Where it was not seen what the keys were,
-// a grant rests on no key, or grants cannot be told apart, the answer is unknown.
+// told of, or its crash. So the leftover of a failed RedLock attempt belongs to nobody, and
+// so does the key of a dead owner. The answer is unknown if keys were not seen, if a grant
+// rests on no key, or if grants cannot be told apart.
 func ownership(ctx context.Context, f *caseFile) Verdict {
 	w, err := f.wire()
 	switch {
@@ -50,8 +51,9 @@ func ownership(ctx context.Context, f *caseFile) Verdict {
 	return Verdict{Result: Held}
 }
 
-// groundless tells of a hold that rests on nothing that any key carries; nothing if there is
-// none. Traceless ones only are those whose acquires were not seen to change any key.
+// groundless tells of a hold that rests on no grant in any key; the zero Fact if there is
+// none. With traceless, it looks only at holds whose acquires were not seen to change any
+// key.
 func (w *wire) groundless(traceless bool) Fact {
 	for _, h := range w.holds {
 		op, ok := w.invocation(h.Acquire)
@@ -69,7 +71,7 @@ func (w *wire) changedSomething(op int) bool {
 }
 
 // unseenGrant tells of a hold that is groundless, or rests on a grant whose end nobody
-// saw; nothing if there is none.
+// saw; the zero Fact if there is none.
 func (w *wire) unseenGrant() Fact {
 	if why := w.groundless(false); why.What != "" {
 		return why
@@ -88,16 +90,16 @@ func (w *wire) unseenGrant() Fact {
 	return Fact{}
 }
 
-// entersAgain says whether the hold began while something of an earlier acquire of the
-// same client still stood.
+// entersAgain says whether the hold began while a grant of an earlier acquire of the same
+// client still stood.
 func (w *wire) entersAgain(h Hold) bool {
 	return slices.ContainsFunc(w.Grants, func(g *keyspace.Grant) bool {
 		return g.Client == h.Client && g.Lock == h.Lock && g.At.Lo <= h.From && (g.End == nil || g.End.At.Hi >= h.From)
 	})
 }
 
-// trespass judges one strike: a finding for each owner that it robbed, or what could
-// not be told.
+// trespass judges one strike. It returns a finding for each owner that the strike robbed, or
+// the fact that leaves the question open.
 func (w *wire) trespass(s keyspace.Strike) (findings []Finding, doubt Fact) {
 	who := w.Commands[s.Cmd].Client
 	mine := func(g *keyspace.Grant) bool { return g.Client == who && !g.Refused }
@@ -110,7 +112,7 @@ func (w *wire) trespass(s keyspace.Strike) (findings []Finding, doubt Fact) {
 			continue
 		}
 		if _, untold := w.untold().of(g); untold {
-			continue // of which ownership says why
+			continue // ownership tells why this is unknown
 		}
 		if _, isAcquire := w.acquired(w.Commands[s.Cmd].Op); isAcquire && s.Kind != keyspace.Prolonging && w.Claims.TTL <= 0 {
 			doubt = Fact{What: LapseUnsure, Clients: []int{g.Client, who}, Since: g.At.Lo, Command: w.call(s.Cmd), At: s.At.Lo}
@@ -125,9 +127,9 @@ func (w *wire) trespass(s keyspace.Strike) (findings []Finding, doubt Fact) {
 	return findings, doubt
 }
 
-// tookStale says whether the strike is an acquire that took over what had lasted as
-// long as the lease by its node's clock, or a reaper's, which removed it. A lock that
-// claims that nobody ever gets in after a crash lets nothing lapse.
+// tookStale says whether the strike ended a grant that had lapsed by its node's clock: an
+// acquire took the grant over, or a reaper removed it. A lock lets nothing lapse if it
+// claims that nobody ever gets in after a crash.
 func (w *wire) tookStale(s keyspace.Strike, g *keyspace.Grant) bool {
 	if s.Kind == keyspace.Prolonging {
 		return false
@@ -136,22 +138,21 @@ func (w *wire) tookStale(s keyspace.Strike, g *keyspace.Grant) bool {
 	return isAcquire && w.Claims.Recovery > 0 && w.lapsedByNode(g, s.At.Lo) || w.reaped(g, s.Cmd, s.At.Lo)
 }
 
-// reaped says whether the command belongs to no operation, as that of somebody who looks
-// for leases that are over, and found that of the grant lapsed by its node's clock.
+// reaped says whether a reaper sent the command, which looks for leases that are over: the
+// command belongs to no operation, and found the grant lapsed by its node's clock.
 func (w *wire) reaped(g *keyspace.Grant, cmd int, at time.Duration) bool {
 	return w.Commands[cmd].Op < 0 && w.Claims.Recovery > 0 && w.lapsedByNode(g, at)
 }
 
-// sharesReading says whether a reader's grant took the place of another reader's, or its
-// life: that the lock has one record for both is a race of its protocol, which exclusion
-// tells.
+// sharesReading says whether a reader's grant took the place, or the life, of another
+// reader's. Such a lock has one record for both. That is a race of its protocol, and
+// exclusion tells of it.
 func (w *wire) sharesReading(s keyspace.Strike, g *keyspace.Grant) bool {
 	p, isAcquire := w.acquired(w.Commands[s.Cmd].Op)
 	return isAcquire && s.Kind != keyspace.Removal && compatible(g.Mode, p.Invoke.Mode)
 }
 
-// grantedUntil is when the owner stopped believing in what l put there; 0 if it
-// never believed.
+// grantedUntil is when the owner stopped believing in its grant; 0 if it never believed.
 func (w *wire) grantedUntil(l *keyspace.Grant) time.Duration {
 	if h := w.hold(l); h != nil {
 		return h.To
@@ -159,8 +160,7 @@ func (w *wire) grantedUntil(l *keyspace.Grant) time.Duration {
 	return 0
 }
 
-// hold is the hold that the claim belongs to; nil if its acquire did not end
-// with ok.
+// hold is the hold of the claim's acquire; nil if that did not end with ok.
 func (w *wire) hold(l *keyspace.Grant) *Hold {
 	p, isAcquire := w.acquired(l.Op)
 	if !isAcquire || p.Complete == nil {

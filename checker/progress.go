@@ -9,67 +9,70 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// Progress says how well a trial went for those who waited. It is a measure and
-// no verdict: nothing in it is right or wrong by itself. What was not seen is
-// zero; the counts beside say how much there was to see.
+// Progress says how well a trial went for clients that waited. It is a measure and no
+// verdict: nothing in it is right or wrong by itself. A measure is zero if nothing was
+// seen of it; the counts beside it say how much there was to see.
 type Progress struct {
 	// Waits counts the waits that ended with a grant: from a client's first
-	// attempt, through all that failed, to the grant. InVain counts those that
-	// did not: the client crashed, or the trial ended. Re-entries are no waits.
+	// attempt, through all that failed, to the grant. InVain counts the other waits:
+	// the client crashed, or the trial ended. Re-entries are no waits.
 	Waits      int           `json:"waits"`
 	InVain     int           `json:"inVain"`
 	WaitMedian time.Duration `json:"waitMedian"`
 	WaitP95    time.Duration `json:"waitP95"`
 	WaitMax    time.Duration `json:"waitMax"`
 
-	// Bypasses are grants to others while a client waited: in all, and during the
-	// one wait that saw most.
+	// Bypasses are grants to others while a client waited: the total, and the greatest
+	// number during one wait.
 	Bypasses    int `json:"bypasses"`
 	BypassesMax int `json:"bypassesMax"`
 
 	// Jain is Jain's index of fairness over the grants of the clients that asked:
-	// 1 if all got as many, 1/n if one of n got all; 0 if nobody got any.
+	// 1 if all got equally many, 1/n if one of n got all; 0 if nobody got any.
 	Jain    float64 `json:"jain"`
 	Grants  int     `json:"grants"`
 	Clients int     `json:"clients"`
 
-	// Losses counts the holders who were told, or saw, that their lease was gone,
-	// where the wire shows when that was; the lag is from that moment until then.
+	// Losses counts the holders who were told, or saw, that their lease was gone, if the
+	// wire shows when it went. The lag is the time from then until the holder knew.
 	Losses     int           `json:"losses"`
 	LossLagMax time.Duration `json:"lossLagMax"`
 	LossLagSum time.Duration `json:"lossLagSum"`
 
-	// Orphans counts the times that a key stood on a node while no living client
-	// whose claim it carried had to do with the lock; the time is for how long. What
-	// is over within two milliseconds does not count.
+	// Orphans counts the times that a key stood on a node unattended: no living client
+	// with a claim in the key had to do with the lock. The other fields say for how
+	// long. Times of two milliseconds and less do not count.
 	Orphans   int           `json:"orphans"`
 	OrphanSum time.Duration `json:"orphanSum"`
 	OrphanMax time.Duration `json:"orphanMax"`
 
-	// Leftovers counts the keys that attempts left behind which did not succeed for all
-	// that their living clients know, as listed by Leftovers; LeftoverMost is the one
-	// that stood the longest.
+	// Leftovers counts the keys that the function Leftovers lists: attempts left them
+	// behind, and their living clients do not know of a success. LeftoverMost is the
+	// key that stood the longest.
 	Leftovers    int           `json:"leftovers,omitempty"`
 	LeftoverSum  time.Duration `json:"leftoverSum,omitempty"`
 	LeftoverMost Leftover      `json:"leftoverMost,omitzero"`
 
-	// Recoveries counts, for each fault, the locks that somebody was granted after
-	// it: the time is from the fault's end, or the crash, to the next grant. Of a
-	// crash only the locks count that the client had to do with; a lock that nobody
-	// asked for any more does not. Unrecovered counts where nobody was let in.
+	// Recoveries counts, for each fault, the locks that somebody was granted after the
+	// fault. The time runs from the fault's end, or the crash, to the next grant. For a
+	// crash only the locks count that the client had to do with. A lock that nobody
+	// asked for any more does not count. Unrecovered counts the locks that were asked
+	// for and granted to nobody.
 	Recoveries  int           `json:"recoveries"`
 	Unrecovered int           `json:"unrecovered"`
 	RecoverySum time.Duration `json:"recoverySum"`
 	RecoveryMax time.Duration `json:"recoveryMax"`
 
-	// Commands counts what all clients sent but for handshakes and PING. A grant's are
-	// its client's about the lock, from its first attempt that led there until it began
-	// to ask for the next: the renewals and the release too.
+	// Commands counts all commands of clients, without handshakes and PING. The commands
+	// of a grant are those that its client sent about the lock: from the first attempt
+	// that led to the grant until the client began to ask for the next. Renewals and the
+	// release belong to them.
 	Commands            int `json:"commands,omitempty"`
 	GrantCommandsMedian int `json:"grantCommandsMedian,omitempty"`
 	GrantCommandsMax    int `json:"grantCommandsMax,omitempty"`
-	// HeldCommands are those about a lock, of anybody, that were sent while somebody
-	// believed to hold it; HeldTime is for how long that was, all locks together.
+	// HeldCommands counts the commands about a lock that any client sent while somebody
+	// believed that it held the lock. HeldTime is how long that was, for all locks
+	// together.
 	HeldCommands int           `json:"heldCommands,omitempty"`
 	HeldTime     time.Duration `json:"heldTime,omitempty"`
 }
@@ -217,10 +220,9 @@ func (m *measure) losses() {
 	}
 }
 
-// goneAt is when so few nodes still carried what the acquire had put there that it
-// no longer had its quorum.
+// goneAt is when the acquire lost its quorum: too few nodes still carried its grants.
 func (w *wire) goneAt(acquire int) (at time.Duration, ok bool) {
-	left := map[keyspace.NodeKey]time.Duration{} // the last that stood there
+	left := map[keyspace.NodeKey]time.Duration{} // when the last grant there ended
 	for _, l := range w.Of(acquire) {
 		unit := w.unitOf(l.NodeKey())
 		left[unit] = max(left[unit], l.Until())

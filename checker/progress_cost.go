@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// This file measures what a lock costs its nodes: the commands that clients sent, those
-// of watchdogs and of clients that waited among them. Handshakes and PING do not count.
+// This file measures what a lock costs its nodes: the commands that clients sent. Commands
+// of watchdogs and of waiting clients count, handshakes and PING do not.
 
 // HeldRate is how many commands were sent in each second in which a lock was held; 0
 // if none was.
@@ -60,7 +60,7 @@ func (m *measure) costs() {
 	}
 }
 
-// held are the times in which somebody believed to hold a lock, by lock.
+// held are the times in which somebody believed that it held a lock, by lock.
 func (m *measure) held() map[string][]spell {
 	all := map[string][]spell{}
 	for _, h := range m.wire.holds {
@@ -83,9 +83,9 @@ func spellAt(all []spell, t time.Duration) (within bool, at int) {
 	return at < len(all) && all[at].from <= t, at
 }
 
-// lockOf is the lock that a command is about: that of the operation during which it
-// was sent, else, for a watchdog's, the only one that its client believes to hold, or
-// that anybody uses. ok = false: it cannot be told.
+// lockOf is the lock that a command is about. It is the lock of the operation that sent the
+// command. For a watchdog's command it is the only lock that the client believes to hold,
+// or the only lock that anybody uses. Not ok: the lock cannot be told.
 func (m *measure) lockOf(c *history.Command) (lock string, ok bool) {
 	if m.wire.has(c.Op) {
 		return m.wire.operation(c.Op).Invoke.Lock, true

@@ -10,11 +10,11 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file measures what keys that nobody cares for cost, and how soon after a
-// fault somebody gets in again.
+// This file measures how long keys stand unattended, and how soon after a fault somebody
+// gets in again.
 
-// orphaned measures, key by key, the time that it stood there while nobody living
-// attended to what it carried.
+// orphaned measures, for each key, how long the key stood while nobody living attended to
+// its grants.
 func (m *measure) orphaned() {
 	byKey := map[keyspace.NodeKey][]*keyspace.Grant{}
 	for _, l := range m.wire.Grants {
@@ -36,10 +36,10 @@ func (m *measure) orphaned() {
 	}
 }
 
-// orphanSlack is how long a key may stand unattended that counts as given back at once.
+// orphanSlack is how long a key may stand unattended and still count as given back at once.
 const orphanSlack = 2 * time.Millisecond
 
-// stood is when the claims stood there.
+// stood are the times in which the claims stood there.
 func (w *wire) stood(lives []*keyspace.Grant) []spell {
 	var all []spell
 	for _, l := range lives {
@@ -48,7 +48,7 @@ func (w *wire) stood(lives []*keyspace.Grant) []spell {
 	return merged(all)
 }
 
-// caredFor is when their owners, alive, had to do with the lock.
+// caredFor are the times in which living owners of the claims had to do with the lock.
 func (w *wire) caredFor(lives []*keyspace.Grant) []spell {
 	var all []spell
 	seen := map[errand]bool{}
@@ -120,7 +120,7 @@ func (m *measure) recoveries() {
 		if win.Complete == nil || win.Complete.Window == nil || win.Complete.Window.Hits == 0 {
 			continue
 		}
-		// A crash counts from itself.
+		// For a crash the time begins with the crash.
 		i, _ := slices.BinarySearch(crashes, win.Invoke.Index)
 		if i < len(crashes) && crashes[i] < win.Complete.Index {
 			continue
@@ -145,8 +145,7 @@ func (m *measure) businessOf(client int, t time.Duration) []string {
 	return locks
 }
 
-// askedBy says whether an acquire of the client's was under way at t: the last
-// that it invoked by then.
+// askedBy says whether the last acquire that the client invoked by t was under way at t.
 func (m *measure) askedBy(client int, lock string, t time.Duration) bool {
 	all := m.wire.pairing.all
 	i, _ := slices.BinarySearchFunc(all, t, func(p history.Pair, t time.Duration) int {

@@ -8,23 +8,23 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Leftover is a key that an attempt left behind which its client does not know to
-// have succeeded: it was refused, or its outcome is unknown. The client lived on.
+// Leftover is a key that an attempt left behind. The client does not know that the attempt
+// succeeded: it was refused, or its outcome is unknown. The client lived on.
 type Leftover struct {
 	Client int    `json:"client"`
 	Node   string `json:"node"`
 	Key    string `json:"key"`
-	// From is when the attempt was over and the key stood there, Until when it was
-	// gone or another's, or its client crashed; at most the history's end.
+	// From is when the attempt was over and the key stood there. Until is when the key
+	// was gone or another's, or when its client crashed, but at most the history's end.
 	From  time.Duration `json:"from"`
 	Until time.Duration `json:"until"`
 }
 
-// lasted is how long the key was in others' way.
+// lasted is how long the key was in the way of others.
 func (l Leftover) lasted() time.Duration { return l.Until - l.From }
 
-// Leftovers lists what attempts left behind, in order of From. What was gone within
-// two milliseconds does not count. An impossible history has none.
+// Leftovers lists the keys that attempts left behind, in order of From. A key that was gone
+// within two milliseconds does not count. An impossible history has none.
 func Leftovers(e history.Evidence) []Leftover {
 	w, err := newCaseFile(e).wire()
 	if err != nil {
@@ -54,7 +54,7 @@ func (w *wire) strays() []Leftover {
 	return all
 }
 
-// leftovers sums up what attempts left behind.
+// leftovers sums up the keys that attempts left behind.
 func (m *measure) leftovers() {
 	for _, l := range m.wire.strays() {
 		m.Leftovers++

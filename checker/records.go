@@ -7,24 +7,24 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// records are the places that a lock keeps beside itself: who asked last, how often it
-// was asked for. Everybody writes to them, so that a command that overwrites them ends
-// nobody's grant, and what stands there keeps nobody out.
+// records are the places in which a lock keeps notes beside itself: who asked last, how
+// often it was asked for. Everybody writes to these places. So a command that overwrites
+// a record ends nobody's grant, and a record keeps nobody out.
 //
-// A place is such a record if an acquire that was refused left its own there, over or
-// beside what another client had put there, although it had met a holder's grant in
-// another place of the same node, and left that as it was: it was this that refused it.
-// To carry the lock, that other place must have been empty whenever another client's
-// grant came about in it, which tells it from a record of who was granted the lock last,
-// and be no share in a count, which tells it from a fence.
+// A place is a record if a refused acquire left its own grant there, over or beside a grant
+// of another client. The acquire must also have met a holder's grant in another place of
+// the same node and left that as it was: that place refused it. That other place must
+// carry the lock: it was empty whenever another client's grant came about in it (a record
+// of who was granted the lock last is not), and its grant is no share in a count (a
+// fence is).
 //
-// It is none if a holder's release was in vain once somebody had overwritten what he had
-// put there: then it says whose the lock is.
+// A place is no record if a holder's release was in vain once somebody had overwritten the
+// holder's value there: then the place says whose the lock is.
 //
-// So a SET XX over another's grant is never excused: who is refused by a key leaves it
-// alone, and who overwrites it has met nothing else that refused him. A place of one's
-// own in a queue is no record either, since it was nobody else's before. Of a quorum of
-// keys each carries a part of the same grant: there nothing is beside the lock.
+// So a SET XX over another's grant is never excused. A client that a key refuses leaves the
+// key alone; a client that overwrites the key has met nothing else that refused it. A
+// client's own place in a queue is no record either, since it was nobody else's before. In
+// a quorum of keys each key carries a part of the same grant: nothing is beside the lock.
 func (w *wire) records() map[keyspace.KeyPlace]bool {
 	if w.recorded != nil {
 		return w.recorded
@@ -56,8 +56,8 @@ func (w *wire) records() map[keyspace.KeyPlace]bool {
 	return w.recorded
 }
 
-// isTheLock says whether the place is a count, and none of those who were granted the lock
-// ever had a share beside or over another's there: it was that which refused the others.
+// isTheLock says whether the place is a count that refused the others itself: no client
+// that was granted the lock ever had a share beside or over another client's there.
 func (w *wire) isTheLock(at keyspace.KeyPlace, over map[*keyspace.Grant]bool) bool {
 	counts := false
 	for _, g := range w.Grants {
@@ -72,8 +72,8 @@ func (w *wire) isTheLock(at keyspace.KeyPlace, over map[*keyspace.Grant]bool) bo
 	return counts
 }
 
-// releasedInVain says whether a release of the grant's owner, once that was overwritten,
-// left what the same acquire had put elsewhere on that node, whatever it answered.
+// releasedInVain says whether the owner released in vain after its grant was overwritten:
+// the release left the other grants of the same acquire on that node, whatever its answer.
 func (w *wire) releasedInVain(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(w.Commands, func(c history.Command) bool {
 		p := w.operation(c.Op)
@@ -87,8 +87,9 @@ func (w *wire) releasedInVain(g *keyspace.Grant) bool {
 // isRecord says whether the grant stands in a record beside the lock.
 func (w *wire) isRecord(g *keyspace.Grant) bool { return w.records()[g.KeyPlace()] }
 
-// refusedElsewhere says whether the attempt that made the grant met a holder's in another
-// place of the same node, which was empty before, and did not end that.
+// refusedElsewhere says whether the attempt that made the grant met a holder's grant in
+// another place of the same node, and did not end it. That place was always empty before a
+// grant came about in it.
 func (w *wire) refusedElsewhere(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(w.Contacts, func(m keyspace.Contact) bool {
 		return w.Commands[m.Cmd].Op == g.Op && slices.ContainsFunc(m.On, func(o *keyspace.Grant) bool {
@@ -99,8 +100,8 @@ func (w *wire) refusedElsewhere(g *keyspace.Grant) bool {
 	})
 }
 
-// foundEmpty says whether nobody's acquire ever put a grant over another client's, or
-// beside it, in the place of this one.
+// foundEmpty says whether no acquire ever put a grant over or beside another client's in the
+// place of this grant.
 func (w *wire) foundEmpty(o *keyspace.Grant) bool {
 	return !slices.ContainsFunc(w.Grants, func(g *keyspace.Grant) bool {
 		if g.Key != o.Key || g.Place != o.Place {

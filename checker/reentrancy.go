@@ -98,7 +98,7 @@ func (n *nesting) part(op history.Op) {
 	}
 }
 
-// tried says whether anybody invoked an acquire of what it believed to hold.
+// tried says whether anybody invoked an acquire of a lock that it believed to hold.
 func (n nesting) tried() bool {
 	last := map[string]map[int]Hold{} // by lock and client
 	i := map[string]int{}
@@ -118,12 +118,12 @@ func (n nesting) tried() bool {
 	return false
 }
 
-// certain returns until when a hold was certainly known to Redis: its grant
-// happened between the invocation and the ok of its acquire and lived for its
-// life, unless a release took it away or a node lost it. Whose release
-// does not matter: a bare DEL takes anybody's, and one of unknown outcome may
-// still arrive at any time. What one of two primaries grants is not certain at
-// all: the other does not know. The releases of one client can be left out.
+// certain returns until when a hold was certainly known to Redis. Its grant happened
+// between the invocation and the ok of its acquire. It then lived for its life, unless a
+// release took it away or a node lost it. Anybody's release counts: a bare DEL takes any
+// grant, and a release of unknown outcome may still arrive at any time. But leaves out
+// releases. A grant by one of two primaries is not certain at all: the other primary does
+// not know of it.
 func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 	granted := n.pairs.find(h.Acquire).Invoke.Time
 	if slices.ContainsFunc(n.parted, func(p spell) bool { return p.from <= granted && granted <= p.to }) {
@@ -150,9 +150,9 @@ func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 	return until
 }
 
-// lived is until when the grants of an acquire lived by the first life that ends which
-// their keys were given. Where nobody saw the keys it is the lease that was asked for,
-// and without one for ever.
+// lived is until when the grants of an acquire lived: the keys were given several lives, and
+// the first to end counts. If nobody saw the keys, it is the end of the lease that was
+// asked for; without a lease it is Never.
 func (n nesting) lived(acquire history.Op) time.Duration {
 	grants := n.keys.Of(acquire.Index)
 	_, blind := n.keys.Blind()
@@ -261,8 +261,8 @@ func (n nesting) freedEarly(h Hold) []Finding {
 	return findings
 }
 
-// deniedEarly finds releases of h that were told that it was not held, though
-// it definitely was: an earlier release must have counted for more than one.
+// deniedEarly finds releases of h that were told that the lock was not held, though it
+// definitely was: an earlier release must have counted for more than one.
 func (n nesting) deniedEarly(h Hold) []Finding {
 	if len(h.Again) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 )
 
 // section is one critical section: from an acquire's ok to its release, by the
-// same client on the same lock, whatever deadlines said.
+// same client on the same lock. Deadlines do not matter.
 type section struct {
 	lock    string
 	mode    history.Mode
@@ -31,10 +31,10 @@ type touch struct {
 	section *section // nil: outside of any
 }
 
-// resource decides what users need of a lock: that nothing came between the
+// resource decides the property that users need of a lock: nothing came between the
 // operations of a critical section. It trusts the resource's own order, Seq,
-// and no clock. What the resource refused, because it had seen a newer fence, did
-// not happen to it.
+// and no clock. An operation that the resource refused, because it had seen a newer fence,
+// did not happen to it.
 func resource(ctx context.Context, f *caseFile) Verdict {
 	pairs, err := f.pairs()
 	if err != nil {
@@ -107,7 +107,7 @@ func touches(e history.Evidence, pairs pairing) (map[string][]touch, []*section)
 	w := watch{claims: e.Claims, depth: map[seat]int{}, inside: map[seat]*section{}, byLock: map[string][]touch{}}
 	for place, op := range e.Ops {
 		began := op.Time
-		if at := pairs.of[place]; at >= 0 && op.Type != history.Invoke { // the invocation says whose and which
+		if at := pairs.of[place]; at >= 0 && op.Type != history.Invoke { // the invocation has the client, the lock and the mode
 			i := &pairs.all[at].Invoke
 			op.Client, op.Lock, op.Mode, began = i.Client, i.Lock, i.Mode, i.Time
 			if op.Lease == nil {
@@ -171,9 +171,9 @@ func (w *watch) enter(at seat, op history.Op) {
 	w.sections = append(w.sections, w.inside[at])
 }
 
-// intruders returns, for every other owner that touched the resource between
-// two operations of s, the touch that tells most: its first write there, else
-// its first read. Readers do not disturb readers.
+// intruders finds the other owners that touched the resource between two operations of s.
+// It returns one touch for each: its first write there, else its first read. Readers do
+// not disturb readers.
 func intruders(s *section, all []touch, readWrite bool) []touch {
 	if len(s.touches) < 2 {
 		return nil
@@ -255,9 +255,9 @@ func (s *section) lostBy(t touch) (lost bool, read touch) {
 	return hasRead && wrote, read
 }
 
-// torn finds reads of a pair of unequal values while the writer that left them
-// so was still in its critical section. A writer that crashed, or that stopped
-// because its lease was lost, may leave them unequal under the best of locks.
+// torn finds reads of a pair of unequal values while the writer of the pair was still in
+// its critical section. A writer that crashed, or that stopped because its lease was
+// lost, may leave unequal values under the best of locks.
 func torn(byLock map[string][]touch, told map[*section]bool) []Finding {
 	var findings []Finding
 	for _, ts := range sortedByLock(byLock) {

@@ -9,16 +9,17 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// rests says whether what stands of the grant at that time is what the release of it left
-// in the key on purpose, as a lock does that must not be taken again too soon (ShedLock's
-// lockAtLeastFor): the release, which went well, gave the key a life that ends no later
-// than it did before, and nobody has prolonged that since. It belongs to nobody, and keeps
-// others out until that life is over. What keeps the life that it had before was not
-// released, whatever its value.
+// rests says whether the grant's release left the key there on purpose, and the key still
+// stands so at that time. A lock does this if it must not be taken again too soon
+// (ShedLock's lockAtLeastFor). The release succeeded and gave the key a life that ends no
+// later than before, and nobody has prolonged that life since. The key then belongs to
+// nobody, and keeps others out until its life is over. A key that keeps its earlier life
+// was not released, whatever its value.
 //
-// Where an attempt of the same client that it does not know to have succeeded stands in
-// the same place, the release may have left only that: then it is an orphan. So is an
-// entry of a count that the release lowered, but not to nothing: it took only its own.
+// Two grants are orphans all the same. One is a grant in whose place another attempt of the
+// same client stands, if the client does not know that this attempt succeeded: the release
+// may have left only that. The other is a share of a count that the release lowered, but
+// not to nothing: the release took only its own share.
 func (w *wire) rests(g *keyspace.Grant, at time.Duration) bool {
 	pos, ok := w.lastByRelease(g, at)
 	if !ok {
@@ -49,8 +50,8 @@ func longer(g *keyspace.Grant, t *keyspace.Term) bool {
 	return earlier && later
 }
 
-// lastByRelease is the place of the last command by which the release of the grant
-// changed its key before that time, and left it there.
+// lastByRelease is the place of the last command of the grant's release that changed the key
+// before that time and left it there.
 func (w *wire) lastByRelease(g *keyspace.Grant, at time.Duration) (last int, ok bool) {
 	release := g.Op
 	if h := w.hold(g); h != nil && h.ToWhy == ByRelease {
@@ -78,15 +79,15 @@ func (w *wire) lastByRelease(g *keyspace.Grant, at time.Duration) (last int, ok 
 	return last, last >= 0
 }
 
-// lowered says whether the change left less of a count in that place, though not nothing.
+// lowered says whether the change lowered a count in that place, but not to nothing.
 func lowered(k history.KeyChange, place string) bool {
 	was, errA := strconv.ParseInt(elements(k.Before)[place].value, 10, 64)
 	is, errB := strconv.ParseInt(elements(k.After)[place].value, 10, 64)
 	return errA == nil && errB == nil && 0 < is && is < was
 }
 
-// putBack says whether the grant, which a release made, came in the place of what that
-// release itself had removed.
+// putBack says whether the grant, which a release made, stands in a place that the same
+// release had emptied.
 func (w *wire) putBack(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(w.Grants, func(o *keyspace.Grant) bool {
 		return o.Client == g.Client && o.Node == g.Node && o.Key == g.Key && o.Place == g.Place &&

@@ -8,9 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// sharedSpots are the places that keep nobody out: an acquire succeeded there with a
-// share in a count while others, who had nothing to do with the lock any more, had so many
-// that no permit was left. A fence counter is one.
+// sharedSpots are the places that keep nobody out, such as a fence counter. An acquire
+// succeeded there with a share in a count although no permit was left: others, who had
+// nothing to do with the lock any more, still had the other shares.
 func (w *wire) sharedSpots() map[keyspace.KeyPlace]bool {
 	last := map[keyspace.KeyPlace]map[int]*keyspace.Grant{}
 	for _, g := range w.Grants {
@@ -52,8 +52,8 @@ func (w *wire) besideEnough(g *keyspace.Grant) bool {
 	return false
 }
 
-// ownOf are the grants of that acquire, without those that keep nobody out if it has any
-// other.
+// ownOf are the grants of that acquire. Grants that keep nobody out count only if it has no
+// others.
 func (w *wire) ownOf(op int) []*keyspace.Grant {
 	all := w.Of(op)
 	if own := slices.DeleteFunc(slices.Clone(all), w.keepsNobodyOut); len(own) > 0 {
@@ -70,8 +70,8 @@ func (w *wire) isShared(g *keyspace.Grant) bool {
 	return w.shared[g.KeyPlace()]
 }
 
-// idleBeside says whether the grant is a share that was refused, beside one that was not:
-// that alone kept others out.
+// idleBeside says whether the grant is a refused share beside a share that was granted: the
+// granted share alone kept others out.
 func idleBeside(g *keyspace.Grant, m keyspace.Contact) bool {
 	return g.Refused && slices.ContainsFunc(m.On, func(o *keyspace.Grant) bool { return !o.Refused })
 }

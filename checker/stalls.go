@@ -12,27 +12,27 @@ import (
 // scheduled (FStall). What it then saw may be its own doing: a client that
 // overran its lease because we froze is no flaw of the lock. So no violation
 // counts in a trial with a stall longer than TTL/10, and no overlap of holds
-// that is shorter than the longest stall. The nemesis is no excuse: what it
-// pauses are clients and nodes, never the harness. What no delay can bring about
-// counts all the same: it is the code's own doing whatever the time.
+// that is shorter than the longest stall. The nemesis is no excuse: it pauses clients and
+// nodes, never the harness. A violation that no delay can bring about counts all the
+// same: it is the code's own doing.
 //
 // The machine can also keep a node from answering for so long that the others
-// take it for dead (FElection). What is lost then, no fault has lost.
+// take the node for dead (FElection). No fault is to blame for data that is lost then.
 //
-// What does not count is kept in Verdict.Doubtful: whether it is there without a
-// stall, another run can tell.
+// Findings that do not count are kept in Verdict.Doubtful: another run can tell whether
+// they are there without a stall.
 
-// Stalled says for how long at most the harness was not scheduled during the
-// trial, and whether that is too long for a violation to prove anything; it
-// proves nothing either where nodes elected another primary unasked.
+// Stalled returns the longest time for which the harness was not scheduled during the trial,
+// and whether a violation proves nothing. It proves nothing if that time is too long, or
+// if nodes elected another primary unasked.
 func Stalled(e history.Evidence) (longest time.Duration, spoilt bool) {
 	longest, deposed := stalls(e)
 	return longest, deposed != "" || e.Claims.TTL > 0 && longest > e.Claims.TTL/10
 }
 
-// Unordered says whether the verdict is unknown because what decides came too close
-// together for anybody to see its order, as the end of a key's life while a command ran.
-// On real time another run may tell.
+// Unordered says whether the verdict is unknown because two deciding events were too close
+// together for anybody to see their order. An example is a key whose life ended while a
+// command ran. On real time another run may tell.
 func (v Verdict) Unordered() bool {
 	return v.Result == Unknown && slices.ContainsFunc(v.Reasons, func(f Fact) bool { return f.What == EndUnseen || f.What == OrderUnseen })
 }
@@ -52,8 +52,8 @@ func stalls(e history.Evidence) (longest time.Duration, deposed string) {
 	return longest, deposed
 }
 
-// doubt makes a violation unknown that a stall of the harness, or of the whole
-// machine, may have caused.
+// doubt turns a violation into unknown if a stall of the harness, or of the whole machine,
+// may have caused it.
 func doubt(e history.Evidence, v Verdict) Verdict {
 	_, spoilt := Stalled(e)
 	if v.Result != Violated || !spoilt {
@@ -95,10 +95,11 @@ func oneOfEach(findings []Finding) (first []Finding) {
 	return first
 }
 
-// timeless says whether no stall can be behind the finding. Where it is not what let an
-// attempt time out, whoever is blocked for ever, is so at any pace; so is what deadlocks
-// or panics. Two grants by the protocol itself need no delay, unless it judges by times
-// that clients read; but that two believed at once is a matter of when, and no proof.
+// timeless says whether no stall can be behind the finding. A client that is blocked for ever
+// is so at any pace, unless the key was left because an attempt timed out. A deadlock or a
+// panic comes at any pace too. Two grants by the protocol itself need no delay, unless the
+// protocol judges by times that clients read. But an overlap of beliefs depends on timing,
+// so it is no proof.
 func timeless(c history.Claims, f Finding) bool {
 	switch f.Cause {
 	case Deadlock, Panic, FenceRegressed, CrossSlot:
@@ -109,8 +110,8 @@ func timeless(c history.Claims, f Finding) bool {
 	return f.Forever && f.atAnyPace
 }
 
-// replicated says whether the finding is about what one node hands on to another, which
-// can be lost with a primary: counters, and that a key was deleted.
+// replicated says whether the finding is about data that one node replicates to another and
+// that can be lost with a primary: a counter, or the deletion of a key.
 func (f Finding) replicated() bool {
 	return f.Cause == FenceRegressed || f.Forever && f.Cause != CrossSlot
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// seenTo is when the grant's owner last changed its key before that time, outside of his
-// releases and of other acquires: a watchdog may keep the time in another place of the
-// key. 0 if he never did.
+// seenTo is when the grant's owner last changed its key before that time; 0 if it never did.
+// Its releases and its other acquires do not count. The change may be in another place of
+// the key: a watchdog may keep its time there.
 func (w *wire) seenTo(g *keyspace.Grant, before time.Duration) (last time.Duration) {
 	if g.End != nil {
 		before = min(before, g.End.At.Lo-1)

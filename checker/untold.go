@@ -9,11 +9,11 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file finds grants that key changes cannot tell apart: whose they are, and which
-// of them a command ended. Of these ownership is unknown, and so is the cause of an
-// overlap.
+// This file finds grants that key changes cannot tell apart: their owners are unclear, or
+// which of them a command ended. For these grants ownership is unknown, and so is the
+// cause of an overlap.
 
-// untoldGrants are those of a trial.
+// untoldGrants are the grants of a trial that cannot be told apart.
 type untoldGrants struct {
 	spots map[keyspace.KeyPlace]Fact // one value that carries several holders
 	pools map[string]Fact            // by lock: grants are taken out of a key
@@ -38,18 +38,18 @@ func (u *untoldGrants) of(g *keyspace.Grant) (why Fact, untold bool) {
 	return why, untold
 }
 
-// because takes down a reason.
+// because notes a reason.
 func (u *untoldGrants) because(f Fact) Fact {
 	u.why = either(u.why, f)
 	return f
 }
 
-// severalInOne finds the places in which one value carries several holders at once, as a
-// list of owners in one string does: a command replaced the value under a holder, and all
-// that the holder had added to it stands in the new one too.
+// severalInOne finds the places in which one value carries several holders at once, such as a
+// list of owners in one string. A command replaced such a value under a holder, and all
+// parts that the holder had added stand in the new value too.
 //
-// A value that is only put over another's, as by SET XX, does not carry what the other
-// had added, so that it stays a replacement.
+// A value that is only put over another's, as by SET XX, lacks the parts that the other had
+// added, so that it stays a replacement.
 func (w *wire) severalInOne(u *untoldGrants) {
 	for _, s := range w.Strikes {
 		if s.Kind != keyspace.Replacement {
@@ -68,8 +68,8 @@ func (w *wire) severalInOne(u *untoldGrants) {
 	}
 }
 
-// carriesOn says whether all that the holder had added to the value stands in the one
-// that the strike put in its place, and others' beside it.
+// carriesOn says whether the strike's new value has all parts that the holder had added to
+// the old one, and parts of others as well.
 func (w *wire) carriesOn(s keyspace.Strike, g *keyspace.Grant) bool {
 	if args := w.Commands[s.Cmd].Args; len(args) > 0 && bitwise[strings.ToUpper(string(args[0]))] {
 		return true
@@ -128,8 +128,8 @@ func partsAt(k *history.KeyContent, place string) map[string]bool {
 	return nil
 }
 
-// parts are the words of a text. What is none has none: of a number in binary nobody
-// knows what its bytes stand for.
+// parts are the words of a text. Binary data has none: nobody knows the meaning of its
+// bytes.
 func parts(value string) map[string]bool {
 	all := map[string]bool{}
 	if strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) || r == unicode.ReplacementChar }) {
@@ -145,14 +145,15 @@ func parts(value string) map[string]bool {
 // bitwise are the commands that set some bits of a value and keep the rest.
 var bitwise = map[string]bool{"SETBIT": true, "BITFIELD": true}
 
-// takenOut finds the locks whose grants are elements that are taken out of a key, as a
-// token that is popped from a list: every acquire that succeeded took something out of
-// the key last of what it did to it, and one of them took what was neither its client's
-// own nor added by the same attempt. So neither a queue that one leaves when it is let
-// in, nor a signal that only those get who had to wait, is such a key.
+// takenOut finds the locks whose grants are elements that acquires take out of a key, such as
+// a token that is popped from a list. Two things tell such a key. The last change that
+// every successful acquire made to it took an element out. And at least one acquire took
+// an element that neither its client nor the same attempt had added. So a queue that a
+// client leaves when it is let in is no such key, nor is a signal that only waiting
+// clients get.
 //
-// Where each put what it had taken into another place, that place carries its grant, and
-// all can be told.
+// If each acquire put its element into another place, that place carries the grant, and
+// all grants can be told apart.
 func (w *wire) takenOut(u *untoldGrants) {
 	all := w.takings()
 	if len(all) == 0 {
@@ -196,7 +197,7 @@ func (w *wire) takenOut(u *untoldGrants) {
 	}
 }
 
-// taking is that an acquire took something out of a key, and has added nothing since.
+// taking is what an acquire took out of a key, if it has added nothing since.
 type taking struct {
 	op, cmd int
 	key     string
@@ -238,8 +239,8 @@ func (w *wire) takings() []*taking {
 	return slices.DeleteFunc(all, func(t *taking) bool { return !t.took })
 }
 
-// movedOut says which elements the change took out of its key, if it put nothing there.
-// A number that was lowered is none: of a count, shares are told apart.
+// movedOut returns the elements that the change took out of its key, if it put nothing there.
+// A number that was lowered is no element: the shares of a count can be told apart.
 func movedOut(k history.KeyChange) (what []string, took bool) {
 	before, after := elements(k.Before), elements(k.After)
 	for name, is := range after {
@@ -256,14 +257,13 @@ func movedOut(k history.KeyChange) (what []string, took bool) {
 	return what, len(what) > 0
 }
 
-// element is one of those that a content consists of: how often it is there, and what
-// stands under its name.
+// element is a part of a content: how often it is there, and the value under its name.
 type element struct {
 	n     int
 	value string
 }
 
-// elements are what a content consists of, by name; of a plain value, that alone.
+// elements are the parts of a content, by name; a plain value is its own only part.
 func elements(k *history.KeyContent) map[string]element {
 	if k == nil {
 		return nil
@@ -281,7 +281,7 @@ func elements(k *history.KeyContent) map[string]element {
 	return all
 }
 
-// tookOwn says whether what was taken had been put there by an acquire of the same client.
+// tookOwn says whether an acquire of the same client had put the taken elements there.
 func (w *wire) tookOwn(t *taking) bool {
 	return slices.ContainsFunc(w.Strikes, func(s keyspace.Strike) bool {
 		return s.Cmd == t.cmd && s.Key == t.key && s.Kind != keyspace.Prolonging && slices.ContainsFunc(s.On, func(g *keyspace.Grant) bool {

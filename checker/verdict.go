@@ -59,16 +59,16 @@ func Causes() []Cause {
 // Finding is one violation of one property.
 type Finding struct {
 	Cause Cause `json:"cause"`
-	// Summary tells it in one plain sentence, with times since the trial's start: the
-	// words of Account, as are those of Broken.
+	// Summary tells the finding in one plain sentence, with times since the trial's
+	// start. Like Broken, it is made of Account.
 	Summary string `json:"summary"`
 	Lock    string `json:"lock,omitempty"`
 	// Broken is the assumption of leases that did not hold in this trial, in one
 	// plain clause with names and times; "" if none was broken: the recipe's own
 	// steps did it.
 	Broken string `json:"broken,omitempty"`
-	// Clients are those concerned. Of a conflict between two: first who came
-	// second (the intruder), then who was there before.
+	// Clients are those concerned. In a conflict between two the first is the client
+	// that came second (the intruder).
 	Clients []int `json:"clients,omitempty"`
 	// From and To bound the violation on the history's clock; To is at most
 	// the time of the history's last entry.
@@ -93,9 +93,9 @@ type Verdict struct {
 	Oracle   string    `json:"oracle"`
 	Result   Result    `json:"result"`
 	Findings []Finding `json:"findings,omitempty"` // of a violation, in order of From
-	// Doubtful are findings that do not count, one of each cause: a stall of the
-	// harness itself, or of liveness a reply that nobody saw, may be behind them, and
-	// nothing but another run can tell.
+	// Doubtful are findings that do not count, one of each cause. A stall of the harness
+	// itself may be behind them, or, in liveness, a reply that nobody saw. Only another
+	// run can tell.
 	Doubtful []Finding `json:"doubtful,omitempty"`
 	// Reasons explain every result other than a plain holds or violated. Why is the
 	// words of them.
@@ -141,9 +141,9 @@ func agreed(judge func(context.Context, *caseFile) Verdict) func(context.Context
 	return func(ctx context.Context, f *caseFile) (Verdict, error) { return judge(ctx, f), nil }
 }
 
-// ask gets an oracle's verdict under its name. Whatever goes wrong inside is
-// unknown, never a pass; so is a verdict that came after ctx had ended, unless
-// it is a violation: that one was found in time.
+// ask gets an oracle's verdict under its name. An oracle that crashes gives unknown, never a
+// pass. A verdict that came after ctx had ended becomes unknown too, unless it is a
+// violation: that one was found in time.
 func (o oracle) ask(ctx context.Context, f *caseFile) (v Verdict, err error) {
 	defer func() {
 		if r := recover(); r != nil {

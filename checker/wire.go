@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// wire is the history beside what became of the keys.
+// wire is the history together with the grants on the keys.
 type wire struct {
 	*ledger
 	*keyspace.Keys
@@ -42,11 +42,11 @@ func readWire(l *ledger) *wire {
 	return w
 }
 
-// sentBy are the places in the log of the commands of that operation, in order.
+// sentBy are the places in the log of that operation's commands, in order.
 func (w *wire) sentBy(op int) []int { return w.byOp[op] }
 
-// blind tells why it is not known what the keys were that commands reached; nothing if
-// it is.
+// blind tells why the keys that commands reached are unknown; the zero Fact if they are
+// known.
 func (w *wire) blind() Fact {
 	switch node, blind := w.Blind(); {
 	case !blind:

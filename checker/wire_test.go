@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker/internal/histories"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
@@ -122,7 +123,7 @@ func anyNemesis(t *rapid.T, ops []history.Op) []history.Op {
 			e := history.Op{Process: history.Nemesis, Type: history.Info, Time: op.Time, Client: rapid.IntRange(-1, 2).Draw(t, "whom"), Node: rapid.SampledFrom(nodes).Draw(t, "node")}
 			e.F = rapid.SampledFrom(names).Draw(t, "f")
 			e.From = rapid.SampledFrom(append(nodes, "", "", "")).Draw(t, "place")
-			e.Offset = time.Duration(rapid.Int64Range(int64(-lifetime)+1, int64(lifetime)-1).Draw(t, "offset"))
+			e.Offset = time.Duration(rapid.Int64Range(int64(-keyspace.Lifetime)+1, int64(keyspace.Lifetime)-1).Draw(t, "offset"))
 			if e.F == history.FKeys || e.F == history.FEvict {
 				e.Keys = []history.KeyState{{Key: "lock", TTL: time.Duration(rapid.Int64().Draw(t, "ttl"))}}
 			}

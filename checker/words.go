@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Style makes the sentences of findings, of their accounts; one without an account keeps
-// those that it came with. It says how times are written.
+// Style makes the sentences of findings from their accounts, and says how times are written.
+// A finding without an account keeps the sentences that it came with.
 type Style struct {
 	Instant func(time.Duration) string // since the trial's start
 	Length  func(time.Duration) string
@@ -39,7 +39,7 @@ func (s Style) Summary(f Finding) string {
 	return said
 }
 
-// What tells what happened, and not why.
+// What tells what happened, without the reasons.
 func (s Style) What(f Finding) string {
 	if f.Account.What == "" {
 		return f.Summary
@@ -64,7 +64,7 @@ func putWords(findings []Finding) {
 	}
 }
 
-// words are the sentences of all facts. In braces stands what blanks fills in.
+// words are the sentences of all facts. The table blanks fills in the names in braces.
 var words = func() map[What]string {
 	all := maps.Clone(whatWords)
 	maps.Copy(all, whyWords)
@@ -88,7 +88,7 @@ func (s Style) say(a Account) string {
 	return said.String()
 }
 
-// blanks are what sentences leave open.
+// blanks fill in the names that sentences have in braces.
 var blanks = map[string]func(Style, Account) string{
 	"who":    func(_ Style, a Account) string { return a.client(0) },
 	"whom":   func(_ Style, a Account) string { return a.client(1) },

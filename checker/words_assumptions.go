@@ -21,7 +21,7 @@ const (
 	clientClockOff   What = "client-clock-off"
 )
 
-// premiseWords are what leases rely on, as clauses.
+// premiseWords are the clauses of the premises that leases rely on.
 var premiseWords = map[Premise]string{
 	ClientStops:   "a client stops when its lease ends",
 	ClientLives:   "a client lives to give back what it holds",

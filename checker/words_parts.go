@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// The parts of accounts that sentences name. What an account does not have is told as
-// nothing, so that a damaged store makes a poor sentence and no panic.
+// The parts of accounts that sentences name. A part that an account lacks becomes an empty
+// text, so that a damaged store makes a poor sentence and no panic.
 
 func (a Account) client(i int) string {
 	if i >= len(a.Clients) {
@@ -54,7 +54,7 @@ func (f Fact) call() Call {
 	return *f.Command
 }
 
-// struck is what a fault was over: a link, a node or a client.
+// struck is the target of a fault: a link, a node or a client.
 func (f Fact) struck() string {
 	switch {
 	case f.Link != nil:
@@ -79,7 +79,7 @@ func (a Account) operation(i int) Operation {
 	return a.Operations[i]
 }
 
-// words are what a command is called: "DEL", or its script's name.
+// words are the name of a command: "DEL", or its script's name.
 func (c Call) words() string {
 	switch {
 	case c.Script:

@@ -2,7 +2,7 @@ package checker
 
 import "strings"
 
-// Why a result is what it is, beyond what findings tell.
+// Reasons of results, beyond those that findings tell.
 const (
 	NothingAcquired  What = "nothing-acquired"
 	NothingCertain   What = "nothing-certain"
@@ -65,10 +65,10 @@ const (
 	ClientsGuessed     What = "clients-guessed"
 )
 
-// proofless ends what is said of violations that a real machine may have made itself.
+// proofless ends the sentences about violations that a real machine may have caused itself.
 const proofless = ", so this proves nothing"
 
-// reasonWords are the sentences of why results are what they are.
+// reasonWords are the sentences of the reasons of results.
 var reasonWords = map[What]string{
 	NothingAcquired:  "nothing was acquired",
 	NothingCertain:   "nothing was acquired or released for certain",
@@ -128,7 +128,7 @@ var reasonWords = map[What]string{
 	ClientsGuessed:     "{result} if processes {count} apart are one client, {otherwise} if each process is one: the history does not say which",
 }
 
-// Judged is a verdict that somebody else than an oracle gives, for these reasons.
+// Judged is a verdict that comes from somebody other than an oracle, for these reasons.
 func Judged(oracle string, r Result, reasons ...Fact) Verdict {
 	v := Verdict{Oracle: oracle, Result: r, Reasons: reasons}
 	v.Why = v.words()
@@ -144,7 +144,7 @@ func notApplicable(why Fact) Verdict { return Verdict{Result: NotApplicable, Rea
 // outOfTime is the verdict of an oracle whose time was over.
 func outOfTime(err error) Verdict { return unknown(Fact{What: OutOfTime, Text: err.Error()}) }
 
-// saying are those of the facts that say anything.
+// saying drops the facts that say nothing.
 func saying(facts ...Fact) (all []Fact) {
 	for _, f := range facts {
 		if f.What != "" {
@@ -164,8 +164,8 @@ func either(facts ...Fact) Fact {
 	return Fact{}
 }
 
-// words are the verdict's reasons in plain sentences, with what stands for the findings
-// that do not count.
+// words are the verdict's reasons in plain sentences. They include the finding that stands
+// for those that do not count.
 func (v Verdict) words() string {
 	var said []string
 	for _, r := range v.Reasons {

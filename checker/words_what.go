@@ -1,6 +1,6 @@
 package checker
 
-// What is what a Fact says: its sentence has a row in words.
+// What is the kind of a Fact. Each kind has a sentence in words.
 type What string
 
 // What findings are about.
@@ -9,7 +9,7 @@ const (
 	Crowd         What = "crowd"          // one hold more than there are permits
 	NoOrder       What = "no-order"       // operations that fit a model in no order; found minimal
 	NoOwnersOrder What = "no-owner-order" // the same, if only owners release
-	NoOrderFound  What = "no-order-found" // the same, of which no smallest part was found in time
+	NoOrderFound  What = "no-order-found" // the same, but no smallest part was found in time
 
 	ExtendedLate What = "extended-late" // after another had been granted the lock
 

@@ -1,6 +1,6 @@
 package checker
 
-// Why one party was let in beside another: what became of what the other had put there.
+// Why one party was let in beside another: how the grant of the other ended.
 const (
 	byOtherNodes    What = "by-other-nodes"
 	byTwoPrimaries  What = "by-two-primaries"
@@ -68,13 +68,14 @@ const (
 	leftTooLong   What = "left-too-long"
 )
 
-// abandonments tell how a key came to be nobody's: they explain what stands before them.
+// abandonments tell why nobody attends to a key. They follow the sentence that they
+// explain.
 var abandonments = map[What]bool{
 	setBy: true, setThenCrashed: true, setUnended: true, setMeanwhile: true, setUnreleased: true,
 	setAfterwards: true, setUnknown: true, setInVain: true, setAndLeft: true,
 }
 
-// setWords begin what is told of a key that was set.
+// setWords begin the sentences about a key that was set.
 const setWords = "{who}'s {command} had set it at {at}"
 
 // whyWords are the sentences of reasons.

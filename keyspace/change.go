@@ -8,11 +8,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// spot is one place of a content, with what stands there.
+// spot is one place of a content, with the value that stands there.
 type spot struct{ name, value string }
 
-// spots are the places of a content, in its order. The elements of a list that are
-// the same are numbered.
+// spots are the places of a content, in the content's order. Equal elements of a list
+// are numbered.
 func spots(k *history.KeyContent) []spot {
 	switch {
 	case k == nil:
@@ -42,13 +42,13 @@ type difference struct {
 	added   []spot
 }
 
-// replaced is a place with another value than it had.
+// replaced is a place whose value changed.
 type replaced struct {
 	spot
 	was string
 }
 
-// put are the places that have got a value, those that had another first.
+// put are the places that got a value. Those that had another value come first.
 func (d difference) put() (all []spot) {
 	for _, s := range d.changed {
 		all = append(all, s.spot)
@@ -124,12 +124,12 @@ type actor struct {
 	at     When
 }
 
-// take takes in the change at that place of the record.
+// take applies the change at that place of the record.
 func (r *reader) take(n *node, change, pos int) {
 	c := r.Evidence.Keys[change]
 	k := n.key(string(c.Key))
 	r.began = append(r.began, r.seq)
-	s := Step{Change: change, Cmd: pos, At: When{sane(c.From), max(sane(c.From), sane(c.To))}, Owner: k.latest()}
+	s := Step{Change: change, Cmd: pos, At: When{Clip(c.From), max(Clip(c.From), Clip(c.To))}, Owner: k.latest()}
 	if c.By == history.ByExpiry && k.content != nil {
 		s.At = earlier(k.due(), s.At)
 	}
@@ -138,8 +138,8 @@ func (r *reader) take(n *node, change, pos int) {
 	r.Steps = append(r.Steps, s)
 }
 
-// latest is the grant that came last of those that the key carries, but for those that hold
-// nothing if there are others; nil if none.
+// latest is the last grant that the key carries; nil if it carries none. A grant that
+// holds nothing counts only if the key carries no other.
 func (k *keyState) latest() (last *Grant) {
 	for _, g := range k.carried() {
 		if last == nil || last.Refused || !g.Refused {
@@ -149,9 +149,9 @@ func (k *keyState) latest() (last *Grant) {
 	return last
 }
 
-// change takes in one change of a key.
+// change applies one change of a key.
 func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
-	at := When{sane(c.From), max(sane(c.From), sane(c.To))}
+	at := When{Clip(c.From), max(Clip(c.From), Clip(c.To))}
 	if !k.content.SameValue(c.Before) { // something was not seen
 		r.unexplained(n, k, c, at)
 	}
@@ -177,10 +177,10 @@ func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
 	}
 }
 
-// earlier is when a key ended that was seen to be gone at that time.
+// earlier returns when a key ended, given when it was seen to be gone.
 func earlier(due, seen When) When { return When{min(due.Lo, seen.Lo), min(due.Hi, seen.Hi)} }
 
-// changedBy takes in what a command, or a stranger, did.
+// changedBy applies a change by a command or by a stranger.
 func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) {
 	d := compare(c.Before, c.After)
 	name := string(c.Key)
@@ -206,14 +206,14 @@ func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) 
 	}
 }
 
-// strike takes down what a command did to what others, or its sender, had put there.
+// strike records which grants a command struck, its sender's own included.
 func (r *reader) strike(n *node, key string, kind Kind, by actor, on []*Grant) {
 	if len(on) > 0 && by.pos >= 0 {
 		r.Strikes = append(r.Strikes, Strike{Cmd: by.pos, Kind: kind, Node: n.name, Key: key, At: by.at, Seq: r.tick(), On: on})
 	}
 }
 
-// setTerm takes in the life that the key has after the change.
+// setTerm gives the key the life that it has after the change.
 func (r *reader) setTerm(n *node, k *keyState, c history.KeyChange, by actor) {
 	if c.After == nil || c.Before != nil && c.Before.Expires == c.After.Expires {
 		return
@@ -227,8 +227,8 @@ func (r *reader) setTerm(n *node, k *keyState, c history.KeyChange, by actor) {
 	r.strike(n, string(c.Key), Prolonging, by, k.carried())
 }
 
-// slack is how far a life may end from where it was seen to: where the instant of the
-// change is not exact, the node's clock was read with as little certainty.
+// slack is the doubt about the end of a life. If the instant of the change is not exact,
+// neither is the reading of the node's clock.
 func slack(at When) time.Duration {
 	if at.Lo == at.Hi {
 		return 0
@@ -240,13 +240,13 @@ func termOf(c history.KeyChange, by actor) Term {
 	t := Term{Cmd: by.pos, Client: by.client, At: by.at, Mortal: c.After.Expires > 0, Event: -1}
 	if t.Mortal {
 		doubt := slack(by.at)
-		t.Expiry = When{sane(c.After.Expires - doubt), sane(c.After.Expires + doubt)}
+		t.Expiry = When{Clip(c.After.Expires - doubt), Clip(c.After.Expires + doubt)}
 		t.Fair = t.Expiry
 	}
 	return t
 }
 
-// put takes in that another value stands in a place, and returns whose was replaced.
+// put sets another value in a place, and returns the grants that it replaced.
 func (r *reader) put(n *node, k *keyState, key string, s spot, was string, by actor) (struck []*Grant) {
 	p := k.places[s.name]
 	if p == nil {
@@ -274,8 +274,8 @@ func (r *reader) put(n *node, k *keyState, key string, s spot, was string, by ac
 	return struck
 }
 
-// continues says whether a value is only written anew by who has the place: not by
-// another of its acquires.
+// continues says whether the owner of the place only wrote its value anew. Another
+// acquire of the same owner does not continue: it makes a grant.
 func (r *reader) continues(p *place, by actor) bool {
 	if len(p.current) == 0 {
 		return false
@@ -286,13 +286,14 @@ func (r *reader) continues(p *place, by actor) bool {
 	})
 }
 
-// grant makes a grant of what the actor put in a place; the caller puts it there.
+// grant makes a grant of the value that the actor put in a place. The caller adds the
+// grant to the place.
 func (r *reader) grant(n *node, k *keyState, key string, s spot, by actor) *Grant {
 	g := &Grant{
 		Node: n.name, Key: key, Place: s.name, Client: by.client, Op: by.op, Cmd: by.pos, At: by.at, Seq: r.tick(),
 	}
 	life := k.term
-	if life.Cmd != by.pos || life.At != by.at { // it shares the life that the key had
+	if life.Cmd != by.pos || life.At != by.at { // the grant shares the life that the key had
 		life.Cmd, life.Client, life.At = by.pos, by.client, by.at
 		life.Most = 0
 	}
@@ -306,13 +307,13 @@ func (r *reader) grant(n *node, k *keyState, key string, s spot, by actor) *Gran
 	return g
 }
 
-// hold notes the value that stands there.
+// hold adds the value that stands there to the grant's.
 func (g *Grant) hold(value string) {
 	g.Value = value
 	g.values.add(value)
 }
 
-// enter puts a grant into the books.
+// enter adds a grant to Keys.
 func (r *reader) enter(g *Grant) {
 	r.Grants = append(r.Grants, g)
 	r.byOp[g.Op] = append(r.byOp[g.Op], g)
@@ -329,7 +330,7 @@ func (r *reader) empty(k *keyState, e End) {
 	*k = keyState{places: map[string]*place{}}
 }
 
-// finish ends grants, all at one point of the order.
+// finish ends grants, all with the same Seq.
 func (r *reader) finish(grants []*Grant, e End) {
 	e.Seq = r.tick()
 	for _, g := range grants {
@@ -344,7 +345,7 @@ func (r *reader) finish(grants []*Grant, e End) {
 	}
 }
 
-// shift moves the end of the key's life: its node's clock was set.
+// shift moves the end of the key's life after its node's clock was set.
 func (r *reader) shift(k *keyState, c history.KeyChange, at When) {
 	if c.Before == nil || c.After == nil {
 		return
@@ -362,7 +363,7 @@ func (r *reader) shift(k *keyState, c history.KeyChange, at When) {
 	}
 }
 
-// unexplained takes in a change whose cause nobody knows.
+// unexplained applies a change whose cause nobody knows.
 func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When) {
 	after := c.After
 	if c.By != history.ByUnknown {

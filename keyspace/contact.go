@@ -8,19 +8,19 @@ import (
 )
 
 // This file finds out which keys a command reached: those that it names, those that it
-// changed, and those that its script is known to make the names of.
+// changed, and those whose names its script is known to make.
 
-// made is a key whose name a script makes itself.
+// made is a key whose name a script makes from its arguments.
 type made struct {
 	key string
-	of  []history.Bytes // the arguments that the name is made of
+	of  []history.Bytes // the arguments that make up the name
 }
 
-// user is a script as operations on one lock run it, or as it runs in none.
+// user is a script with the lock of the operations that run it; "" if no operation does.
 type user struct{ script, lock string }
 
-// reach learns from what scripts changed which keys they name themselves, and notes which
-// commands ran such scripts, or would have.
+// reach learns which keys scripts name themselves, from what the scripts changed. It notes
+// which commands ran such scripts, or would have run them.
 func (r *reader) reach() {
 	taught := map[user][]made{}
 	for pos := range r.Commands {
@@ -57,22 +57,22 @@ func (r *reader) reach() {
 	}
 }
 
-// userOf is which script the command runs, and for which lock; not ok if it runs none.
+// userOf returns the script that the command runs, and its lock; not ok if it runs none.
 func (r *reader) userOf(pos int) (user, bool) {
 	c := r.Commands[pos]
 	sha, ok := c.Script()
 	return user{sha, r.pairs[c.Op].Invoke.Lock}, ok
 }
 
-// Reaches says whether the command at that place of the log names the key, or its script
-// does.
+// Reaches says whether the key is named by the command at that place of the log, or by
+// the command's script.
 func (k *Keys) Reaches(pos int, key string) bool {
 	args := k.commands[pos].Args
 	return len(args) > 1 && slices.Contains(args[1:], history.Bytes(key)) || slices.Contains(k.unnamed[pos], key)
 }
 
-// meet notes which keys the command reached that were there: those that it named,
-// changed, or found as they are.
+// meet notes which existing keys the command reached: it named them, changed them, or
+// left them as they were.
 func (r *reader) meet(n *node, x item) (met []string) {
 	at := r.ran[x.cmd]
 	reached := func(name string) {

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// counted says by how much a command raised or lowered a number that stood there. A
-// number that a script was handed was put there, unless it is just the next one.
+// counted says by how much a command raised or lowered the number in a place. A number
+// that is an argument of the script was set, not counted, unless it is just the next one.
 func (r *reader) counted(at KeyPlace, was, is string, by actor) (step int64, counts bool) {
 	a, errA := strconv.ParseInt(was, 10, 64)
 	b, errB := strconv.ParseInt(is, 10, 64)
@@ -24,10 +24,10 @@ func (r *reader) counted(at KeyPlace, was, is string, by actor) (step int64, cou
 	return b - a, scripted[name] && (!handed || next) && !r.set[at]
 }
 
-// findSet finds the places whose numbers are set, not counted, by scripts that count
-// elsewhere or not at all: every number that came there had been handed to its script, or
-// stood in another key after the same command as well, which lives for ever, as a fence
-// does that is the lock's value too.
+// findSet finds the places whose numbers scripts set and do not count. Every number in
+// such a place was an argument of its script, or the same command left it in another key
+// as well that has no TTL. An example of the latter is a fence that is also the lock's
+// value.
 func (r *reader) findSet() {
 	r.set = map[KeyPlace]bool{}
 	counts := map[KeyPlace]bool{}
@@ -57,8 +57,8 @@ func (r *reader) findSet() {
 	}
 }
 
-// handed says whether the text is one of the command's arguments. How many keys a script
-// has is none of its own.
+// handed says whether the text is one of the command's arguments. The number of keys
+// (numkeys) is not one of the script's.
 func (r *reader) handed(pos int, text string) bool {
 	for i, arg := range r.Commands[pos].Args {
 		if string(arg) == text && i != 2 {
@@ -68,8 +68,8 @@ func (r *reader) handed(pos int, text string) bool {
 	return false
 }
 
-// standsForEver says whether one of these changes put the number into another key as well,
-// which has no life.
+// standsForEver says whether one of these changes put the number also into another key, one
+// without a TTL.
 func (r *reader) standsForEver(effects []int, key, number string) bool {
 	return slices.ContainsFunc(effects, func(i int) bool {
 		c := r.Evidence.Keys[i]
@@ -78,7 +78,7 @@ func (r *reader) standsForEver(effects []int, key, number string) bool {
 	})
 }
 
-// maxCount is more than anybody counts to: a greater number is a time, in whichever unit,
+// maxCount is more than any lock counts to. A greater number is a time, in whichever unit,
 // or a token.
 const maxCount = 100_000_000
 
@@ -88,9 +88,9 @@ var counters = map[string]bool{"INCR": true, "INCRBY": true, "DECR": true, "DECR
 // scripted are the commands that may do anything.
 var scripted = map[string]bool{"EVAL": true, "EVALSHA": true, "FCALL": true, "EXEC": true}
 
-// count takes in that a number was raised or lowered. Who takes a share in it ends
-// nobody's grant. Who gives one back, gives his own if he has one; of what was raised the
-// last goes with the number itself.
+// count applies a change that raised or lowered a number. A client that takes a share ends
+// nobody's grant. A client that gives a share back gives its own, if it has one. In a
+// count that goes up, the last share ends with the number itself.
 func (r *reader) count(n *node, k *keyState, key string, s spot, p *place, step int64, by actor) (struck []*Grant) {
 	p.tell(s.value)
 	is, _ := strconv.ParseInt(s.value, 10, 64)
@@ -107,8 +107,8 @@ func (r *reader) count(n *node, k *keyState, key string, s spot, p *place, step 
 	return struck
 }
 
-// share takes a grant into a count. Of one owner it carries the latest share that he was
-// granted, and the latest that he was refused.
+// share adds a grant to a count. For each owner the count carries two shares at most: the
+// latest that was granted, and the latest that was refused.
 func (r *reader) share(p *place, g *Grant, down bool) {
 	g.counted = true
 	if done := r.pairs[g.Op]; r.acquires(g.Op) && done.Done() == history.Fail {
@@ -129,7 +129,7 @@ func (r *reader) share(p *place, g *Grant, down bool) {
 	p.join(g)
 }
 
-// settle lets those go whose count had come to nothing.
+// settle ends the grants of a count that had come to nothing.
 func (r *reader) settle(p *place) {
 	if p.emptied != nil {
 		r.finish(p.all(), *p.emptied)
@@ -137,18 +137,18 @@ func (r *reader) settle(p *place) {
 	}
 }
 
-// giveBack ends one share in a count, which is there for as long as the number is, or of
-// one that counts down for as long as it is not given back.
+// giveBack ends one share in a count. A share in a count that goes up ends with the number
+// at the latest. A share in a count that goes down lasts until it is given back.
 func (r *reader) giveBack(p *place, end End, by actor, down bool) (struck []*Grant) {
 	at, others := p.sharing(by)
 	switch {
 	case at < 0:
 		return nil
 	case p.current[at].Client == by.client && !others && !down:
-		return nil // an entry of several of its own
+		return nil // one of several entries of its owner
 	}
 	struck = []*Grant{p.current[at]}
-	if o := latestOf(p.overwritten, struck[0]); o >= 0 { // an entry of his is left
+	if o := latestOf(p.overwritten, struck[0]); o >= 0 { // another entry of the same owner is left
 		back := p.overwritten[o]
 		back.Over, back.OverSeq = nil, 0
 		p.overwritten = slices.Delete(p.overwritten, o, o+1)
@@ -160,9 +160,10 @@ func (r *reader) giveBack(p *place, end End, by actor, down bool) (struck []*Gra
 	return struck
 }
 
-// sharing is the place of the share that goes if the actor gives one back, and whether
-// there are any but that; -1 for none. His own goes before others', of his own what this
-// operation took, then what he holds; of others' what nobody holds.
+// sharing returns the place of the share that ends if the actor gives one back, -1 for
+// none, and whether there are others. The actor's own shares end before those of others:
+// first the one that this operation took, then one that it holds. Of the others' shares
+// one that nobody holds ends first.
 func (p *place) sharing(by actor) (at int, others bool) {
 	at, best := -1, 0
 	for i, g := range p.current {
@@ -184,7 +185,8 @@ func (p *place) sharing(by actor) (at int, others bool) {
 	return at, len(p.current) > 1
 }
 
-// latestOf is the place of the latest entry that its owner made before that one; -1 for none.
+// latestOf returns the place of the latest grant, of the same owner, that this one was put
+// over; -1 for none.
 func latestOf(all []*Grant, by *Grant) int {
 	for i, g := range slices.Backward(all) {
 		if g.Over == by && g.Client == by.Client && !g.base {

@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// This file finds out which counts go down: their numbers are permits that were set up
-// beforehand. An acquire takes one, and its release puts it back.
+// This file finds out which counts go down. The number in such a count is how many permits
+// are left; it was set up beforehand. An acquire takes one, and its release puts it back.
 
 // leaning is what is known of a count's direction.
 type leaning struct {
@@ -16,8 +16,8 @@ type leaning struct {
 	returned bool // an operation that is no acquire raised it
 }
 
-// orient finds the counts that acquires lower, and not only to put back what they had
-// raised themselves.
+// orient finds the counts that acquires lower. An acquire that only puts back what it
+// raised itself does not count.
 func (r *reader) orient() {
 	found := map[KeyPlace]*leaning{}
 	type share struct {
@@ -53,12 +53,12 @@ func (r *reader) orient() {
 	}
 }
 
-// learn takes in a step. One that is undone puts back what the same operation took.
+// learn applies a step. A step that is undone puts back what the same operation took.
 func (l *leaning) learn(s counting, acquire, undone bool) {
 	switch {
 	case !acquire:
 		l.returned = l.returned || s.step > 0
-	case s.from && !s.pure: // it may have set up what it took from
+	case s.from && !s.pure: // it may have set up the number that it took from
 		l.one = l.one || s.step == 1
 	case undone || l.up || l.down:
 	default:
@@ -113,9 +113,9 @@ func (r *reader) mayCount(pos int) bool {
 // acquires says whether the operation is an acquire.
 func (r *reader) acquires(op int) bool { return op >= 0 && r.pairs[op].Invoke.F == history.FAcquire }
 
-// takes says whether who counts by that step, to that number, takes a share, and does
-// not give one back. Below zero only acquires do: a number may be there because
-// somebody gave back what was not his.
+// takes says whether a client that counts by that step, to that number, takes a share. The
+// alternative is that it gives one back. Below zero only acquires take: somebody may
+// have given back a share that was not its own.
 func (r *reader) takes(at KeyPlace, step, is int64, by actor) bool {
 	switch {
 	case r.down[at]:
@@ -126,8 +126,9 @@ func (r *reader) takes(at KeyPlace, step, is int64, by actor) bool {
 	return step > 0 && is > 0
 }
 
-// setUp sets aside the grants that put the number there from which shares are taken.
-// They are no shares; but an acquire that set it up may have taken its own with it.
+// setUp sets aside the grants that put the first number in a count that goes down. These
+// grants are no shares. But an acquire that set up the count may have taken its own
+// share with the same command.
 func (r *reader) setUp(p *place, g *Grant) {
 	var shares []*Grant
 	for _, old := range p.current {

@@ -34,35 +34,35 @@ type Grant struct {
 	At        When
 	Seq       int    // its place among all that the reader saw, from 1; of a copy its original's
 	Value     string // what stood there last; of a member ""
-	// Rested: no value changed when it came about: its operation succeeded although,
-	// or because, the place held what it holds.
+	// Rested: no value changed when the grant came about. Its operation succeeded
+	// although, or because, the place held this value already.
 	Rested bool
-	// Beside: it is a share in a count in which others had theirs when it came about.
+	// Beside: it is a share in a count. Others had shares there when it came about.
 	Beside bool
-	// Refused: it is a share in a count, of an acquire that was told that it did not get
-	// the lock. It holds nothing, though what it left may keep others out.
+	// Refused: it is a share in a count. Its acquire was told that it did not get the
+	// lock. The share holds nothing, though it may keep others out.
 	Refused bool
 	// Copied: it came to this node by replication or over a restart, Came when.
 	Copied bool
 	Came   time.Duration
-	// Over is whose grant took its place, OverSeq when.
+	// Over is the grant that took its place, OverSeq the Seq of that.
 	Over    *Grant
 	OverSeq int
 	End     *End // nil: it outlived the history
 	lives   trail[Term]
 	counted bool          // it is a share in a count
-	base    bool          // it is no share, but put the number there from which shares are taken
-	values  trail[string] // that it has had, for what comes back
+	base    bool          // it is no share: it put the first number in a count that goes down
+	values  trail[string] // that it has had: older values may come back
 }
 
-// Stranger is Grant.Client of what no client of the trial put there.
+// Stranger is Grant.Client of a grant that no client of the trial made.
 const Stranger = -1
 
 // WasOn says whether the grant is on that node, or was before its slot moved.
 func (g *Grant) WasOn(node string) bool { return g.Node == node || slices.Contains(g.Moved, node) }
 
-// EndedBefore says whether the grant was over when the other came about, on
-// whichever node.
+// EndedBefore says whether the grant was over when the other came about. The two may be
+// on different nodes.
 func (g *Grant) EndedBefore(other *Grant) bool {
 	return g.End != nil && (g.End.Seq < other.Seq || g.End.How == Expired && g.End.At.Hi < other.At.Lo)
 }
@@ -90,11 +90,11 @@ type Term struct {
 	Mortal bool // false: it lives on without end
 	// Expiry is when it ends, Fair when it would if no clock had jumped.
 	Expiry, Fair When
-	// Event is the index of the history's entry in which its node came to have this life
-	// again, an older one than it was given last; -1 for none.
+	// Event is the index of the history's entry in which the node fell back to this
+	// older life; -1 for none.
 	Event int
-	// Moved is by how much later it ends since its node's clock jumped; earlier, if
-	// negative. Most is the latest that it ever was, for a clock is set right again.
+	// Moved is how much later the life ends because its node's clock jumped; earlier, if
+	// negative. Most is the greatest value of Moved so far: a clock is set right again.
 	Moved, Most time.Duration
 }
 
@@ -118,7 +118,7 @@ type End struct {
 	Seq   int
 }
 
-// Kind is what a strike did to what others had put somewhere.
+// Kind is what a strike did to a grant.
 type Kind int
 
 // Kinds of strikes.
@@ -128,7 +128,7 @@ const (
 	Prolonging              // the life of the key is another
 )
 
-// Strike is a command that ended what was somewhere, or changed its life.
+// Strike is a command that ended grants, or changed their lives.
 type Strike struct {
 	Cmd  int // place in the log
 	Kind Kind
@@ -136,7 +136,7 @@ type Strike struct {
 	Key  string
 	At   When
 	Seq  int
-	On   []*Grant // that it struck, its sender's own included
+	On   []*Grant // the grants that it struck, its sender's own included
 }
 
 // Contact is a command that reached a key which was there: it named it, or its script did.
@@ -147,7 +147,7 @@ type Contact struct {
 	On  []*Grant // that the key carried before the command ran
 }
 
-// Step is one change of a key, with whose grants it concerned.
+// Step is one change of a key, with the owner before and after.
 type Step struct {
 	Change int // place in Evidence.Keys
 	Cmd    int // place in the log, -1 for none
@@ -155,12 +155,12 @@ type Step struct {
 	Seq    int
 	// Owner is the latest grant that the key carried before; nil if none.
 	Owner *Grant
-	// Heir is the latest that it carries since; nil if none.
+	// Heir is the latest grant that the key carries since; nil if none.
 	Heir *Grant
 }
 
-// Parting is a time in which two nodes served as primaries: of all keys, or in a
-// Cluster of a shard's, which may be one of several that are parted at once.
+// Parting is a time in which two nodes served as primaries for the same keys. In a
+// Cluster the keys are those of one shard. Several shards may be parted at once.
 type Parting struct {
 	Old, Heir   string
 	Since       time.Duration
@@ -174,10 +174,10 @@ type Keys struct {
 	Contacts []Contact
 	Steps    []Step
 	Partings []*Parting
-	// Effects are the places in Evidence.Keys of what each command did, by its place
-	// in the log.
+	// Effects are the places in Evidence.Keys of the changes that each command made, by
+	// the command's place in the log.
 	Effects map[int][]int
-	// Unseen says of nodes why, and from when on, their keys were not seen.
+	// Unseen says, by node, why and from when on the node's keys were not seen.
 	Unseen map[string]Blindness
 	// Last is the last Seq.
 	Last int
@@ -206,7 +206,7 @@ func (k *Keys) Holding(lock string) []string { return k.holders[lock] }
 // Ran bounds when the command at that place of the log was executed, if it was.
 func (k *Keys) Ran(pos int) When { return k.ran[pos] }
 
-// Parted is the parting of these two nodes in which seq lies; nil if there is none.
+// Parted returns the parting of these two nodes that contains seq; nil if there is none.
 func (k *Keys) Parted(a, b string, seq int) *Parting {
 	for _, p := range k.Partings {
 		if (p.Old == a && p.Heir == b || p.Old == b && p.Heir == a) && p.From < seq && (p.Until == 0 || seq < p.Until) {
@@ -216,8 +216,8 @@ func (k *Keys) Parted(a, b string, seq int) *Parting {
 	return nil
 }
 
-// Blind says whether it is not known what the keys were that commands reached: of none,
-// or of a node that was not seen.
+// Blind says whether the keys that commands reached are unknown. Either no key was seen,
+// or some node's keys were not.
 func (k *Keys) Blind() (node string, blind bool) {
 	if !k.watched && k.Touched() {
 		return "", true
@@ -230,7 +230,7 @@ func (k *Keys) Blind() (node string, blind bool) {
 	return "", false
 }
 
-// Touched says whether any command names a key, or anything else.
+// Touched says whether any command has an argument: a key's name, or anything else.
 func (k *Keys) Touched() bool {
 	return slices.ContainsFunc(k.commands, func(c history.Command) bool { return len(c.Args) > 1 })
 }

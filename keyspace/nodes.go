@@ -11,7 +11,7 @@ import (
 // This file takes in what nodes keep and lose: restarts, promotions, evictions, slots
 // that move.
 
-// event takes in what the nemesis did to a node.
+// event applies what the nemesis did to a node.
 func (r *reader) event(op history.Op) {
 	if op.Process != history.Nemesis || op.Window != nil {
 		return
@@ -30,7 +30,7 @@ func (r *reader) event(op history.Op) {
 	}
 }
 
-// goBlind: what the node's keys are is not known from now on.
+// goBlind notes that the node's keys are unknown from now on.
 func (r *reader) goBlind(op history.Op) {
 	if _, again := r.Unseen[op.Node]; again {
 		return
@@ -43,7 +43,8 @@ func (r *reader) goBlind(op history.Op) {
 	}
 }
 
-// moved takes in what a node lost, or has of what was there before or elsewhere.
+// moved applies a change that no command made: the node lost values, or got values that
+// it had before or that another node has.
 func (r *reader) moved(n *node, k *keyState, c history.KeyChange, at When) {
 	d := compare(c.Before, c.After)
 	lost := End{How: Lost, Cmd: -1, Event: r.eventOf(c), At: at}
@@ -74,8 +75,8 @@ func (r *reader) moved(n *node, k *keyState, c history.KeyChange, at When) {
 	}
 }
 
-// older are the places in which the same value stands as before, though by its life it is
-// what another grant had put there earlier.
+// older are the places whose value is the same as before but whose life shows that an
+// earlier grant put the value there.
 func (r *reader) older(k *keyState, c history.KeyChange, at When) (found []spot) {
 	if c.Before == nil || c.After == nil || c.Before.Expires == c.After.Expires {
 		return nil
@@ -100,12 +101,12 @@ func (g *Grant) hadLife(c history.KeyChange, at When) bool {
 	return g.AnyLife(func(t *Term) bool { return t.is(c.After.Expires, doubt) })
 }
 
-// is says whether the life ends then, or never if that is 0.
+// is says whether the life ends at that time; 0 = never.
 func (t Term) is(expires, doubt time.Duration) bool {
 	return t.Mortal == (expires > 0) && (!t.Mortal || t.Expiry.Lo-doubt <= expires && expires <= t.Expiry.Hi+doubt)
 }
 
-// fallBack takes in that the key has an older life again than it was given last.
+// fallBack gives the key an older life again, instead of its last one.
 func (r *reader) fallBack(n *node, k *keyState, c history.KeyChange, at When) {
 	k.term = termOf(c, actor{pos: -1, client: Stranger, at: at})
 	k.jumped = 0
@@ -120,7 +121,7 @@ func (r *reader) fallBack(n *node, k *keyState, c history.KeyChange, at When) {
 	}
 }
 
-// arrive: the key, with all that it carries, is on another node now.
+// arrive moves the key, with all that it carries, to another node.
 func (r *reader) arrive(n *node, k, from *keyState) {
 	*k = *from
 	for _, g := range k.everything() {
@@ -128,9 +129,9 @@ func (r *reader) arrive(n *node, k, from *keyState) {
 	}
 }
 
-// revive finds whose the value is that a node has though no command put it there now:
-// the latest grant that ever wrote it in that place, of those that had the life that the
-// key has if there are any.
+// revive finds the owner of a value that a node has though no command put it there now.
+// The owner is the latest grant that ever wrote the value in that place. Grants that had
+// the key's present life come before all others.
 func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at When) *place {
 	g := r.writer(c, s, at)
 	if g == nil {
@@ -149,9 +150,9 @@ func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at Wh
 	return p
 }
 
-// writer is the latest grant that ever wrote the value in that place, as of when all of
-// the key was last as it is now, and of those that had the life that the key has if there
-// are any; nil if there is none.
+// writer is the latest grant that ever wrote the value in that place; nil if there is none.
+// It looks back from the last time at which the whole key was as it is now. Grants that
+// had the key's present life come before all others.
 func (r *reader) writer(c history.KeyChange, s spot, at When) (latest *Grant) {
 	asOf := r.lastWith(c)
 	for _, g := range slices.Backward(r.byKey[string(c.Key)]) {
@@ -166,10 +167,10 @@ func (r *reader) writer(c history.KeyChange, s spot, at When) (latest *Grant) {
 	return latest
 }
 
-// lastWith is the last Seq at which the key, on whichever node, was as the change has left
-// it; the last of all, if it never was.
+// lastWith is the last Seq at which the key, on any node, was as the change has left it; the
+// last Seq of all if the key never was so.
 func (r *reader) lastWith(c history.KeyChange) int {
-	until := map[string]int{} // by node, when its next change came
+	until := map[string]int{} // by node: when the next change of the key came
 	for i, s := range slices.Backward(r.Steps) {
 		was := r.Evidence.Keys[s.Change]
 		if was.Key != c.Key {
@@ -183,8 +184,8 @@ func (r *reader) lastWith(c history.KeyChange) int {
 	return r.seq
 }
 
-// chain are the grants that the same owner had in the same place before, one over the
-// other, the earliest first.
+// chain are the earlier grants of the same owner in the same place, the earliest first.
+// Each was put over the one before.
 func (r *reader) chain(g *Grant) (before []*Grant) {
 	top := g
 	for _, old := range slices.Backward(r.byKey[g.Key]) {
@@ -209,8 +210,8 @@ func (r *reader) copy(n *node, g *Grant, c history.KeyChange, at When) *Grant {
 	return &twin
 }
 
-// livesFor are the grant's lives, up to the one that the key has on that node. If it
-// has another than any, the node's clock may be another.
+// livesFor are the grant's lives, up to the one that the key has on that node. If the key
+// has none of these lives there, the node's clock may differ.
 func (r *reader) livesFor(n *node, g *Grant, c history.KeyChange, at When) trail[Term] {
 	lives := g.lives.first(g.lives.len())
 	if c.After == nil {
@@ -237,10 +238,10 @@ func (r *reader) livesFor(n *node, g *Grant, c history.KeyChange, at When) trail
 	return lives
 }
 
-// eventOf is the index of the history's entry that tells of what changed the key; -1
-// if there is none.
+// eventOf is the index of the history's entry about the event that changed the key; -1 if
+// there is none.
 func (r *reader) eventOf(c history.KeyChange) int {
-	best, gap := -1, lifetime
+	best, gap := -1, Lifetime
 	for _, op := range r.Ops {
 		if op.Process != history.Nemesis || op.Window != nil || op.Node != c.Node || !slices.Contains(events[c.By], op.F) {
 			continue
@@ -264,8 +265,9 @@ var events = map[history.ChangedBy][]string{
 	history.ByReplication: {history.FPromote, history.FNodeUp},
 }
 
-// split: clients are moved to a replica, one after the other, while the rest go on at
-// the old primary. From the first on, each node has what only it was told.
+// split parts two nodes: clients are moved to a replica, one after the other, while the
+// rest go on at the old primary. From the first move on, each node gets writes that the
+// other does not get.
 func (r *reader) split(op history.Op) {
 	old := cmp.Or(op.From, r.primary)
 	if r.apart(old) != nil || op.Node == old {
@@ -275,7 +277,7 @@ func (r *reader) split(op history.Op) {
 	r.inherit(old, op)
 }
 
-// apart is the parting from that primary that has not ended; nil if there is none.
+// apart is the open parting from that primary; nil if there is none.
 func (r *reader) apart(old string) *Parting {
 	for _, p := range r.Partings {
 		if p.Old == old && p.Until == 0 {
@@ -285,8 +287,8 @@ func (r *reader) apart(old string) *Parting {
 	return nil
 }
 
-// promote takes in that another node is the primary. Of one that has been a primary
-// beside the old one nothing is lost but what only the old one had.
+// promote makes another node the primary. If that node was a primary beside the old one,
+// only the grants that the old one alone had are lost.
 func (r *reader) promote(op history.Op) {
 	old := cmp.Or(op.From, r.primary)
 	if p := r.apart(old); p != nil {
@@ -305,23 +307,23 @@ func (r *reader) promote(op history.Op) {
 	r.succeed(old, op.Node)
 }
 
-// succeed notes who is the primary of all, if it was the old one; in a Cluster that is
-// nobody, and its events name the old master.
+// succeed notes the new primary of all keys, if the old one was that. In a Cluster no node
+// is the primary of all keys, and the events name the old master.
 func (r *reader) succeed(old, heir string) {
 	if r.primary == old {
 		r.primary = heir
 	}
 }
 
-// discard ends all that the node had: it became a replica, of another's data.
+// discard ends all grants on the node: it became a replica and has another's data.
 func (r *reader) discard(n *node, op history.Op) {
 	for _, k := range n.sorted() {
 		r.empty(k, End{How: Lost, Cmd: -1, Event: op.Index, At: At(op.Time)})
 	}
 }
 
-// inherit takes in what the heir has, and tells what it does not have of what the old
-// primary had: that is lost there.
+// inherit gives the heir copies of the grants that it has. The old primary's other grants
+// are lost there.
 func (r *reader) inherit(old string, op history.Op) {
 	from, to := r.nodes[old], r.nodes[op.Node]
 	if from == nil || to == nil {
@@ -340,8 +342,8 @@ func (r *reader) inherit(old string, op history.Op) {
 	}
 }
 
-// absence is how what the heir does not have ended there: by the heir's clock, if its
-// life is over by that, which ends by so much later than by the old primary's.
+// absence is how a grant ended that the heir does not have. It expired if its life is over
+// by the heir's clock, which may differ from the old primary's.
 func absence(g *Grant, later time.Duration, op history.Op) End {
 	if t := g.Last(); t.Mortal && later < 0 && t.Expiry.Hi+later < op.Time {
 		g.lives.amend(func(t *Term) {

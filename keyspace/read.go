@@ -9,11 +9,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// lifetime bounds every time that is reckoned with, so that sums do not overflow.
-const lifetime = time.Duration(1) << 60
+// Lifetime bounds every time that is reckoned with, so that sums do not overflow.
+const Lifetime = time.Duration(1) << 60
 
-// sane clips a recorded time to what can be added to without overflow.
-func sane(d time.Duration) time.Duration { return min(max(d, 0), lifetime) }
+// Clip bounds a recorded time by 0 and Lifetime, so that sums do not overflow.
+func Clip(d time.Duration) time.Duration { return min(max(d, 0), Lifetime) }
 
 // Read works out what became of the keys. It is a pure function of the evidence, in
 // O(n log n). Ops must be a possible history, and their modes known.
@@ -92,16 +92,16 @@ type keyState struct {
 type place struct {
 	current     []*Grant // what it carries, in order of Seq
 	overwritten []*Grant
-	// emptied is how its count came to nothing, if it did: whoever counted there gave
-	// back, but as long as nobody counts anew the key stands as it was left.
+	// emptied is how its count came to nothing, if it did. The shares were given back,
+	// but the key stands as it was left until somebody counts anew.
 	emptied *End
-	numbers *sequel[string] // that it was counted to; nil for none
+	numbers *sequel[string] // the numbers that were counted here; nil for none
 }
 
 func (p *place) all() []*Grant { return append(slices.Clone(p.current), p.overwritten...) }
 
-// standing are the grants whose value stands there, whoever came last: one that rests
-// on what was there took nothing away.
+// standing are the grants whose value stands there. The latest is not the only one: a
+// grant that rests on an older value took nothing away.
 func (p *place) standing() []*Grant {
 	on := slices.Clone(p.current)
 	for _, g := range p.overwritten {
@@ -156,13 +156,13 @@ func (r *reader) enqueue() {
 	}
 }
 
-// merge makes the node's items. A change by a command that is not on record has none.
+// merge makes the node's items. A change by a command that is not on record has no command.
 func (r *reader) merge(n *node, ran, changes []int) {
 	for len(ran) > 0 || len(changes) > 0 {
 		if len(changes) > 0 {
 			c := r.Evidence.Keys[changes[0]]
 			if len(ran) == 0 || c.Exec < r.Commands[ran[0]].Exec || r.ahead(changes, r.Commands[ran[0]].Exec) {
-				n.items = append(n.items, item{cmd: -1, changes: changes[:1], at: sane(c.From)})
+				n.items = append(n.items, item{cmd: -1, changes: changes[:1], at: Clip(c.From)})
 				changes = changes[1:]
 				continue
 			}
@@ -182,9 +182,9 @@ func (r *reader) merge(n *node, ran, changes []int) {
 	}
 }
 
-// ahead says whether the first of these changes came before that command changed anything,
-// though it may have been the command's: as the end of a life while the command ran, which
-// then put something there.
+// ahead says whether the first of these changes, all of them during one command, came
+// before the command changed anything. An example is a key that expired while the
+// command ran.
 func (r *reader) ahead(changes []int, exec int) bool {
 	for i, at := range changes {
 		switch c := r.Evidence.Keys[at]; {
@@ -197,14 +197,14 @@ func (r *reader) ahead(changes []int, exec int) bool {
 	return false
 }
 
-// bound finds out when each command was executed. A command that nobody saw answered
-// was done when the node took up its next.
+// bound finds out when each command was executed. A command without a reply was over
+// when the node took up its next one.
 func (r *reader) bound() {
 	r.ran = make([]When, len(r.Commands))
 	end := r.end()
 	for pos, c := range r.Commands {
-		lo := sane(cmp.Or(c.Arrived, c.Sent))
-		r.ran[pos] = When{lo, max(lo, sane(cmp.Or(c.Served, c.Replied, end)))}
+		lo := Clip(cmp.Or(c.Arrived, c.Sent))
+		r.ran[pos] = When{lo, max(lo, Clip(cmp.Or(c.Served, c.Replied, end)))}
 	}
 	for _, n := range r.order {
 		next := end
@@ -220,26 +220,26 @@ func (r *reader) bound() {
 			}
 			if len(x.changes) > 0 {
 				c := r.Evidence.Keys[x.changes[0]]
-				*w = When{max(w.Lo, sane(c.From)), max(w.Lo, sane(c.From), min(w.Hi, sane(c.To)))}
+				*w = When{max(w.Lo, Clip(c.From)), max(w.Lo, Clip(c.From), min(w.Hi, Clip(c.To)))}
 			}
 			x.at, next = w.Lo, w.Lo
 		}
 	}
 }
 
-// end is the time of the last that was recorded.
+// end is the last time that was recorded.
 func (r *reader) end() (end time.Duration) {
 	for _, op := range r.Ops {
 		end = max(end, op.Time)
 	}
 	for _, c := range r.Commands {
-		end = max(end, sane(c.Sent), sane(c.Arrived), sane(c.Served), sane(c.Replied))
+		end = max(end, Clip(c.Sent), Clip(c.Arrived), Clip(c.Served), Clip(c.Replied))
 	}
 	return end
 }
 
-// look finds the last commands of the acquires that succeeded though they put nothing
-// anywhere, and took nothing away.
+// look finds the acquires that succeeded though they changed no value. It notes the last
+// command of each.
 func (r *reader) look() {
 	made := map[int]bool{}
 	last := map[int]int{}
@@ -309,8 +309,9 @@ func (r *reader) step(n *node) {
 	}
 }
 
-// rest: an acquire succeeded and changed nothing but perhaps a life. It rests on what was
-// there, or put the same there once more: nobody can tell.
+// rest makes the grant of an acquire that succeeded and changed no value, though perhaps a
+// life. The acquire rests on what was there, or put the same value there once more:
+// nobody can tell.
 func (r *reader) rest(n *node, pos int, met []string) {
 	c := r.Commands[pos]
 	for _, name := range met {
@@ -341,7 +342,7 @@ func (k *keyState) carried() (on []*Grant) {
 	return on
 }
 
-// everything is what the key carries, and what was overwritten since it is there.
+// everything is what the key carries, and what was overwritten since the key exists.
 func (k *keyState) everything() (all []*Grant) {
 	for _, p := range k.places {
 		all = append(all, p.all()...)
@@ -352,7 +353,7 @@ func (k *keyState) everything() (all []*Grant) {
 
 func bySeq(a, b *Grant) int { return cmp.Compare(a.Seq, b.Seq) }
 
-// due is when the key's life ends: not before the jump that ended it.
+// due is when the key's life ends: if a jump of the clock ended it, at that jump.
 func (k *keyState) due() When {
 	return When{max(k.term.Expiry.Lo, k.jumped), max(k.term.Expiry.Hi, k.jumped)}
 }
@@ -362,7 +363,7 @@ func (r *reader) tick() int {
 	return r.seq
 }
 
-// close lets everything expire that did before the history's end.
+// close ends all lives that end before the history does.
 func (r *reader) close() {
 	end := r.end()
 	for _, n := range r.order {

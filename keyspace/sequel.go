@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// A sequel is what became of a key, or of a place, that carries several grants: they
-// share it, each from where it joined to where it left. A count that was raised n times
-// would else have n grants with up to n values and lives of their own.
+// A sequel is the list of values or lives that the grants of one key, or one place, share.
+// Each grant's part of it begins where the grant joined and ends where it left. Without
+// sequels, a count that was raised n times would have n grants with up to n values and
+// lives each.
 type sequel[T comparable] struct {
 	entries []T
 	shared  bool
-	at      map[T][]int // where each stands, in order; nil for none
+	at      map[T][]int // where each entry stands, in order; nil for none
 }
 
 func (s *sequel[T]) add(v T) {
@@ -49,12 +50,12 @@ func (t *trail[T]) last() *stretch[T] {
 	return &t.parts[len(t.parts)-1]
 }
 
-// follow has the trail go on with whatever is added to the sequel from now on.
+// follow extends the trail by all that is added to the sequel from now on.
 func (t *trail[T]) follow(s *sequel[T]) {
 	t.parts = append(t.parts, stretch[T]{of: s, from: len(s.entries), to: open})
 }
 
-// leave ends what it follows.
+// leave ends the stretch that follows a sequel.
 func (t *trail[T]) leave() (followed *sequel[T]) {
 	if s := t.last(); s != nil && s.to == open {
 		s.to, followed = len(s.of.entries), s.of
@@ -62,7 +63,7 @@ func (t *trail[T]) leave() (followed *sequel[T]) {
 	return followed
 }
 
-// add adds what is only the trail's own.
+// add adds an entry that only this trail has.
 func (t *trail[T]) add(v T) {
 	followed := t.leave()
 	if s := t.last(); s != nil && !s.of.shared && s.to == len(s.of.entries) {
@@ -134,7 +135,7 @@ func (t *trail[T]) has(v T) bool {
 // Wrote says whether the value is one that the grant has had.
 func (g *Grant) Wrote(value string) bool { return g.values.has(value) }
 
-// Lives are the lives that it had, from the first; never none.
+// Lives are the lives that the grant had, from the first; at least one.
 func (g *Grant) Lives() iter.Seq2[int, *Term] {
 	return func(yield func(int, *Term) bool) {
 		i := 0
@@ -155,7 +156,7 @@ func (g *Grant) LifeCount() int { return g.lives.len() }
 // Life is one of its lives, from 0.
 func (g *Grant) Life(i int) *Term { return g.lives.get(i) }
 
-// AnyLife says whether any of its lives is such.
+// AnyLife says whether the condition is true of any of its lives.
 func (g *Grant) AnyLife(such func(*Term) bool) bool {
 	for _, t := range g.Lives() {
 		if such(t) {
@@ -165,23 +166,24 @@ func (g *Grant) AnyLife(such func(*Term) bool) bool {
 	return false
 }
 
-// Last is the life that it had last.
+// Last is the last life of the grant.
 func (g *Grant) Last() *Term { return g.lives.get(g.lives.len() - 1) }
 
-// TermAt is the life that it had at that time; its first, if that was before.
+// TermAt is the life that the grant had at that time; before the grant, its first.
 func (g *Grant) TermAt(at time.Duration) *Term {
 	after := sort.Search(g.LifeCount(), func(i int) bool { return g.Life(i).At.Lo > at })
 	return g.Life(max(0, after-1))
 }
 
-// WouldBe is the grant of a command that put nothing anywhere, for its life was over.
+// WouldBe is the grant that a command would have made if its life had not been over at
+// once.
 func WouldBe(node string, client, op, cmd int, at When) *Grant {
 	g := &Grant{Node: node, Client: client, Op: op, Cmd: cmd, At: at}
 	g.lives.add(Term{Cmd: cmd, Client: client, At: at, Mortal: true, Expiry: at, Fair: at, Event: -1})
 	return g
 }
 
-// relive takes in that the key has another life, and with it all that it carries.
+// relive gives the key another life, and with it all grants that the key carries.
 func (k *keyState) relive(t Term) {
 	if k.later == nil {
 		k.later = &sequel[Term]{shared: true}
@@ -192,7 +194,7 @@ func (k *keyState) relive(t Term) {
 	k.later.add(t)
 }
 
-// join takes a grant into the key: from now on its life is the key's.
+// join adds a grant to the key: from now on the grant's life is the key's.
 func (k *keyState) join(g *Grant) *Grant {
 	if k.later != nil {
 		g.lives.follow(k.later)
@@ -200,8 +202,8 @@ func (k *keyState) join(g *Grant) *Grant {
 	return g
 }
 
-// tell takes in another number that stands in the place: all that the place carries, or
-// did, has it.
+// tell adds a number that stands in the place: all grants that the place carries, or
+// carried, have it.
 func (p *place) tell(number string) {
 	if p.numbers == nil {
 		p.numbers = &sequel[string]{shared: true, at: map[string][]int{}}
@@ -212,7 +214,7 @@ func (p *place) tell(number string) {
 	p.numbers.add(number)
 }
 
-// join takes a grant into the place.
+// join adds a grant to the place.
 func (p *place) join(g *Grant) {
 	p.current = append(p.current, g)
 	if p.numbers != nil {
