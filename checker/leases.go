@@ -15,10 +15,9 @@ import (
 // takenOver explains the end of a claim in a lock that clients' clocks decide. The command
 // at that place ended the first party's claim, because its sender took it for stale.
 //
-// The cause is a race if the sender had not looked at this claim but at an older one. If it
-// had looked at this claim, there are three possibilities: somebody's clock was wrong, or
-// the first party's reading of its clock was old when it arrived, or the lease had really
-// been overrun.
+// The cause is a race if the sender had looked at an older claim and not at this one. If it
+// had looked at this one, somebody's clock was wrong, or the first party's reading was old
+// when it arrived, or the lease had really been overrun.
 func (w *wire) takenOver(first *keyspace.Grant, pos int) reason {
 	c := w.Commands[pos]
 	at := w.Ran(pos)
@@ -308,9 +307,8 @@ func stoodAt(g *keyspace.Grant, at time.Duration) bool {
 	return g.At.Lo <= at && (g.End == nil || at < g.End.At.Lo)
 }
 
-// renewals are the places of the commands that only prolong a key's life, whether or not
-// they arrived. These are EXPIRE and its like, and the scripts that clients sent outside
-// of acquires and releases if they were only ever seen to change lives.
+// renewals are the places of the commands that only prolong a key's life, arrived or not:
+// EXPIRE and its like, and scripts outside of acquires and releases that only change lives.
 func (w *wire) renewals() []int {
 	if w.renewing != nil {
 		return w.renewing

@@ -25,15 +25,15 @@ import (
 //   - If two holds overlap, both acquires have returned before either release
 //     is called, so any order has both holds open at once, which no model allows.
 //
-// The canonical order stays inside any interval that reaches from an operation's
-// canonical point outwards, no matter how far, so the answer is the same for
-// shorter intervals. That is what keeps porcupine from running away, since
-// releases that stay open to infinity are concurrent with all that follows, and
-// a search has to try every subset of them:
+// The canonical order stays inside any interval that contains an operation's canonical
+// point, no matter how short, so the answer is the same for shorter intervals. Long
+// intervals would make porcupine run away: releases that stay open to infinity are
+// concurrent with all that follows, and a search has to try every subset of them.
+// So intervals are shortened in three ways:
 //
 //   - a release returns at the next acquire's ok;
 //   - nothing reaches back beyond the start of its chunk (see chunks);
-//   - where still more than maxWidth operations are open at once, each shrinks
+//   - if more than maxWidth operations are open at once even so, each shrinks
 //     to its canonical point.
 //
 // Porcupine takes intervals as closed, so that [1,5] and [5,9] are concurrent,
@@ -105,11 +105,11 @@ func Merge(all []Span) []Span {
 	return merged
 }
 
-// chunks cuts spans, in order of ok, into runs that can be judged one by one.
-// At a quiet point, where none is open, the lock is free and every interval can
-// be cut. Where none comes for long, those that are open are carried over as
-// acquired in the instant of the cut: an overlap has an instant, and whichever
-// chunk that lies in contains both spans.
+// chunks cuts spans, in order of OK, into runs that can be judged one by one.
+// At a quiet point no span is open: the lock is free, and every interval can
+// be cut. If no quiet point comes for long, the open spans are carried over, as
+// acquired in the instant of the cut. No overlap is lost: it contains some instant, and
+// the chunk with that instant contains both spans.
 func chunks(all []Span) [][]Span {
 	var cut [][]Span
 	var run []Span

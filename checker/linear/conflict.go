@@ -87,9 +87,9 @@ func (s search) smallest(ops []recording, last recording) clash {
 	return c
 }
 
-// window returns the fewest last operations that are violated whatever the lock was
-// before, and what it may have been; nil if there are none. Few are tried first:
-// the more there are, the more it may have been.
+// window returns the fewest last operations that are illegal whatever the lock's state was
+// before them, and the possible states before them; nil if there are no such operations.
+// Small windows are tried first: a larger one has more possible states before it.
 func (s search) window(all []recording) (ops []recording, first []any) {
 	if s.rules.anywhere == nil {
 		return nil, nil
@@ -115,8 +115,8 @@ func (s search) window(all []recording) (ops []recording, first []any) {
 	return ops, first
 }
 
-// since drops what had happened before the operation at i was invoked. What was
-// open then perhaps happens yet.
+// since drops the operations that were over before the operation at i was invoked. Those
+// that were open then perhaps happen yet.
 func since(all []recording, i int, s search) []recording {
 	var kept []recording
 	for at, op := range all {
@@ -131,7 +131,7 @@ func since(all []recording, i int, s search) []recording {
 	return kept
 }
 
-// ownersAndDepth are those who have operations, and one more than there are releases.
+// ownersAndDepth are the owners of these operations, and the number of releases plus one.
 func ownersAndDepth(all []recording) (owners []int, depth int) {
 	for _, op := range all {
 		if !slices.Contains(owners, op.owner) {
@@ -144,11 +144,11 @@ func ownersAndDepth(all []recording) (owners []int, depth int) {
 	return owners, depth + 1
 }
 
-// violated counts what cannot be decided any more as not violated: it is not
-// spared then.
+// violated is false if there is no time left to decide. Then no further operation is
+// spared.
 func (s search) violated(all []recording) bool { return s.decide(all) == Illegal }
 
-// until is the history up to the entry that stands at last.
+// until is the history up to the entry at the place last.
 func (s search) until(all []recording, last int) []recording {
 	var kept []recording
 	for _, op := range all {
@@ -163,7 +163,7 @@ func (s search) until(all []recording, last int) []recording {
 	return kept
 }
 
-// spared makes the operations from..to ones that perhaps happened.
+// spared turns the operations from..to into ones that perhaps happened.
 func (s search) spared(all []recording, from, to int) []recording {
 	all = slices.Clone(all)
 	for i := from; i < to; i++ {

@@ -13,16 +13,16 @@ import (
 // Porcupine's side of fencing.
 //
 // A grant is one operation, from its invocation to its reply, on the model of a
-// fenced lock: it takes the lock and lets it go at once, since a lease ends without
-// anybody's word. It is legal only if its fence is greater than all before, so the
-// one order that can be legal is that of the fences, and the history is linearizable
-// if and only if that order does not contradict the order in time.
+// fenced lock. It takes the lock and lets it go at once, since a lease ends without
+// anybody's word. It is legal only if its fence is greater than all before. So only one
+// order can be legal, that of the fences, and the history is linearizable if and only if
+// that order does not contradict the order in time.
 //
-// Where so many grants are concurrent that a search would be long, each shrinks to
-// an instant: the earliest at which it can come after all with smaller fences, but
-// not after its own reply. If the history is linearizable these instants are in the
-// order of the fences. If it is not, there are two grants in the wrong order, the
-// one answered before the other was asked for; and so are their instants.
+// If so many grants are concurrent that a search would be long, each shrinks to one
+// instant: the earliest at which it can come after all grants with smaller fences, but
+// not after its own reply. If the history is linearizable, these instants are in the
+// order of the fences. If it is not, two grants are in the wrong order, because one was
+// answered before the other was asked for. Then their instants are in the wrong order too.
 
 // Grant is an acquire that ended with ok and returned a fence.
 type Grant struct {
@@ -79,7 +79,7 @@ func shrinkToFences(ops []porcupine.Operation) {
 	slices.SortFunc(ops, func(a, b porcupine.Operation) int {
 		return cmp.Or(cmp.Compare(fence(a), fence(b)), cmp.Compare(a.Call, b.Call))
 	})
-	latest := map[int64]int64{} // by fence: the last call of those with one as great or smaller
+	latest := map[int64]int64{} // by fence: the last call of the grants with this fence or a smaller one
 	last := int64(0)
 	for _, op := range ops {
 		last = max(last, op.Call)

@@ -13,15 +13,15 @@ import (
 )
 
 // action is an operation on a lock as the models see it: an acquire or a
-// release by an owner. Its output carries nothing: what failed or is unknown
-// never reaches a model.
+// release by an owner. It has no output: operations that failed or are unknown never
+// reach a model.
 type action struct {
 	release bool
 	owner   int
 	mode    history.Mode // of a read-write lock
 	fence   int64        // of an acquire of a fenced lock
-	// passing: an acquire that is let go at once, since nobody knows how long it
-	// lasted.
+	// passing: the acquire lets go of the lock at once, since nobody knows how long its
+	// grant lasted.
 	passing bool
 }
 
@@ -41,14 +41,14 @@ func (a action) String() string {
 	return text
 }
 
-// state is what all states of models have in common. States are values that
-// compare with ==; a step makes a new one.
+// state is the interface of all states of models. States are values that compare with ==;
+// a step makes a new one.
 type state interface {
 	comparable
 	fmt.Stringer
 	// step returns the state after a, and whether a is legal.
 	step(a action) (next any, legal bool)
-	// words are what tells equal states from others, for hashing.
+	// words are the contents of the state, for hashing: equal states have equal words.
 	words() []uint64
 }
 
@@ -91,7 +91,7 @@ type Model struct {
 	Claims history.Claims
 
 	build func(permits int) porcupine.Model
-	// rules judge operations as they were recorded: see Check.
+	// rules makes the rules for Check, which judges operations as they were recorded.
 	rules func(permits int) *rules
 	// counts: it takes several acquires of one owner.
 	counts bool
@@ -160,7 +160,7 @@ func ModelNamed(name string) (Model, bool) {
 // kind is the part of a recipe's claims that decides on its model.
 type kind struct{ reentrant, readWrite, fenced, permits bool }
 
-// kindOf leaves out what makes no difference: a read-write lock lets its owner in
+// kindOf leaves out claims that make no difference: a read-write lock lets its owner in
 // again anyway and counts no permits, and a semaphore lets its owner in again too.
 func kindOf(c history.Claims) kind {
 	switch {

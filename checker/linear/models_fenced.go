@@ -3,8 +3,8 @@ package linear
 import "fmt"
 
 // The models of locks whose grants carry fencing tokens. Each token must be
-// greater than every one before it. How long a grant was held may be unknown:
-// then it is let go as soon as it is made, and the model speaks of fences only.
+// greater than every one before it. If nobody knows how long a grant was held, the
+// grant ends as soon as it is made, and the model judges fences only.
 
 // fenced is an owner-aware mutex with a fence.
 type fenced struct {
@@ -33,7 +33,7 @@ func (f fenced) String() string  { return fmt.Sprintf("%s, fence %d", f.owned, f
 type reentrantFenced struct {
 	reentrant
 	fence int64 // the greatest that was given
-	by    int   // whose it is
+	by    int   // the owner of that fence
 }
 
 func (f reentrantFenced) step(a action) (any, bool) {
@@ -59,8 +59,8 @@ func (f reentrantFenced) String() string {
 	return fmt.Sprintf("%s, fence %d of c%d", f.reentrant, f.fence, f.by)
 }
 
-// fencedResource is what a guarded resource remembers: the greatest fence that it
-// saw. An acquire stands for a read or write that it accepted.
+// fencedResource is the memory of a guarded resource: the greatest fence that the resource
+// saw. An acquire stands for a read or write that the resource accepted.
 type fencedResource int64
 
 func (f fencedResource) step(a action) (any, bool) {

@@ -21,7 +21,7 @@ func (m mutex) String() string {
 	return "free"
 }
 
-// owned lets only its owner release, and nobody acquire what is held.
+// owned lets only its owner release, and lets nobody acquire while it is held.
 type owned struct {
 	held  bool
 	owner int

@@ -11,8 +11,8 @@ import (
 
 // The models of locks that several owners may hold together.
 
-// readWrite is who writes, how deep, and who reads. It lets readers in together
-// and a writer alone; an owner is not in its own way.
+// readWrite lets readers in together and a writer alone. An owner is not in its own way. It
+// keeps the writer, the writer's depth, and the readers.
 type readWrite struct {
 	writer, depth int
 	readers       crew
@@ -66,7 +66,7 @@ func (w readWrite) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// semaphore lets so many owners in together as it has permits. An owner takes one,
+// semaphore lets as many owners in together as it has permits. An owner takes one permit,
 // however often it acquires.
 type semaphore struct {
 	permits int

@@ -15,27 +15,27 @@ import (
 
 // How operations of unknown outcome are modelled.
 //
-// One that ended with info, or never, takes effect at any time from its
-// invocation on, or never. As an operation that stays open to the end of the
-// history it would be concurrent with all that follows, and porcupine would have
-// to try every subset of those. Therefore it is not an operation here. What it
-// may do goes at the instant of its invocation into a pool, which is a part of
-// the model's state, and an operation that did happen may first take out of the
-// pool what it needs:
+// An operation that ended with info, or never ended, takes effect at any time from its
+// invocation on, or never. If it stayed open to the end of the history, it would be
+// concurrent with all that follows, and porcupine would have to try every subset. So it
+// is not an operation here. Instead, its effect goes into a pool at the instant of its
+// invocation. The pool is a part of the model's state. An operation that did happen may
+// first take the effect that it needs out of the pool:
 //
-//   - an acquire that is not legal, a release of whoever is in its way;
-//   - a release that is not legal, an acquire of its owner.
+//   - an acquire that is not legal takes a release of an owner that is in its way;
+//   - a release that is not legal takes an acquire of its owner.
 //
-// What need not happen before an operation can as well happen after it, or not at
-// all: whether an acquire is legal depends on what others hold, which fewer
-// acquires and later releases only make less or leave for the next operation to
-// take; a release depends on its owner's holds alone. With one exception, which
-// is rules.kept: an owner that re-enters gets its fence again only if it did not
-// let go meanwhile, so that a release which would free the lock has two outcomes.
-// Which effect is taken is a choice where there are several, so the model is
-// nondeterministic; what is never taken never happened.
+// No other effect need be taken. An effect that an operation does not need can happen after
+// it, or not at all. Whether an acquire is legal depends on the holds of others: fewer
+// acquires mean fewer holds, and a later release is left for the next operation to take.
+// Whether a release is legal depends on its owner's holds alone. There is one exception,
+// rules.kept: an owner that re-enters gets its fence again only if it did not let go
+// meanwhile, so that a release that would free the lock has two outcomes.
+//
+// If there are several effects to take, each is tried: the model is nondeterministic. An
+// effect that is never taken never happened.
 
-// lot is so many effects of one kind in a pool.
+// lot is a number of equal effects in a pool.
 type lot struct {
 	action
 	n int
@@ -95,7 +95,7 @@ func compareActions(a, b action) int {
 	return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(rank(a), rank(b)), cmp.Compare(a.mode, b.mode), cmp.Compare(a.fence, b.fence))
 }
 
-// prospect is a state of the lock, and what may yet take effect.
+// prospect is a state of the lock, with the effects that may yet happen.
 type prospect struct {
 	lock any
 	pool pool
@@ -113,8 +113,8 @@ func (w prospect) String() string {
 	return text
 }
 
-// stride is what porcupine sees of an operation: one that happened, or the
-// invocation of one that may have.
+// stride is an operation as porcupine sees it: an operation that happened, or the
+// invocation of one that perhaps happened.
 type stride struct {
 	action
 	perhaps bool
@@ -127,10 +127,10 @@ func (s stride) String() string {
 	return s.action.String()
 }
 
-// prospects are what the lock may be: none twice, and none that another covers.
+// prospects are the possible states of the lock: none twice, and none that another covers.
 type prospects []prospect
 
-// covers says whether all that can follow o can follow p too.
+// covers says whether every operation that can follow o can follow p too.
 func (p prospect) covers(o prospect) bool {
 	if p.lock != o.lock {
 		return false
@@ -176,8 +176,8 @@ func (r *rules) hash(p prospect) uint64 {
 	return h.Sum64()
 }
 
-// model is the rules as porcupine takes them: their states are sets. The lock is
-// at first one of these.
+// model is the rules as porcupine takes them: its states are sets of prospects. The lock
+// begins in one of the states in first.
 func (r *rules) model(first []any) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any {
@@ -215,8 +215,8 @@ func (r *rules) follow(p prospect, in stride) []prospect {
 	return r.after(p, in.action)
 }
 
-// after returns the prospects after a, which happened. Nothing is taken out of the
-// pool that a can do without.
+// after returns the prospects after a, which happened. It takes an effect out of the pool
+// only if a needs it.
 func (r *rules) after(w prospect, a action) []prospect {
 	next, legal := r.step(w.lock, a)
 	if legal {
@@ -239,8 +239,8 @@ func (r *rules) after(w prospect, a action) []prospect {
 	return all
 }
 
-// keeping returns the prospects in which the owner of the release a had entered once
-// more before.
+// keeping returns the prospects in which the owner of the release a had entered the lock
+// once more before a.
 func (r *rules) keeping(w prospect, a action) []prospect {
 	if !r.kept || !a.release {
 		return nil
@@ -262,7 +262,7 @@ func (p pool) has(a action) bool {
 	return slices.ContainsFunc(p.lots(), func(l lot) bool { return l.action == a })
 }
 
-// acquires are those in the pool that the release a would undo.
+// acquires are the acquires in the pool that the release a would undo.
 func (p pool) acquires(a action) []action {
 	var all []action
 	for _, l := range p.lots() {

@@ -8,12 +8,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// The rules by which operations as they were recorded are judged: the sequential
-// specifications of the models, and what stands in the way of an acquire. They
-// are those of believed holds but for two that are read more strictly, as those
-// who publish such models do (see Jepsen's tests of Hazelcast): of a semaphore
-// every acquire takes a permit, and a fenced lock that was free gives a greater
-// fence to its last owner too.
+// The rules judge operations as they were recorded: they are the sequential specifications
+// of the models, with the owners that stand in the way of an acquire. They differ from the
+// models of believed holds in two points, in which they are stricter, like the published
+// models of this kind (see Jepsen's tests of Hazelcast). In a semaphore every acquire takes
+// a permit. A fenced lock that was free gives a greater fence to its last owner too.
 
 // rules are a sequential specification. The lock's states compare with ==.
 type rules struct {
@@ -22,17 +21,17 @@ type rules struct {
 	// blockers are releases: one of them has to come before the acquire a.
 	blockers func(lock any, a action) []action
 	words    func(lock any) []uint64
-	// greatest is the greatest fence that was given; nil of a lock without fences.
+	// greatest returns the greatest fence that was given; nil for a lock without fences.
 	greatest func(lock any) int64
 	modes    bool // a read-write lock
-	// anywhere lists all that a lock may be in the middle of a history, of which
-	// fewer than depth releases follow; nil if that is too much.
+	// anywhere lists all possible states of a lock in the middle of a history. Fewer than
+	// depth releases follow. It is nil, or returns nil, if there are too many states.
 	anywhere func(owners []int, depth int) []any
 	// anyone: who acquires or releases makes no difference.
 	anyone bool
 	// kept: whether an owner may acquire depends on whether it holds the lock.
 	kept bool
-	// stricter allows less, and is decided sooner; nil for none.
+	// stricter are rules that allow less and are decided sooner; nil for none.
 	stricter *rules
 }
 
@@ -46,10 +45,10 @@ func rulesOf[S state](init S, blockers func(S, action) []action) *rules {
 	}
 }
 
-// anyFence is the fence of an acquire that may have been granted, if nobody learnt it.
+// anyFence stands for the fence of an acquire that perhaps happened, if nobody learnt it.
 const anyFence = -1
 
-// fencedBy adds fences to rules: an unknown one is the least that is legal.
+// fencedBy adds fences to rules. An unknown fence is the least one that is legal.
 func fencedBy(r *rules, greatest func(lock any) int64, least func(lock any, a action) int64) *rules {
 	r.greatest = greatest
 	plain := r.step
@@ -77,7 +76,7 @@ func ownedRules(int) *rules {
 	return r
 }
 
-// heldBy lists the lock held by each owner, as deep as can be told apart, and free.
+// heldBy lists states of a lock: free, and held by each owner at each depth up to that one.
 func heldBy(owners []int, depth int, held func(owner, depth int) any, free any) []any {
 	all := []any{free}
 	for _, o := range owners {
@@ -133,7 +132,7 @@ func (g regranted) step(a action) (any, bool) {
 
 func reentrantFencedRules(int) *rules {
 	r := rulesOf(regranted{}, func(g regranted, a action) []action {
-		if g.owner == a.owner { // only its fence is in the way
+		if g.owner == a.owner { // nothing but the fence is in the way
 			return nil
 		}
 		return g.frees()
@@ -187,11 +186,11 @@ func readWriteRules(int) *rules {
 	return r
 }
 
-// mostCrews bounds what a lock may be in the middle of a history.
+// mostCrews bounds how many states of a lock are tried in the middle of a history.
 const mostCrews = 500
 
-// crews lists who may hold a lock together, each so often at most: none first;
-// nil if that is too much.
+// crews lists the multisets of owners in which each owner is at most that often. The empty
+// one is first. It returns nil if there are more than mostCrews.
 func crews(owners []int, most int) []crew {
 	all := []crew{""}
 	for _, o := range owners {
@@ -207,7 +206,7 @@ func crews(owners []int, most int) []crew {
 	return all
 }
 
-// permits is a semaphore: every acquire takes a permit, an owner's second one too.
+// permits is a semaphore in which every acquire takes a permit, even an owner's second.
 type permits struct{ semaphore }
 
 func (p permits) step(a action) (any, bool) {

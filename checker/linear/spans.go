@@ -37,14 +37,14 @@ type diary struct {
 	matched []time.Duration
 }
 
-// fate is what befell a client from outside.
+// fate is what happened to a client from outside.
 type fate struct {
 	crash   *history.Op
 	losses  []history.Op
 	changes []history.Op // of its wall clock
 }
 
-// owner is who keeps a diary: one client, on one lock, in one mode.
+// owner is the owner of a diary: one client, on one lock, in one mode.
 type owner struct {
 	client int
 	lock   string
@@ -145,9 +145,9 @@ func (d *diary) note(p *history.Pair, f fate) {
 	}
 }
 
-// match gives every release to the acquire that it gives back: the latest ok
-// one, preferring the release's own token; none if the token is that of an
-// acquire of unknown outcome only.
+// match finds the acquire that each release gives back: the latest ok acquire with the
+// release's token, else the latest ok acquire. It finds none if only an acquire of unknown
+// outcome has the token.
 func (d *diary) match() {
 	slices.SortFunc(d.acquires, func(a, b *history.Pair) int { return cmp.Compare(a.Complete.Index, b.Complete.Index) })
 	slices.SortFunc(d.extends, func(a, b *history.Pair) int { return cmp.Compare(a.Complete.Index, b.Complete.Index) })
@@ -185,8 +185,8 @@ func (d *diary) match() {
 	}
 }
 
-// claim is a time for which deadlines let an owner believe: what was invoked and
-// answered to begin it, and when the owner's clock shows its end.
+// claim is a time for which deadlines let an owner believe. The operation that began it was
+// invoked and answered at invoke and ok; the owner's clock shows its deadline at end.
 type claim struct{ invoke, ok, end time.Duration }
 
 // claimed are the times for which the acquire p and the extensions after it claim the
@@ -253,8 +253,8 @@ func (f fate) reaches(due, since time.Duration) time.Duration {
 	}
 }
 
-// leased is what the operation returned, else what it was invoked with; the zero Lease
-// if neither.
+// leased is the lease that the operation returned, else the one that it was invoked with;
+// the zero Lease if there is neither.
 func leased(p *history.Pair) history.Lease {
 	switch {
 	case p.Complete != nil && p.Complete.Lease != nil:
