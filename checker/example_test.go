@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -63,8 +64,8 @@ func ExampleLinearizable() {
 	for i := range ops {
 		ops[i].Index = i
 	}
-	claims, _ := checker.ModelByName("mutex")
-	v := checker.Linearizable(context.Background(), "mutex", history.Evidence{Ops: ops, Claims: claims})
+	mutex, _ := linear.ModelNamed("mutex")
+	v := checker.Linearizable(context.Background(), mutex.Name, history.Evidence{Ops: ops, Claims: mutex.Claims})
 	fmt.Println(v.Result)
 	// Output: violated
 }
