@@ -26,14 +26,6 @@ const (
 // outside says whether clients have processes of their own.
 func (s Spec) outside() bool { return s.ClientsAs == Processes }
 
-// clients makes of s a trial with such clients as are chosen.
-func (c Config) clients(s *Spec) {
-	s.ClientsAs, s.ClientCommand = "", nil
-	if c.ClientsAs == Processes {
-		s.ClientsAs, s.ClientCommand = Processes, c.ClientCommand
-	}
-}
-
 // checkClients returns an InputError if a trial's clients cannot be what they are
 // to be on that testbed.
 func checkClients(as string, tb testbed.Testbed) error {

@@ -199,6 +199,14 @@ func (c Config) check() error {
 	return nil
 }
 
+// clients makes of s a trial with such clients as are chosen.
+func (c Config) clients(s *Spec) {
+	s.ClientsAs, s.ClientCommand = "", nil
+	if c.ClientsAs == Processes {
+		s.ClientsAs, s.ClientCommand = Processes, c.ClientCommand
+	}
+}
+
 // Versions of what took part.
 type Versions struct {
 	Lockstorm string `json:"lockstorm"`

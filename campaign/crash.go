@@ -1,18 +1,24 @@
 package campaign
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Why a worker is killed.
+const (
+	tooLong    = "the trial did not come to an end" // with all the processor time that it needs
+	tooSlow    = "the trial was not over"           // with little of it, or nobody knows how much
+	tooMuch    = "the trial was still going on when its processor time was used up"
+	standstill = "the trial's clock stands still"
+	garbled    = "the trial's process does not answer as a worker"
 )
 
 // death is how a worker died.
@@ -74,57 +80,6 @@ func agreed(first, second *death) (*testbed.Breakdown, error) {
 		return nil, again
 	}
 	return nil, fmt.Errorf("%s; when it was run again: %s", first.says(), second.says())
-}
-
-// autopsy makes a trial of what the worker that died second left in the task's
-// folder: its history ends with how it died.
-func autopsy(ctx context.Context, t task, first, second *death) (done, error) {
-	d := done{Trial: Trial{Spec: t.Spec, Probe: t.Probe}, Died: true}
-	recipe, err := t.Spec.recipe()
-	if err != nil {
-		return d, err
-	}
-	broken, failure := agreed(first, second)
-	e, err := left(t, recipe, broken)
-	if err != nil {
-		return d, err
-	}
-	rec := newTape(t.Folder, storedSpec{Spec: t.Spec, Watched: e.Watched, Claims: e.Claims})
-	rec.copy(e.Ops)
-	if d.Trial.Hash, err = rec.close(e); err != nil {
-		return d, err
-	}
-	d.judge(ctx, recipe, e, failure)
-	if err := ctx.Err(); err != nil {
-		return d, err
-	}
-	if n := len(e.Ops); n > 0 {
-		d.Trial.Virtual = e.Ops[n-1].Time
-	}
-	t.Stream = false
-	return d, d.store(t, rec, second.stderr)
-}
-
-// left is the evidence in the task's folder, with the end of its history.
-func left(t task, recipe locks.Recipe, broken *testbed.Breakdown) (history.Evidence, error) {
-	e := history.Evidence{Claims: t.Spec.claims(recipe)}
-	if _, err := os.Stat(filepath.Join(t.Folder, HistoryFile)); err == nil {
-		r, err := LoadRecord(t.Folder)
-		if err != nil {
-			return e, err
-		}
-		r.Evidence.Claims = e.Claims
-		e = r.Evidence
-	}
-	if broken != nil {
-		op := broken.Event()
-		op.Index, op.Type = len(e.Ops), history.Info
-		if op.Index > 0 {
-			op.Time = e.Ops[op.Index-1].Time
-		}
-		e.Ops = append(e.Ops, op)
-	}
-	return e, nil
 }
 
 // breakdown is what the code under test did, or else why the harness failed.

@@ -1,7 +1,6 @@
 package campaign
 
 import (
-	"encoding/json"
 	"slices"
 )
 
@@ -15,12 +14,6 @@ type shown map[exhibit][]turn
 
 // exhibit is something that a cell shows.
 type exhibit struct{ lock, fault, what string }
-
-// shows is what a violated trial shows: of two that show the same, one will do.
-func (t Trial) shows() string {
-	text, _ := json.Marshal(t.Flaws) // plain data
-	return string(t.Outcome) + string(text)
-}
 
 func (s *shown) add(t Trial) {
 	if t.Dir == "" || !t.Violation() {

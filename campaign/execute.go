@@ -47,38 +47,6 @@ type done struct {
 	Died bool `json:"-"`
 }
 
-// workers run tasks; calls may come at the same time.
-type workers interface {
-	// run runs one. The error is why the campaign cannot go on, or ctx's; what
-	// became of a trial, also that it failed, is in done.
-	run(ctx context.Context, t task, log func(history.Command)) (done, error)
-	// renew makes the tasks that follow run in other processes than those before,
-	// where that can be.
-	renew()
-	// close ends them; no task may be under way.
-	close()
-}
-
-// inProcess are workers in this process.
-type inProcess struct {
-	bed      testbed.Testbed
-	entrance *entrance
-	judging  sync.Mutex // one trial at a time, so that running trials keep a core
-}
-
-func (w *inProcess) run(ctx context.Context, t task, log func(history.Command)) (done, error) {
-	enter, err := w.entrance.wait(ctx, w.bed, t.Spec)
-	if err != nil {
-		return done{}, err
-	}
-	defer enter.exit()
-	defer enter.leave()
-	return execute(ctx, enter, t, &w.judging, log)
-}
-
-func (w *inProcess) renew() {}
-func (w *inProcess) close() {}
-
 // execute runs a task, judges what happened, and stores it if there is something
 // to see in it, or if it was asked for.
 func execute(ctx context.Context, tb testbed.Testbed, t task, judging sync.Locker, log func(history.Command)) (done, error) {
@@ -149,6 +117,32 @@ func execute(ctx context.Context, tb testbed.Testbed, t task, judging sync.Locke
 	return d, d.store(t, rec, stack)
 }
 
+// conclude judges and stores the evidence of a task that ended the process in which it
+// ran. Failure is why that proves nothing of the code under test, nil if it does; goroutines
+// are those of the process, as it showed them. The evidence needs no claims.
+func conclude(ctx context.Context, t task, e history.Evidence, failure error, goroutines string) (done, error) {
+	d := done{Trial: Trial{Spec: t.Spec, Probe: t.Probe}, Died: true}
+	recipe, err := t.Spec.recipe()
+	if err != nil {
+		return d, err
+	}
+	e.Claims = t.Spec.claims(recipe)
+	rec := newTape(t.Folder, storedSpec{Spec: t.Spec, Watched: e.Watched, Claims: e.Claims})
+	rec.copy(e.Ops)
+	if d.Trial.Hash, err = rec.close(e); err != nil {
+		return d, err
+	}
+	d.judge(ctx, recipe, e, failure)
+	if err := ctx.Err(); err != nil {
+		return d, err
+	}
+	if n := len(e.Ops); n > 0 {
+		d.Trial.Virtual = e.Ops[n-1].Time
+	}
+	t.Stream = false
+	return d, d.store(t, rec, goroutines)
+}
+
 // judge fills in what the evidence, and the error of the run, say of the trial.
 func (d *done) judge(ctx context.Context, recipe locks.Recipe, e history.Evidence, err error) {
 	t := &d.Trial
@@ -199,20 +193,5 @@ func (d *done) explain(folder, goroutines string) error {
 			return fmt.Errorf("write %s: %w", GoroutinesFile, err)
 		}
 	}
-	return writeJSON(filepath.Join(folder, VerdictFile), verdictOf(d.Trial))
-}
-
-// acquireTimes are the lengths of a history's successful acquires.
-func acquireTimes(e history.Evidence) []time.Duration {
-	pairs, err := history.Pairs(e.Ops)
-	if err != nil {
-		return nil
-	}
-	var all []time.Duration
-	for _, p := range pairs {
-		if p.Invoke.F == history.FAcquire && p.Complete != nil && p.Complete.Type == history.OK {
-			all = append(all, p.Complete.Time-p.Invoke.Time)
-		}
-	}
-	return all
+	return writeVerdict(folder, d.Trial)
 }

@@ -104,7 +104,7 @@ func (h hunt) misses(lock string, f locks.Flaw) []Surprise {
 		switch {
 		case h.info.Config.Confirm != "": // what is sought is in Info.Sought
 		case !h.info.asDeclared():
-		case p.Lock != lock || !slices.Contains(f.Faults, p.Fault) || mixes(p.Fault):
+		case p.Lock != lock || !slices.Contains(f.Faults, p.Fault) || nemesis.Mixes(p.Fault):
 		case h.flaws[place{lock, p.Fault, f.Oracle, f.Cause}]:
 			shown = true
 		case h.looked(p, f.Oracle):
@@ -155,11 +155,6 @@ func (i Info) asDeclared() bool {
 // everyWorkload says whether at least those run that do if nothing is chosen.
 func (i Info) everyWorkload() bool {
 	return slices.Contains(i.Config.Workloads, allNames) || slices.Contains(i.Config.Workloads, standardNames)
-}
-
-func mixes(fault string) bool {
-	f, ok := nemesis.ByName(fault)
-	return ok && f.Mix
 }
 
 func compareSurprises(a, b Surprise) int {

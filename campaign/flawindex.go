@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
 )
 
 // Exhibit is a flaw that a cell showed, with the first trial that did, a named
@@ -24,7 +25,7 @@ func (s Stored) Exhibits() []Exhibit {
 	for _, t := range s.Trials {
 		for _, f := range t.Flaws {
 			at := place{t.Spec.Lock, t.Spec.Fault, f.Oracle, f.Cause}
-			if was, ok := first[at]; !ok || t.before(was) {
+			if was, ok := first[at]; !ok || before(t, was) {
 				first[at] = t
 			}
 		}
@@ -52,7 +53,7 @@ func Example(exhibits []Exhibit, lock string, f locks.Flaw) (Exhibit, bool) {
 		switch i := slices.Index(its, e.Fault); {
 		case i >= 0:
 			return i
-		case mixes(e.Fault) && slices.ContainsFunc(e.Trial.Spec.Plan.Faults(), func(f string) bool { return slices.Contains(its, f) }):
+		case nemesis.Mixes(e.Fault) && slices.ContainsFunc(e.Trial.Spec.Plan.Faults(), func(f string) bool { return slices.Contains(its, f) }):
 			return len(its)
 		}
 		return -1
@@ -71,6 +72,6 @@ func Example(exhibits []Exhibit, lock string, f locks.Flaw) (Exhibit, bool) {
 }
 
 // before says whether a trial has its turn before another of its cell.
-func (t Trial) before(u Trial) bool {
+func before(t, u Trial) bool {
 	return cmp.Or(t.Spec.turn().compare(u.Spec.turn()), cmp.Compare(t.Spec.Workload, u.Spec.Workload)) < 0
 }

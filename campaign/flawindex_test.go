@@ -52,7 +52,7 @@ func TestAnExampleIsFromTheFirstFaultThatMustShowTheFlaw(t *testing.T) {
 		var s Stored
 		for _, fault := range strings.Fields(test.shown) {
 			t := found(fault, 0, 1, flaw)
-			if mixes(fault) {
+			if nemesis.Mixes(fault) {
 				t.Spec.Plan = nil
 				for _, part := range strings.Fields(test.mix) {
 					t.Spec.Plan = append(t.Spec.Plan, nemesis.Action{Fault: part})

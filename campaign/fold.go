@@ -111,7 +111,7 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 		case t.Outcome == Unknown:
 			c.Undecided++
 			if c.UndecidedWhy == "" {
-				c.UndecidedWhy, c.UndecidedDir = t.why(), cmp.Or(t.Dir, t.DoubtDir)
+				c.UndecidedWhy, c.UndecidedDir = why(t), cmp.Or(t.Dir, t.DoubtDir)
 			}
 		}
 		if t.Violation() {
@@ -139,7 +139,7 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 			c.Shown++
 		}
 	}
-	c.Why, c.Lack, c.Dir, c.Seed = worst.why(), worst.Lack, worst.Dir, worst.Spec.Seed
+	c.Why, c.Lack, c.Dir, c.Seed = why(worst), worst.Lack, worst.Dir, worst.Spec.Seed
 	if info.Deterministic && !c.Varies {
 		c.Hash = worst.Hash
 	}
@@ -148,7 +148,7 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 }
 
 // why says in a sentence why there is no verdict; empty if there is one.
-func (t Trial) why() string {
+func why(t Trial) string {
 	if t.Outcome == Unknown && t.Err == "" {
 		for _, v := range t.Verdicts {
 			if v.Result == checker.Unknown {

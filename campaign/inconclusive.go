@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/checker"
-	"github.com/lockstorm/lockstorm/locks"
 )
 
 // A violation that a stall of the harness, or an election that no fault provoked, may
@@ -49,20 +48,6 @@ func (d Doubt) names() string {
 	return strings.Join(names, ", ")
 }
 
-// doubtsOf lists the distinct flaws that t shows only if nothing excuses them,
-// worst first.
-func doubtsOf(t Trial, declared []locks.Flaw) []Flaw {
-	var flaws []Flaw
-	for _, v := range t.Verdicts {
-		for _, f := range v.Doubtful {
-			if flaw := flawOf(t.Spec, v.Oracle, f, declared); !slices.ContainsFunc(t.Flaws, flaw.same) {
-				flaws = append(flaws, flaw)
-			}
-		}
-	}
-	return distinct(flaws)
-}
-
 // undeclared are those that the recipe does not declare.
 func undeclared(flaws []Flaw) (some []Flaw) {
 	for _, f := range flaws {
@@ -82,11 +67,11 @@ type earlier struct {
 
 // inherit adds to what t leaves in doubt what earlier runs of the trial did, unless
 // t settles it; what it settles without showing it, it tells.
-func (t *Trial) inherit(before earlier) {
+func inherit(t *Trial, before earlier) {
 	t.Settled = slices.Clone(before.settled)
 	for _, f := range before.flaws {
 		switch {
-		case !t.settles(f):
+		case !settles(*t, f):
 			t.Doubtful = append(t.Doubtful, f)
 		case !slices.ContainsFunc(t.Flaws, f.same):
 			t.Settled = append(t.Settled, f)
@@ -101,7 +86,7 @@ func (t *Trial) inherit(before earlier) {
 
 // settles says whether t tells of a doubtful flaw: it shows it beyond doubt, or does
 // not show it though nothing spoilt it.
-func (t Trial) settles(f Flaw) bool {
+func settles(t Trial, f Flaw) bool {
 	if slices.ContainsFunc(t.Flaws, f.same) {
 		return true
 	}
@@ -128,13 +113,13 @@ func inDoubt(t Trial, trials []Trial) bool {
 	return slices.ContainsFunc(undeclared(t.Doubtful), func(f Flaw) bool {
 		return !slices.ContainsFunc(t.Flaws, f.same) && !slices.ContainsFunc(trials, func(o Trial) bool {
 			return o.Spec.Lock == t.Spec.Lock && o.Spec.Fault == t.Spec.Fault && slices.ContainsFunc(o.Flaws, f.same) ||
-				o.follows(t) && o.settles(f)
+				follows(o, t) && settles(o, f)
 		})
 	})
 }
 
-// follows says whether t is a later attempt at the same trial.
-func (t Trial) follows(o Trial) bool {
+// follows says whether t is a later attempt at the trial o.
+func follows(t, o Trial) bool {
 	at := o.Spec
 	at.Attempt = t.Spec.Attempt
 	return t.Spec.Attempt > o.Spec.Attempt && folderName(t.Spec) == folderName(at)

@@ -85,7 +85,7 @@ func TestARunWithoutAStallSettlesADoubt(t *testing.T) {
 		"it holds for that oracle, not others": {found("client-pause", 0, 1, verdict("exclusion", checker.Held), verdict("resource", checker.Unknown)), true},
 	} {
 		again := c.again
-		again.inherit(earlier{flaws: []Flaw{race}, dir: "d"})
+		inherit(&again, earlier{flaws: []Flaw{race}, dir: "d"})
 		left := slices.ContainsFunc(again.Doubtful, race.same)
 		if left == c.settled {
 			t.Errorf("%s: left in doubt: %t", name, left)
@@ -192,7 +192,7 @@ func TestWhatEarlierRunsLeftIsInherited(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 		var next Trial
-		if next.inherit(got); len(next.Settled) != len(c.want.settled) {
+		if inherit(&next, got); len(next.Settled) != len(c.want.settled) {
 			t.Errorf("%s: the next run tells of %v as settled, want %v", name, next.Settled, c.want.settled)
 		}
 	}

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -113,6 +114,12 @@ func (t Trial) exercised() bool { return len(t.Spec.Plan) == 0 || t.Hits > 0 }
 // Violation says whether an oracle was violated.
 func (t Trial) Violation() bool { return t.Outcome == Violated || t.Outcome == Blocked }
 
+// shows is what a violated trial shows: of two that show the same, one will do.
+func (t Trial) shows() string {
+	text, _ := json.Marshal(t.Flaws) // plain data
+	return string(t.Outcome) + string(text)
+}
+
 // decided says whether the trial counts for or against its lock: its fault hit
 // something, or it showed a violation, and its oracles could tell.
 func (t Trial) decided() bool { return t.Violation() || t.Outcome == Holds }
@@ -164,6 +171,20 @@ func flawsOf(t Trial, declared []locks.Flaw) []Flaw {
 	return distinct(flaws)
 }
 
+// doubtsOf lists the distinct flaws that t shows only if nothing excuses them,
+// worst first.
+func doubtsOf(t Trial, declared []locks.Flaw) []Flaw {
+	var flaws []Flaw
+	for _, v := range t.Verdicts {
+		for _, f := range v.Doubtful {
+			if flaw := flawOf(t.Spec, v.Oracle, f, declared); !slices.ContainsFunc(t.Flaws, flaw.same) {
+				flaws = append(flaws, flaw)
+			}
+		}
+	}
+	return distinct(flaws)
+}
+
 func flawOf(s Spec, oracle string, f checker.Finding, declared []locks.Flaw) Flaw {
 	cause := string(cmp.Or(f.Cause, checker.Unclassified))
 	return Flaw{Oracle: oracle, Cause: cause, Kind: kindOf(s, oracle, cause, declared), Forever: f.Forever}
@@ -198,7 +219,7 @@ func kindOf(s Spec, oracle, cause string, declared []locks.Flaw) locks.Kind {
 		}
 	}
 	i := slices.IndexFunc(declared, func(f locks.Flaw) bool { return f.Oracle == oracle && f.Cause == cause })
-	if i < 0 || !mixes(s.Fault) {
+	if i < 0 || !nemesis.Mixes(s.Fault) {
 		return ""
 	}
 	return declared[i].Kind

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
@@ -42,22 +41,6 @@ type job struct {
 
 // pair is what a probe is made for.
 type pair struct{ lock, workload string }
-
-// sight is what a probe showed.
-type sight struct {
-	Points    []testbed.Point `json:"points,omitempty"`
-	Deadlines bool            `json:"deadlines,omitempty"`
-	Scripts   bool            `json:"scripts,omitempty"`
-	Times     bool            `json:"times,omitempty"`
-	KeyLife   time.Duration   `json:"keyLife,omitempty"`
-}
-
-func sightOf(e history.Evidence) sight {
-	return sight{
-		Points: nemesis.Points(e.Commands), Deadlines: nemesis.Deadlines(e.Ops), Scripts: nemesis.Scripts(e.Commands),
-		Times: nemesis.AsksTime(e.Commands), KeyLife: nemesis.KeyLife(e),
-	}
-}
 
 // planner turns a configuration into cells, and cells into trials.
 type planner struct {

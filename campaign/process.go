@@ -20,15 +20,6 @@ import (
 // errDied says that a worker is no longer there.
 var errDied = errors.New("worker died")
 
-// Why a worker is killed.
-const (
-	tooLong    = "the trial did not come to an end" // with all the processor time that it needs
-	tooSlow    = "the trial was not over"           // with little of it, or nobody knows how much
-	tooMuch    = "the trial was still going on when its processor time was used up"
-	standstill = "the trial's clock stands still"
-	garbled    = "the trial's process does not answer as a worker"
-)
-
 // slowness is how many times longer than its limit a trial may take on a machine
 // that gives it little processor time: the trial's own patience ends before.
 const slowness = 12

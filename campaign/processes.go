@@ -62,7 +62,7 @@ func (p *processes) run(ctx context.Context, t task, log func(history.Command)) 
 	case err != nil:
 		return d, err
 	case second == nil:
-		return d, d.survived(again, death)
+		return d, survived(&d, again, death)
 	}
 	t.Stream = true
 	return autopsy(ctx, t, death, second)
@@ -81,7 +81,7 @@ func grows(folder string, lately time.Duration) bool {
 
 // survived is a trial whose process died once, and not when it was run again:
 // its folder shows that death.
-func (d *done) survived(t task, death *death) error {
+func survived(d *done, t task, death *death) error {
 	d.Died = true
 	if d.Trial.Violation() { // which the death does not make undone
 		d.Trial.Why = death.says() + ", when it was run before"

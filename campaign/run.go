@@ -9,9 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -80,14 +78,6 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	err = r.all(ctx, cells)
 	r.workers.close()
 	return r.result, errors.Join(err, st.close())
-}
-
-// newWorkers are processes of that command line, or this process if there is none.
-func newWorkers(tb testbed.Testbed, argv []string, parallel int) workers {
-	if len(argv) > 0 {
-		return newProcesses(argv, parallel)
-	}
-	return &inProcess{bed: tb, entrance: newEntrance(parallel)}
 }
 
 // run is a campaign under way.
@@ -253,7 +243,7 @@ func (r *run) take(ctx context.Context, j job, d done) {
 	if j.probe && t.Err == "" {
 		r.planner.seen[pair{t.Spec.Lock, t.Spec.Workload}] = d.Seen
 	}
-	t.inherit(j.before)
+	inherit(&t, j.before)
 	if r.spoils(d, t) && j.again < retries {
 		r.spoilt = append(r.spoilt, spoilt{job: j, trial: t})
 		return
@@ -312,29 +302,4 @@ func (r *run) report(ctx context.Context) error {
 		return fmt.Errorf("report the campaign: %w", err)
 	}
 	return nil
-}
-
-// verdictFile is verdict.json.
-type verdictFile struct {
-	Outcome  Outcome           `json:"outcome"`
-	Kind     locks.Kind        `json:"kind"`
-	Flaws    []Flaw            `json:"flaws"`
-	Verdicts []checker.Verdict `json:"verdicts"`
-	Hits     int               `json:"hits"`
-	Progress *checker.Progress `json:"progress,omitempty"`
-	// Of the files that were judged.
-	Ops      int    `json:"ops"`
-	Commands int    `json:"commands"`
-	Keys     int    `json:"keys"` // changes of keys
-	Hash     string `json:"hash,omitempty"`
-	Promised string `json:"promised,omitempty"`
-	Err      string `json:"error,omitempty"`
-	// Shrinking says how the trial came about, if it is a minimal one, or why there
-	// is none of it.
-	Shrinking *Shrinking `json:"shrinking,omitempty"`
-}
-
-func verdictOf(t Trial) verdictFile {
-	return verdictFile{Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits, Progress: t.Progress,
-		Ops: t.Ops, Commands: t.Commands, Keys: t.Keys, Hash: t.Hash, Promised: t.Promised, Err: t.Err, Shrinking: t.Shrinking}
 }

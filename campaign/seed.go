@@ -7,10 +7,6 @@ import (
 	"strconv"
 )
 
-// MaxSeed is the largest seed: seeds stay below 2^53, so that programs that
-// read JSON numbers as floats keep them.
-const MaxSeed = 1<<53 - 1
-
 // trialSeed derives a trial's seed from what names it in its campaign, so that
 // a trial keeps its seed whatever else is run beside it.
 func trialSeed(campaign uint64, lock, fault, workload string, k int) uint64 {

@@ -13,6 +13,10 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
+// MaxSeed is the largest seed: seeds stay below 2^53, so that programs that
+// read JSON numbers as floats keep them.
+const MaxSeed = 1<<53 - 1
+
 // Spec is everything that defines one trial, as data: spec.json. Names are
 // looked up in the registries of recipes, workloads and faults.
 type Spec struct {

@@ -11,19 +11,10 @@ import (
 	"time"
 )
 
-// Names of the files in a campaign's directory and in a trial's folder.
+// Names of files in a campaign's directory.
 const (
 	CampaignFile = "campaign.json"
-	TrialsFile   = "trials.jsonl"
 	MatrixFile   = "matrix.json"
-
-	HistoryFile  = "history.jsonl"
-	CommandsFile = "commands.jsonl"
-	KeysFile     = "keys.jsonl"
-	SpecFile     = "spec.json"
-	VerdictFile  = "verdict.json"
-	// GoroutinesFile shows the goroutines of a trial that broke down.
-	GoroutinesFile = "goroutines.txt"
 )
 
 // Latest is the symbolic link, in the root of a store, to its newest campaign.
@@ -137,42 +128,3 @@ func (s *store) add(t Trial) error {
 }
 
 func (s *store) close() error { return s.trials.Close() }
-
-// folderDepth is how many names lead from a campaign to a trial.
-const folderDepth = 4
-
-// folderName is where a trial is stored, relative to its campaign.
-func folderName(s Spec) string {
-	return filepath.Join("trials", s.Lock, s.Fault, s.Workload+"-"+s.number())
-}
-
-// removeFolder takes a trial's folder away, and those above it that are empty
-// then, up to the campaign's.
-func removeFolder(path string) error {
-	if err := os.RemoveAll(path); err != nil {
-		return fmt.Errorf("remove the trial's folder: %w", err)
-	}
-	// os.Remove refuses a directory that is not empty: just what is wanted.
-	for range folderDepth - 1 {
-		path = filepath.Dir(path)
-		_ = os.Remove(path)
-	}
-	return nil
-}
-
-// writeJSON writes v, indented, whole or not at all. Its error names the file.
-func writeJSON(path string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", filepath.Base(path), err)
-	}
-	temporary := path + ".part"
-	err = os.WriteFile(temporary, append(data, '\n'), 0o666)
-	if err == nil {
-		err = os.Rename(temporary, path)
-	}
-	if err != nil {
-		_ = os.Remove(temporary) // it may be the disk that is full
-	}
-	return err
-}

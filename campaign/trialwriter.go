@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -176,20 +175,6 @@ func (p *tape) save() error {
 		if err := os.WriteFile(filepath.Join(p.folder, name), data, 0o666); err != nil {
 			return fmt.Errorf("store the trial: %w", err)
 		}
-	}
-	return nil
-}
-
-// makeFolder makes a trial's folder, also while another's is taken away with the
-// empty directories above it.
-func makeFolder(path string) (err error) {
-	for range 5 {
-		if err = os.MkdirAll(path, 0o777); !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("open the trial's folder: %w", err)
 	}
 	return nil
 }

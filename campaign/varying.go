@@ -48,7 +48,7 @@ func Ours(lock string) bool {
 	}
 	f := runtime.FuncForPC(reflect.ValueOf(r.New).Pointer())
 	file, _ := f.FileLine(f.Entry())
-	return strings.HasPrefix(f.Name(), module) && !strings.HasSuffix(file, "_test.go") // of a user's test
+	return strings.HasPrefix(f.Name(), "github.com/lockstorm/lockstorm/") && !strings.HasSuffix(file, "_test.go") // of a user's test
 }
 
 // difference is the first between two runs of a trial, which are stored in these

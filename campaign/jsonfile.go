@@ -1,0 +1,38 @@
+package campaign
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// readJSON decodes a file; the error names it.
+func readJSON(path string, v any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Inputf("%s: %w", path, errors.Unwrap(err))
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return Inputf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// writeJSON writes v, indented, whole or not at all. Its error names the file.
+func writeJSON(path string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", filepath.Base(path), err)
+	}
+	temporary := path + ".part"
+	err = os.WriteFile(temporary, append(data, '\n'), 0o666)
+	if err == nil {
+		err = os.Rename(temporary, path)
+	}
+	if err != nil {
+		_ = os.Remove(temporary) // it may be the disk that is full
+	}
+	return err
+}

@@ -1,0 +1,68 @@
+package campaign
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// shrink looks for the smallest trial behind the counterexample of each cell,
+// within the budget that the configuration gives to all of them.
+func (r *run) shrink(ctx context.Context) {
+	if r.Config.Shrink <= 0 || !r.info.Deterministic || ctx.Err() != nil || r.failed() {
+		return
+	}
+	trials := r.counterexamples()
+	r.shrunk(0, len(trials))
+	deadline := time.Now().Add(r.Config.Shrink)
+	var left atomic.Int64
+	left.Store(int64(len(trials)))
+	each(ctx, trials, r.Config.Parallel, func(t Trial) {
+		// Who needs less than his share leaves the rest to those behind him.
+		share := time.Until(deadline) * time.Duration(r.Config.Parallel) / time.Duration(left.Add(-1)+1)
+		end := time.Now().Add(min(share, time.Until(deadline)))
+		if err := r.minimize(ctx, t, end); err != nil && ctx.Err() == nil {
+			r.mu.Lock()
+			r.fail(fmt.Errorf("shrink %s: %w", t.Dir, err))
+			r.mu.Unlock()
+		}
+		r.shrunk(1, len(trials))
+	})
+}
+
+// shrunk tells of so many trials more, of all.
+func (r *run) shrunk(n, all int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.progress.Shrunk += n
+	r.progress.ToShrink = all
+	if r.Progress != nil && all > 0 {
+		r.Progress(r.progress)
+	}
+}
+
+// counterexamples are the stored trials that show the cells' violations best, the
+// smallest first.
+func (r *run) counterexamples() []Trial {
+	shown := map[string]bool{}
+	for _, c := range fold(r.info, r.store.dir, r.trials).Cells {
+		shown[c.Dir] = c.Dir != ""
+	}
+	trials := slices.DeleteFunc(slices.Clone(r.trials), func(t Trial) bool { return !shown[t.Dir] || !t.Violation() })
+	slices.SortFunc(trials, func(a, b Trial) int {
+		return cmp.Or(cmp.Compare(a.Ops+a.Commands, b.Ops+b.Commands), cmp.Compare(a.Dir, b.Dir))
+	})
+	return trials
+}
+
+// minimize shrinks a stored trial until then; of one that cannot be, its folder
+// says why.
+func (r *run) minimize(ctx context.Context, t Trial, end time.Time) error {
+	budget, cancel := context.WithDeadlineCause(ctx, end, budgetUsed(r.Config.Shrink))
+	defer cancel()
+	return SearchStored(ctx, budget, r.workers, t, filepath.Join(r.store.dir, t.Dir))
+}

@@ -1,0 +1,40 @@
+package campaign
+
+import (
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// sight is what a probe showed.
+type sight struct {
+	Points    []testbed.Point `json:"points,omitempty"`
+	Deadlines bool            `json:"deadlines,omitempty"`
+	Scripts   bool            `json:"scripts,omitempty"`
+	Times     bool            `json:"times,omitempty"`
+	KeyLife   time.Duration   `json:"keyLife,omitempty"`
+}
+
+func sightOf(e history.Evidence) sight {
+	return sight{
+		Points: nemesis.Points(e.Commands), Deadlines: nemesis.Deadlines(e.Ops), Scripts: nemesis.Scripts(e.Commands),
+		Times: nemesis.AsksTime(e.Commands), KeyLife: nemesis.KeyLife(e),
+	}
+}
+
+// acquireTimes are the lengths of a history's successful acquires.
+func acquireTimes(e history.Evidence) []time.Duration {
+	pairs, err := history.Pairs(e.Ops)
+	if err != nil {
+		return nil
+	}
+	var all []time.Duration
+	for _, p := range pairs {
+		if p.Invoke.F == history.FAcquire && p.Complete != nil && p.Complete.Type == history.OK {
+			all = append(all, p.Complete.Time-p.Invoke.Time)
+		}
+	}
+	return all
+}
