@@ -7,16 +7,17 @@ import (
 
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestAFlawIsShownByItsFirstTrialNamedOnesBeforeDrawn(t *testing.T) {
 	flaw, other := violated("ownership", "foreign-delete"), violated("exclusion", "lease-outlived")
-	named := func(k int) Trial {
+	named := func(k int) trial.Result {
 		x := found("delay", k, 1, flaw)
-		x.Spec.Schedule = "s" + x.Spec.number()
+		x.Spec.Schedule = "s" + x.Spec.Number()
 		return x
 	}
-	trials := []Trial{
+	trials := []trial.Result{
 		found("delay", 0, 1, flaw), found("client-pause", 3, 1, flaw, other), named(2), named(1), found("client-pause", 2, 1, flaw),
 		found("chaos", 0, 1, flaw),
 	}

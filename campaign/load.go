@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/jsonfile"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // Stored is a campaign as its directory holds it. One that was killed has the
@@ -18,7 +21,7 @@ import (
 type Stored struct {
 	Dir    string
 	Info   Info
-	Trials []Trial
+	Trials []trial.Result
 	Matrix Matrix
 	// Repeated counts the trials that were run once more, and did the same; only
 	// a run tells.
@@ -49,11 +52,11 @@ func (s Stored) Report(ctx context.Context, newSink func(dir string) (Sink, erro
 			return err
 		}
 		if t.Dir != "" && len(t.Spec.Plan) == 0 {
-			r, err := LoadRecord(filepath.Join(s.Dir, t.Dir))
+			r, err := trial.LoadRecord(filepath.Join(s.Dir, t.Dir))
 			if err != nil {
 				return err
 			}
-			t.Acquires = acquireTimes(r.Evidence)
+			t.Acquires = trial.AcquireTimes(r.Evidence)
 		}
 		if err := sink.Trial(ctx, t, history.Evidence{}); err != nil {
 			return fmt.Errorf("report %s: %w", t.Dir, err)
@@ -68,7 +71,7 @@ func (s Stored) Report(ctx context.Context, newSink func(dir string) (Sink, erro
 	return nil
 }
 
-// Load reads a campaign back from its directory. Errors are InputErrors that
+// Load reads a campaign back from its directory. Errors are input.Errors that
 // name the file, or ErrOlder.
 func Load(dir string) (Stored, error) {
 	s := Stored{Dir: dir}
@@ -76,16 +79,16 @@ func Load(dir string) (Stored, error) {
 	if s.Info, err = LoadInfo(dir); err != nil {
 		return s, err
 	}
-	if s.Info.Format > storeFormat {
-		return s, newer(filepath.Join(dir, CampaignFile), s.Info.Format)
+	if s.Info.Format > trial.Format {
+		return s, trial.Newer(filepath.Join(dir, CampaignFile), s.Info.Format)
 	}
-	if s.Info.Format < storeFormat && s.Info.Versions != (Versions{}) { // which every run writes
-		return s, older(dir, s.Info.Command)
+	if s.Info.Format < trial.Format && s.Info.Versions != (Versions{}) { // which every run writes
+		return s, trial.Older(dir, s.Info.Command)
 	}
-	path := filepath.Join(dir, TrialsFile)
+	path := filepath.Join(dir, trial.ResultsFile)
 	f, err := os.Open(path)
 	if err != nil {
-		return s, Inputf("%s: %w", path, err)
+		return s, input.Errorf("%s: %w", path, err)
 	}
 	defer f.Close()
 	if s.Trials, s.Truncated, err = readTrials(f, path); err != nil {
@@ -99,11 +102,11 @@ func Load(dir string) (Stored, error) {
 	return s, nil
 }
 
-// LoadInfo reads what a campaign's directory says of it. Errors are InputErrors.
+// LoadInfo reads what a campaign's directory says of it. Errors are input.Errors.
 func LoadInfo(dir string) (info Info, err error) {
-	err = readJSON(filepath.Join(dir, CampaignFile), &info)
+	err = jsonfile.Read(filepath.Join(dir, CampaignFile), &info)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = Inputf("%s: expected the directory of a stored campaign, with %s in it", dir, CampaignFile)
+		err = input.Errorf("%s: expected the directory of a stored campaign, with %s in it", dir, CampaignFile)
 	}
 	return info, err
 }
@@ -113,20 +116,20 @@ func CampaignOf(folder string) string {
 	if path, err := filepath.Abs(folder); err == nil {
 		folder = path
 	}
-	for range folderDepth {
+	for range trial.FolderDepth {
 		folder = filepath.Dir(folder)
 	}
 	return folder
 }
 
 // readTrials decodes trials.jsonl; a last line that was cut short is left out.
-func readTrials(r io.Reader, name string) (trials []Trial, truncated error, err error) {
-	truncated, err = history.ReadLines(r, name, func(t Trial) error {
+func readTrials(r io.Reader, name string) (trials []trial.Result, truncated error, err error) {
+	truncated, err = history.ReadLines(r, name, func(t trial.Result) error {
 		trials = append(trials, t)
 		return nil
 	})
 	if err != nil {
-		return nil, nil, &InputError{err}
+		return nil, nil, &input.Error{Err: err}
 	}
 	return trials, truncated, nil
 }

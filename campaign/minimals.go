@@ -7,21 +7,22 @@ import (
 	"path/filepath"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // MinimalSink is a Sink that also shows minimal trials.
 type MinimalSink interface {
 	// Minimal is called for each minimal trial before Done, from one goroutine at a
-	// time. Trial.Dir is its folder, relative to the campaign.
-	Minimal(ctx context.Context, t Trial, e history.Evidence) error
+	// time. t.Dir is its folder, relative to the campaign.
+	Minimal(ctx context.Context, t trial.Result, e history.Evidence) error
 }
 
 // withMinimals fills in where, below dir, the minimal trials of the cells are.
 func (m *Matrix) withMinimals(dir string) {
 	for i := range m.Cells {
 		c := &m.Cells[i]
-		minimal := filepath.Join(c.Dir, MinimalFolder)
-		if _, err := os.Stat(filepath.Join(dir, minimal, VerdictFile)); c.Dir != "" && err == nil {
+		minimal := filepath.Join(c.Dir, trial.MinimalFolder)
+		if _, err := os.Stat(filepath.Join(dir, minimal, trial.VerdictFile)); c.Dir != "" && err == nil {
 			c.Minimal = minimal
 		}
 	}
@@ -37,7 +38,7 @@ func (m Matrix) reportMinimals(ctx context.Context, dir string, to Sink) error {
 		if c.Minimal == "" {
 			continue
 		}
-		t, e, err := LoadTrial(filepath.Join(dir, c.Minimal))
+		t, e, err := trial.Load(filepath.Join(dir, c.Minimal))
 		if err != nil {
 			return err
 		}

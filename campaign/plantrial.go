@@ -6,27 +6,29 @@ import (
 	"fmt"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
 // PlanTrial returns the spec that a campaign with this configuration gives trial
 // k of a cell. What a plan aims at is seen in a fault-free trial, which is run
 // first if the fault needs it. Names are taken as they are: no globs. The error
-// is an InputError if there is no such trial, also where the cell is not supported.
-func PlanTrial(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string, k int) (Spec, error) {
+// is an input.Error if there is no such trial, also where the cell is not supported.
+func PlanTrial(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string, k int) (trial.Spec, error) {
 	if k < 0 {
-		return Spec{}, Inputf("--trial %d: expected a number from 0", k)
+		return trial.Spec{}, input.Errorf("--trial %d: expected a number from 0", k)
 	}
 	p, cell, err := planning(ctx, tb, c, lock, fault, workload)
 	if err != nil {
-		return Spec{}, err
+		return trial.Spec{}, err
 	}
 	s, _, err := p.trial(cell, workload, k)
 	if errors.Is(err, nemesis.ErrNotSupported) {
-		err = &InputError{err}
+		err = &input.Error{Err: err}
 	}
 	return s, err
 }
@@ -38,7 +40,7 @@ func planning(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, wo
 	if err := c.check(); err != nil {
 		return nil, plannedCell{}, err
 	}
-	if err := checkClients(c.ClientsAs, tb); err != nil {
+	if err := trial.CheckClients(c.ClientsAs, tb); err != nil {
 		return nil, plannedCell{}, err
 	}
 	p := newPlanner(c, tb)
@@ -67,14 +69,14 @@ func (p *planner) only(lock, fault, workload string) (plannedCell, error) {
 		return plannedCell{}, err
 	}
 	if len(recipe) > 1 || len(f) > 1 || len(body) > 1 {
-		return plannedCell{}, Inputf("one trial has one lock, fault and workload: got %s, %s and %s", lock, fault, workload)
+		return plannedCell{}, input.Errorf("one trial has one lock, fault and workload: got %s, %s and %s", lock, fault, workload)
 	}
 	if err := p.checkTopology(); err != nil {
 		return plannedCell{}, err
 	}
 	cell := p.cell(recipe[0], f[0], body)
 	if cell.lack != nil {
-		return cell, Inputf("%s under %s (%s): %s", lock, fault, workload, cell.lack.Sentence())
+		return cell, input.Errorf("%s under %s (%s): %s", lock, fault, workload, cell.lack.Sentence())
 	}
 	return cell, nil
 }
@@ -85,10 +87,10 @@ func (p *planner) look(ctx context.Context, tb testbed.Testbed, r locks.Recipe, 
 	if err != nil {
 		return err
 	}
-	e, err := RunTrial(ctx, tb, probe.spec, history.NewRecorder(nil, tb.Clock()), nil)
+	e, err := trial.Run(ctx, tb, probe.spec, history.NewRecorder(nil, tb.Clock()), nil)
 	if err != nil {
 		return fmt.Errorf("probe %s (%s): %w", r.ID, workload, err)
 	}
-	p.seen[pair{r.ID, workload}] = sightOf(e)
+	p.seen[pair{r.ID, workload}] = trial.SightOf(e)
 	return nil
 }

@@ -8,13 +8,17 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/shrink"
+	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
 // Replay is one trial that is run again.
 type Replay struct {
 	Testbed testbed.Testbed
-	Spec    Spec
+	Spec    trial.Spec
 	// Dir is the folder that the trial is stored in, made if it is not there;
 	// "" = it is not stored.
 	Dir string
@@ -26,13 +30,13 @@ type Replay struct {
 }
 
 // Run runs the trial and judges it. What the recipe did wrong is in the trial's
-// verdicts; the error is the harness's, also beside a trial, or an InputError if
+// verdicts; the error is the harness's, also beside a trial, or an input.Error if
 // the spec names a lock or a workload that there is not.
-func (r Replay) Run(ctx context.Context) (t Trial, e history.Evidence, err error) {
-	if _, err := r.Spec.recipe(); err != nil {
+func (r Replay) Run(ctx context.Context) (t trial.Result, e history.Evidence, err error) {
+	if _, err := r.Spec.Recipe(); err != nil {
 		return t, e, err
 	}
-	if err := checkClients(r.Spec.ClientsAs, r.Testbed); err != nil {
+	if err := trial.CheckClients(r.Spec.ClientsAs, r.Testbed); err != nil {
 		return t, e, err
 	}
 	folder := r.Dir
@@ -42,14 +46,14 @@ func (r Replay) Run(ctx context.Context) (t Trial, e history.Evidence, err error
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	}
-	w := newWorkers(r.Testbed, r.Worker, 1)
-	d, err := w.run(ctx, task{Spec: r.Spec, Folder: folder, Keep: true, Log: r.Log != nil}, r.Log)
-	if w.close(); err != nil {
+	w := worker.NewPool(r.Testbed, r.Worker, 1)
+	d, err := w.Run(ctx, trial.Task{Spec: r.Spec, Folder: folder, Keep: true, Log: r.Log != nil}, r.Log)
+	if w.Close(); err != nil {
 		return t, e, err
 	}
 	t = d.Trial
 	t.Spec, t.Acquires = r.Spec, d.Acquires
-	record, err := LoadRecord(folder)
+	record, err := trial.LoadRecord(folder)
 	if err == nil && t.Err != "" {
 		err = errors.New(t.Err)
 	}
@@ -58,11 +62,11 @@ func (r Replay) Run(ctx context.Context) (t Trial, e history.Evidence, err error
 
 // Shrink looks for a smaller trial that shows the same worst flaw as r's, within
 // the budget, and stores it in r.Dir, where it replaces what is of the same name. The trial itself is run
-// first. The error is an InputError if there is nothing to shrink, or if the
+// first. The error is an input.Error if there is nothing to shrink, or if the
 // testbed is on real time, where no trial is the same again.
-func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t Trial, e history.Evidence, err error) {
-	if realTime(r.Testbed) {
-		return t, e, Inputf("testbed %s is on real time, where no trial is the same again: only trials on virtual time can be shrunk", r.Testbed.Name())
+func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t trial.Result, e history.Evidence, err error) {
+	if trial.RealTime(r.Testbed) {
+		return t, e, input.Errorf("testbed %s is on real time, where no trial is the same again: only trials on virtual time can be shrunk", r.Testbed.Name())
 	}
 	first := r
 	first.Dir, first.Log = "", nil
@@ -71,19 +75,19 @@ func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t Trial, e hi
 		return t, e, err
 	}
 	if !original.Violation() {
-		return t, e, Inputf("the trial shows no violation (%s): there is nothing to shrink", original.Outcome)
+		return t, e, input.Errorf("the trial shows no violation (%s): there is nothing to shrink", original.Outcome)
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, budget, budgetUsed(budget))
+	limited, cancel := context.WithTimeoutCause(ctx, budget, shrink.BudgetUsed(budget))
 	defer cancel()
-	pool := newWorkers(r.Testbed, r.Worker, 1)
-	defer pool.close()
-	t, err = SearchTrial(ctx, limited, pool, original, r.Dir)
-	if why := notShrunk(""); errors.As(err, &why) {
-		return t, e, &InputError{err}
+	pool := worker.NewPool(r.Testbed, r.Worker, 1)
+	defer pool.Close()
+	t, err = shrink.Run(ctx, limited, pool, original, r.Dir)
+	if why := shrink.NotShrunk(""); errors.As(err, &why) {
+		return t, e, &input.Error{Err: err}
 	}
 	if err != nil {
 		return t, e, err
 	}
-	record, err := LoadRecord(r.Dir)
+	record, err := trial.LoadRecord(r.Dir)
 	return t, record.Evidence, err
 }

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // toldOf is the story and the advice of a hand-made trial.
-func toldOf(t *testing.T, trial campaign.Trial, e history.Evidence) string {
+func toldOf(t *testing.T, trial trial.Result, e history.Evidence) string {
 	t.Helper()
 	f, ok := focusOn(trial, e)
 	if !ok {
@@ -72,7 +72,7 @@ func TestCutLinksAreToldAsTheyWereCut(t *testing.T) {
 
 // failedOver is a grant that a replica never got, as it was cut off from the primary
 // or left behind by the failover itself; wait is what a WAIT was answered.
-func failedOver(tb testing.TB, cut bool, wait string) (campaign.Trial, history.Evidence) {
+func failedOver(tb testing.TB, cut bool, wait string) (trial.Result, history.Evidence) {
 	t := newTape(tb)
 	if cut {
 		t.window(149, 1149, history.Window{Fault: "partition", Effect: history.Cut, Links: link("n1", "n0", ""), Hits: 2, Impact: &history.Impact{Messages: 2}})

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // found is one finding of a violated oracle.
@@ -35,7 +35,7 @@ func rankOf(oracle string) int {
 // first: what the recipe does not declare before all that it does; then in the order
 // in which the campaign ranks flaws, limits after bugs and a blockage after everything
 // else; then by oracle and time.
-func findings(t campaign.Trial) []found {
+func findings(t trial.Result) []found {
 	kind := map[[2]string]locks.Kind{}
 	for _, f := range t.Flaws {
 		kind[[2]string{f.Oracle, f.Cause}] = f.Kind
@@ -87,7 +87,7 @@ type focus struct {
 
 // focusOn picks the finding to tell and the time around it; false if the trial
 // has no finding.
-func focusOn(t campaign.Trial, e history.Evidence) (focus, bool) {
+func focusOn(t trial.Result, e history.Evidence) (focus, bool) {
 	all := findings(t)
 	if len(all) == 0 {
 		return focus{}, false

@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // markdownReport writes a campaign in GitHub's Markdown.
@@ -91,7 +91,7 @@ func markdownDifferences(b *strings.Builder, v view) {
 	if len(v.Varying) > 0 {
 		b.WriteString("## Not replayable byte for byte\n\n")
 		for _, x := range v.Varying {
-			fmt.Fprintf(b, "- %s ([first](%s), [again](%s))\n", markdown(x.Words()), path.Join(x.Dir, campaign.HistoryFile), path.Join(x.Again, campaign.HistoryFile))
+			fmt.Fprintf(b, "- %s ([first](%s), [again](%s))\n", markdown(x.Words()), path.Join(x.Dir, trial.HistoryFile), path.Join(x.Again, trial.HistoryFile))
 		}
 		b.WriteString("\n")
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // plotRecovery is a heat map: how long it took at worst until somebody got in
@@ -32,7 +33,7 @@ func plotRecovery(r result) ([]byte, error) {
 		n.fill(wash, x0, y0, x1, y1)
 		f := cells[place{c.Lock, c.Fault}]
 		switch {
-		case c.Verdict == campaign.NotSupported:
+		case c.Verdict == trial.NotSupported:
 			return
 		case f == nil || f.back.n+f.never == 0:
 			n.hatch(line(rule, 0.7), 4, x0, y0, x1, y1)

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // campaignPlot is a picture of a whole campaign. Draw returns nil if there is
@@ -123,15 +124,15 @@ func heatMap(m campaign.Matrix, title, axis string, paint func(n pen, c campaign
 func heat(n pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
 	n.fill(wash, x0, y0, x1, y1)
 	switch {
-	case c.Verdict == campaign.NotSupported:
+	case c.Verdict == trial.NotSupported:
 		return
-	case c.Verdict == campaign.NotExercised || c.Verdict == campaign.Unknown || c.Exercised == 0:
+	case c.Verdict == trial.NotExercised || c.Verdict == trial.Unknown || c.Exercised == 0:
 		n.hatch(line(rule, 0.7), 4, x0, y0, x1, y1)
 		return
 	}
 	share := float64(c.Violations) / float64(c.Exercised)
 	col := alarm
-	if c.Verdict == campaign.Blocked {
+	if c.Verdict == trial.Blocked {
 		col = clientInks[3]
 	}
 	sty := textStyle(fontSmall, ink, draw.XCenter, draw.YCenter)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // recorded are trials that the simulation ran and shrank, one per cause: what
@@ -27,7 +27,7 @@ func TestRecordedTrialsAreToldAsTheyWereReviewed(t *testing.T) {
 	for _, folder := range recorded(t) {
 		name := filepath.Base(folder)
 		t.Run(name, func(t *testing.T) {
-			trial, e, err := campaign.LoadTrial(folder)
+			trial, e, err := trial.Load(folder)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestRecordedTrialsAreToldAsTheyWereReviewed(t *testing.T) {
 // but for the name.
 func TestStoriesKnowNoRecipe(t *testing.T) {
 	const other = "a-lock-of-our-own"
-	check := func(t *testing.T, trial campaign.Trial, e sampleTrial) {
+	check := func(t *testing.T, trial trial.Result, e sampleTrial) {
 		t.Helper()
 		g, was := testGlossary, trial.Spec.Lock
 		render := func(s sampleTrial) string {
@@ -80,7 +80,7 @@ func TestStoriesKnowNoRecipe(t *testing.T) {
 	}
 	for _, folder := range recorded(t) {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
-			trial, e, err := campaign.LoadTrial(folder)
+			trial, e, err := trial.Load(folder)
 			if err != nil {
 				t.Fatal(err)
 			}

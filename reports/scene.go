@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // scene is a timeline as data: what is drawn on which lane, and when.
@@ -108,7 +108,7 @@ type mark struct {
 }
 
 // newScene lays a trial out around its most telling finding.
-func newScene(t campaign.Trial, e history.Evidence, f focus) scene {
+func newScene(t trial.Result, e history.Evidence, f focus) scene {
 	s := scene{
 		Title:     trialTitle(t),
 		Subtitle:  sceneSubtitle(f),

@@ -9,10 +9,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // telling is how a finding came about, for somebody who runs a service and was
@@ -343,7 +343,7 @@ func quoted(lock string) string {
 
 // declared finds what the recipe itself says about the finding under the trial's
 // fault: of a mix of faults, what it says about any.
-func (g glossary) declared(t campaign.Trial, f found) (locks.Flaw, bool) {
+func (g glossary) declared(t trial.Result, f found) (locks.Flaw, bool) {
 	r, ok := g.recipe(t.Spec.Lock)
 	if !ok {
 		return locks.Flaw{}, false

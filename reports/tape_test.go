@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/nodetest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -228,7 +228,7 @@ func (t *tape) run() []history.Command {
 // sampleTrial is a hand-made trial with its evidence.
 type sampleTrial struct {
 	Name  string
-	Trial campaign.Trial
+	Trial trial.Result
 	history.Evidence
 }
 
@@ -249,13 +249,13 @@ func violated(oracle string, fs ...checker.Finding) checker.Verdict {
 }
 
 // trial wraps verdicts into the trial of a cell.
-func (t *tape) trial(lock, fault string, kind locks.Kind, e history.Evidence, verdicts ...checker.Verdict) campaign.Trial {
-	out := campaign.Trial{
-		Spec: campaign.Spec{
+func (t *tape) trial(lock, fault string, kind locks.Kind, e history.Evidence, verdicts ...checker.Verdict) trial.Result {
+	out := trial.Result{
+		Spec: trial.Spec{
 			Lock: lock, Workload: "mutex", Fault: fault, Testbed: "process", Topology: "single", Seed: 7,
 			Options: workloads.Options{Clients: 3, Keys: 1, TTL: time.Second, Hold: 100 * time.Millisecond, Duration: 3 * time.Second, Seed: 7},
 		},
-		Outcome: campaign.Violated, Kind: kind, Verdicts: verdicts,
+		Outcome: trial.Violated, Kind: kind, Verdicts: verdicts,
 		Hits: 1, Ops: len(e.Ops), Commands: len(e.Commands), Hash: history.Hash(e),
 		Dir: "trials/" + lock + "/" + fault + "/mutex-0", Elapsed: 3 * time.Second, Virtual: 20 * time.Minute,
 	}
@@ -272,9 +272,9 @@ func (t *tape) trial(lock, fault string, kind locks.Kind, e history.Evidence, ve
 	}
 	for _, v := range verdicts {
 		for _, f := range v.Findings {
-			out.Flaws = append(out.Flaws, campaign.Flaw{Oracle: v.Oracle, Cause: string(f.Cause), Kind: kind, Forever: f.Forever})
+			out.Flaws = append(out.Flaws, trial.Flaw{Oracle: v.Oracle, Cause: string(f.Cause), Kind: kind, Forever: f.Forever})
 			if v.Oracle == "liveness" && len(verdicts) == 1 {
-				out.Outcome = campaign.Blocked
+				out.Outcome = trial.Blocked
 			}
 		}
 	}

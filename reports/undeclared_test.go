@@ -9,6 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // alsoRenewal is a trial whose recipe declares its many removals of others' keys, and
@@ -24,7 +25,7 @@ func alsoRenewal(tb testing.TB) sampleTrial {
 		all = append(all, x)
 	}
 	s.Trial.Verdicts = []checker.Verdict{violated("ownership", append(all, renewal)...)}
-	s.Trial.Flaws = []campaign.Flaw{
+	s.Trial.Flaws = []trial.Flaw{
 		{Oracle: "ownership", Cause: string(checker.ForeignDelete), Kind: locks.Bug},
 		{Oracle: "ownership", Cause: string(checker.ForeignRenewal)},
 	}

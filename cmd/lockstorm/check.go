@@ -13,8 +13,10 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/history/jepsen"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // checkFlags are check's.
@@ -128,10 +130,10 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 		return a.exportHistory(f, h)
 	}
 	if m, ok := checker.ModelByName(f.model); ok && m.Fenced && unfenced(h.record.Evidence.Ops) {
-		return campaign.Inputf("%s: --model %s: no grant in this history has a fence (in JSON \"lease\":{\"fence\":7}, in EDN :fence 7 or a number as :value): expected fences, or a model without them", path, f.model)
+		return input.Errorf("%s: --model %s: no grant in this history has a fence (in JSON \"lease\":{\"fence\":7}, in EDN :fence 7 or a number as :value): expected fences, or a model without them", path, f.model)
 	}
 	if f.model == "" && h.record.Spec == nil {
-		return campaign.Inputf("%s: no %s beside it that says what was promised: expected --model %s", path, campaign.SpecFile, modelWords())
+		return input.Errorf("%s: no %s beside it that says what was promised: expected --model %s", path, trial.SpecFile, modelWords())
 	}
 	trial, err := h.judge(ctx, f.judges()...)
 	if err != nil {
@@ -178,24 +180,24 @@ func unfenced(ops []history.Op) bool {
 	})
 }
 
-// check returns an InputError if the flags do not go together.
+// check returns an input.Error if the flags do not go together.
 func (f checkFlags) check() error {
 	if f.model != "" {
 		if _, ok := checker.ModelByName(f.model); !ok {
-			return campaign.Inputf("--model %q: expected one of %s", f.model, modelWords())
+			return input.Errorf("--model %q: expected one of %s", f.model, modelWords())
 		}
 	}
 	switch {
 	case f.values != "" && f.values != string(jepsen.ValuesLock) && f.values != string(jepsen.ValuesToken):
-		return campaign.Inputf("--values %q: expected %s or %s", f.values, jepsen.ValuesLock, jepsen.ValuesToken)
+		return input.Errorf("--values %q: expected %s or %s", f.values, jepsen.ValuesLock, jepsen.ValuesToken)
 	case f.export != "" && exports[f.export] == nil:
-		return campaign.Inputf("--export %q: expected one of %s", f.export, strings.Join(exportNames(), ", "))
+		return input.Errorf("--export %q: expected one of %s", f.export, strings.Join(exportNames(), ", "))
 	case f.out != "" && f.export == "":
-		return campaign.Inputf("--out %s: expected --export with it", f.out)
+		return input.Errorf("--out %s: expected --export with it", f.out)
 	case f.export != "" && (f.json || f.timeline != ""):
-		return campaign.Inputf("--export %s: expected neither --json nor --timeline with it: nothing is judged", f.export)
+		return input.Errorf("--export %s: expected neither --json nor --timeline with it: nothing is judged", f.export)
 	case f.timeline != "" && drawings[pictureKind(f.timeline)] == nil:
-		return campaign.Inputf("--timeline %s: expected a name that ends in .svg or .html", f.timeline)
+		return input.Errorf("--timeline %s: expected a name that ends in .svg or .html", f.timeline)
 	}
 	return nil
 }
@@ -240,7 +242,7 @@ type checked struct {
 	Model  string         `json:"model,omitempty"`
 	Result checker.Result `json:"result"`
 	// Standing says what vouches for the files.
-	Standing campaign.Standing `json:"standing"`
+	Standing trial.Standing    `json:"standing"`
 	Verdicts []checker.Verdict `json:"verdicts"`
 	// Differ says why exclusion and linearizable can differ, if they do.
 	Differ string `json:"differ,omitempty"`
@@ -262,7 +264,7 @@ func gravest(verdicts []checker.Verdict) checker.Result {
 
 // verdicts prints a table: a row per finding, what is not declared first, or why there
 // is none.
-func (a *app) verdicts(trial campaign.Trial) {
+func (a *app) verdicts(trial trial.Result) {
 	t := plainTable("oracle", "result", "cause", "what happened")
 	for _, v := range trial.Verdicts {
 		if len(v.Findings) == 0 {

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestCheckShowsWhatIsNotDeclaredFirst(t *testing.T) {
@@ -20,13 +20,13 @@ func TestCheckShowsWhatIsNotDeclaredFirst(t *testing.T) {
 		}
 		return all
 	}
-	trial := campaign.Trial{
-		Spec: campaign.Spec{Lock: "getset"},
+	trial := trial.Result{
+		Spec: trial.Spec{Lock: "getset"},
 		Verdicts: []checker.Verdict{
 			{Oracle: "exclusion", Result: checker.Violated, Findings: found(checker.Race, 2)},
 			{Oracle: "ownership", Result: checker.Violated, Findings: append(found(checker.ForeignDelete, 9), found(checker.ForeignRenewal, 1)...)},
 		},
-		Flaws: []campaign.Flaw{
+		Flaws: []trial.Flaw{
 			{Oracle: "exclusion", Cause: "race", Kind: locks.Bug}, {Oracle: "ownership", Cause: "foreign-delete", Kind: locks.Bug},
 			{Oracle: "ownership", Cause: "foreign-renewal"},
 		},
