@@ -199,8 +199,8 @@ func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
 	c := plannedCell{recipe: locks.Recipe{ID: s.Lock}, fault: nemesis.Fault{Name: s.Fault}, workloads: []string{"mutex"}}
 	sought, by := f.candidates(c)
 	var order []int
-	for _, trial := range by[s] {
-		order = append(order, trial.Spec.Trial)
+	for _, result := range by[s] {
+		order = append(order, result.Spec.Trial)
 	}
 	if want := []int{3, 4, 1, 0, 2}; !slices.Equal(order, want) || len(sought) != 1 {
 		t.Errorf("got %v of %v, want %v", order, sought, want)
@@ -237,8 +237,8 @@ func TestConfirmVaries(t *testing.T) {
 		trials = append(trials, trial.Result{Spec: trial.Spec{Lock: "redlock", Trial: i, Plan: nemesis.Plan{{Idea: "slow"}, {Idea: idea}}}})
 	}
 	var order []int
-	for _, trial := range (Sought{}).varied(trials) {
-		order = append(order, trial.Spec.Trial)
+	for _, result := range (Sought{}).varied(trials) {
+		order = append(order, result.Spec.Trial)
 	}
 	if want := []int{0, 2, 5, 1, 4, 3}; !slices.Equal(order, want) {
 		t.Errorf("got %v, want %v", order, want)

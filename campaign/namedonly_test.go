@@ -44,10 +44,10 @@ func TestNamedSchedulesAloneFindEveryDeclaredFlaw(t *testing.T) {
 	for _, x := range m.Unexpected {
 		t.Errorf("not declared: %s under %s: %s (%s), as in %s", x.Lock, x.Fault, x.Oracle, x.Cause, x.Dir)
 	}
-	for _, trial := range s.Trials {
-		for _, v := range trial.Verdicts {
+	for _, result := range s.Trials {
+		for _, v := range result.Verdicts {
 			if v.Result == checker.Unknown {
-				t.Errorf("%s of %s under %s: %s is unknown: %s", trial.Spec.Title(), trial.Spec.Lock, trial.Spec.Fault, v.Oracle, v.Why)
+				t.Errorf("%s of %s under %s: %s is unknown: %s", result.Spec.Title(), result.Spec.Lock, result.Spec.Fault, v.Oracle, v.Why)
 			}
 		}
 	}

@@ -26,8 +26,8 @@ func TestSpecsAreThoseOfTheCampaignsTrials(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []trial.Spec
-	for _, trial := range ran.Trials {
-		want = append(want, trial.Spec)
+	for _, result := range ran.Trials {
+		want = append(want, result.Spec)
 	}
 	inOrder := func(specs []trial.Spec) []trial.Spec {
 		return slices.SortedFunc(slices.Values(specs), func(a, b trial.Spec) int {

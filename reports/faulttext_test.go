@@ -12,9 +12,9 @@ import (
 )
 
 // toldOf is the story and the advice of a hand-made trial.
-func toldOf(t *testing.T, trial trial.Result, e history.Evidence) string {
+func toldOf(t *testing.T, result trial.Result, e history.Evidence) string {
 	t.Helper()
-	f, ok := focusOn(trial, e)
+	f, ok := focusOn(result, e)
 	if !ok {
 		t.Fatal("no finding")
 	}
@@ -97,8 +97,8 @@ func failedOver(tb testing.TB, cut bool, wait string) (trial.Result, history.Evi
 }
 
 func TestAReplicaIsBehindFromWhenItWasCutOff(t *testing.T) {
-	trial, e := failedOver(t, true, "1")
-	says(t, toldOf(t, trial, e), []string{
+	result, e := failedOver(t, true, "1")
+	says(t, toldOf(t, result, e), []string{
 		"0.149 s: the network between n0 and n1 was cut until 1.149 s: neither got what the other wrote",
 		"- waiting for all replicas (WAIT), or promoting only one that acknowledged",
 	}, []string{"stopped getting", "(WAIT) before the lock counts"})
@@ -106,8 +106,8 @@ func TestAReplicaIsBehindFromWhenItWasCutOff(t *testing.T) {
 
 func TestAReplicaThatWasBehindBeforeTheStoryIsTold(t *testing.T) {
 	for _, wait := range []string{"", "0"} {
-		trial, e := failedOver(t, false, wait)
-		says(t, toldOf(t, trial, e), []string{
+		result, e := failedOver(t, false, wait)
+		says(t, toldOf(t, result, e), []string{
 			"0.050 s: n1 stopped getting what the primary wrote",
 			"n0 went down, and n1 was made the primary, and c0's key was lost with n0: n1 had never got it",
 			"- waiting until replicas have the key (WAIT)",
@@ -135,8 +135,8 @@ func TestAFreezeIsToldBesideAClockThatJumped(t *testing.T) {
 	tape.command(1, "n0", 1050.4, "OK", "SET orders token-b PX 1000 NX")
 	tape.release(0, 1101, 1104, history.Fail)
 	e := tape.evidence()
-	trial := tape.trial("set-nx-px", "client-skew", locks.Limit, e, violated("exclusion", finding(e, checker.ClientClock, 1053, 1100, "both", 1, 0)))
-	says(t, toldOf(t, trial, e), []string{"c0's wall clock jumped", "c0 froze until 1.1", "- a deadline by a monotonic clock", "- a fencing token"},
+	result := tape.trial("set-nx-px", "client-skew", locks.Limit, e, violated("exclusion", finding(e, checker.ClientClock, 1053, 1100, "both", 1, 0)))
+	says(t, toldOf(t, result, e), []string{"c0's wall clock jumped", "c0 froze until 1.1", "- a deadline by a monotonic clock", "- a fencing token"},
 		[]string{"letting Redis count the TTL"})
 }
 
@@ -157,6 +157,6 @@ func TestWhoAskedInVainIsCountedFromWhenTheKeyWasLeft(t *testing.T) {
 	e := tape.evidence()
 	f := finding(e, checker.NoExpiry, 1050, 1700, "nobody got in", 1)
 	f.Clients, f.Forever = []int{0, 1}, true
-	trial := tape.trial("setnx-expire", "client-crash", locks.Bug, e, violated("liveness", f))
-	says(t, toldOf(t, trial, e), []string{"0.100 s: from now on c1 asked for the lock in vain, 4 times"}, []string{"c2"})
+	result := tape.trial("setnx-expire", "client-crash", locks.Bug, e, violated("liveness", f))
+	says(t, toldOf(t, result, e), []string{"0.100 s: from now on c1 asked for the lock in vain, 4 times"}, []string{"c2"})
 }

@@ -27,19 +27,19 @@ func TestRecordedTrialsAreToldAsTheyWereReviewed(t *testing.T) {
 	for _, folder := range recorded(t) {
 		name := filepath.Base(folder)
 		t.Run(name, func(t *testing.T) {
-			trial, e, err := trial.Load(folder)
+			result, e, err := trial.Load(folder)
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, ok := focusOn(trial, e)
+			f, ok := focusOn(result, e)
 			if !ok {
 				t.Fatal("no finding")
 			}
 			if got := string(f.Finding.Cause); got != name {
 				t.Errorf("it is told as %s, want %s", got, name)
 			}
-			golden(t, "recorded/"+name+"/counterexample.md", testGlossary.counterexample(trial, e, f, "store/demo/"+name, ""))
-			golden(t, "recorded/"+name+"/told.txt", []byte(testGlossary.tell(trial, e, 80)))
+			golden(t, "recorded/"+name+"/counterexample.md", testGlossary.counterexample(result, e, f, "store/demo/"+name, ""))
+			golden(t, "recorded/"+name+"/told.txt", []byte(testGlossary.tell(result, e, 80)))
 			if n := len(tellStory(e, f).Steps); n < 3 || n > longestStory {
 				t.Errorf("got %d steps, want 3 to %d", n, longestStory)
 			}
@@ -51,9 +51,9 @@ func TestRecordedTrialsAreToldAsTheyWereReviewed(t *testing.T) {
 // but for the name.
 func TestStoriesKnowNoRecipe(t *testing.T) {
 	const other = "a-lock-of-our-own"
-	check := func(t *testing.T, trial trial.Result, e sampleTrial) {
+	check := func(t *testing.T, result trial.Result, e sampleTrial) {
 		t.Helper()
-		g, was := testGlossary, trial.Spec.Lock
+		g, was := testGlossary, result.Spec.Lock
 		render := func(s sampleTrial) string {
 			f, ok := focusOn(s.Trial, s.Evidence)
 			if !ok {
@@ -61,7 +61,7 @@ func TestStoriesKnowNoRecipe(t *testing.T) {
 			}
 			return g.tell(s.Trial, s.Evidence, 0) + string(g.counterexample(s.Trial, s.Evidence, f, "x", ""))
 		}
-		e.Trial = trial
+		e.Trial = result
 		want := render(e)
 		e.Trial.Spec.Lock, e.Claims.Lock = other, other
 		g.Recipes = append(g.Recipes[:0:0], g.Recipes...)
@@ -80,11 +80,11 @@ func TestStoriesKnowNoRecipe(t *testing.T) {
 	}
 	for _, folder := range recorded(t) {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
-			trial, e, err := trial.Load(folder)
+			result, e, err := trial.Load(folder)
 			if err != nil {
 				t.Fatal(err)
 			}
-			check(t, trial, sampleTrial{Evidence: e})
+			check(t, result, sampleTrial{Evidence: e})
 		})
 	}
 }

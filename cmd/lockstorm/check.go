@@ -135,31 +135,31 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	if f.model == "" && h.record.Spec == nil {
 		return input.Errorf("%s: no %s beside it that says what was promised: expected --model %s", path, trial.SpecFile, modelWords())
 	}
-	trial, err := h.judge(ctx, f.judges()...)
+	result, err := h.judge(ctx, f.judges()...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	h.withhold(trial.Verdicts)
-	if _, known := locks.ByID(trial.Spec.Lock); !known {
-		trial.Flaws = nil // nobody knows what it declares, so nothing is said of that
+	h.withhold(result.Verdicts)
+	if _, known := locks.ByID(result.Spec.Lock); !known {
+		result.Flaws = nil // nobody knows what it declares, so nothing is said of that
 	}
 	if f.timeline != "" {
-		if err := a.draw(ctx, f, path, trial, h.record.Evidence); err != nil {
+		if err := a.draw(ctx, f, path, result, h.record.Evidence); err != nil {
 			return err
 		}
 	}
-	told := tellingOf(trial, h.record.Evidence)
+	told := tellingOf(result, h.record.Evidence)
 	if f.json {
 		err = printJSON(a.stdout, checked{
-			Schema: 1, Model: f.model, Result: gravest(trial.Verdicts), Standing: h.standing(), Verdicts: trial.Verdicts, Differ: readingsDiffer(trial.Verdicts),
+			Schema: 1, Model: f.model, Result: gravest(result.Verdicts), Standing: h.standing(), Verdicts: result.Verdicts, Differ: readingsDiffer(result.Verdicts),
 			Conflict: told.entries(), Notes: append([]string{}, h.notes...),
 		})
 	} else {
-		a.verdicts(trial)
-		if why := readingsDiffer(trial.Verdicts); why != "" {
+		a.verdicts(result)
+		if why := readingsDiffer(result.Verdicts); why != "" {
 			fmt.Fprintf(a.stdout, "\n%s\n", why)
 		}
 		told.print(a.stdout)
@@ -167,7 +167,7 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	if err != nil {
 		return err
 	}
-	return checkExit(trial.Verdicts)
+	return checkExit(result.Verdicts)
 }
 
 // unfenced says whether there are grants, none of which has a fence.
@@ -264,16 +264,16 @@ func gravest(verdicts []checker.Verdict) checker.Result {
 
 // verdicts prints a table: a row per finding, what is not declared first, or why there
 // is none.
-func (a *app) verdicts(trial trial.Result) {
+func (a *app) verdicts(result trial.Result) {
 	t := plainTable("oracle", "result", "cause", "what happened")
-	for _, v := range trial.Verdicts {
+	for _, v := range result.Verdicts {
 		if len(v.Findings) == 0 {
 			t.AppendRow(table.Row{v.Oracle, v.Result, "", v.Why})
 		}
-		shown, more := reports.Listed(trial, v)
+		shown, more := reports.Listed(result, v)
 		for _, f := range shown {
 			cause := string(f.Cause)
-			if !reports.Declared(trial, v.Oracle, f.Cause) {
+			if !reports.Declared(result, v.Oracle, f.Cause) {
 				cause += " (not declared)"
 			}
 			t.AppendRow(table.Row{v.Oracle, v.Result, cause, f.Summary})

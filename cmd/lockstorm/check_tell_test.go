@@ -20,7 +20,7 @@ func TestCheckShowsWhatIsNotDeclaredFirst(t *testing.T) {
 		}
 		return all
 	}
-	trial := trial.Result{
+	result := trial.Result{
 		Spec: trial.Spec{Lock: "getset"},
 		Verdicts: []checker.Verdict{
 			{Oracle: "exclusion", Result: checker.Violated, Findings: found(checker.Race, 2)},
@@ -32,16 +32,16 @@ func TestCheckShowsWhatIsNotDeclaredFirst(t *testing.T) {
 		},
 	}
 	var out bytes.Buffer
-	(&app{stdout: &out}).verdicts(trial)
+	(&app{stdout: &out}).verdicts(result)
 	before, after, ok := strings.Cut(out.String(), "foreign-renewal (not declared)")
 	if !ok || strings.Contains(before, "foreign-delete") || strings.Count(after, "foreign-delete") != 4 || !strings.Contains(after, "and 5 more") {
 		t.Errorf("got\n%s", &out)
 	}
-	if got := tellingOf(trial, history.Evidence{}); got.oracle != "ownership" || got.finding.Cause != checker.ForeignRenewal {
+	if got := tellingOf(result, history.Evidence{}); got.oracle != "ownership" || got.finding.Cause != checker.ForeignRenewal {
 		t.Errorf("it is about %s by %s", got.oracle, got.finding.Cause)
 	}
-	trial.Spec.Lock = "" // anybody's: nothing is declared
-	if got := tellingOf(trial, history.Evidence{}); got.oracle != "exclusion" {
+	result.Spec.Lock = "" // anybody's: nothing is declared
+	if got := tellingOf(result, history.Evidence{}); got.oracle != "exclusion" {
 		t.Errorf("of a lock without declarations it is about %s", got.oracle)
 	}
 }

@@ -215,12 +215,12 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) error {
 	if f.verbose {
 		r.Log = func(c history.Command) { fmt.Fprintln(a.notes(f.json), reports.CommandLine(c)) }
 	}
-	trial, evidence, err := r.Run(ctx)
+	result, evidence, err := r.Run(ctx)
 	if why := context.Cause(ctx); why != nil {
 		return why
 	}
 	if err == nil && f.out != "" {
-		err = reports.Trial(f.out, trial, evidence)
+		err = reports.Trial(f.out, result, evidence)
 	}
 	if err != nil {
 		return err
@@ -228,14 +228,14 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) error {
 	if f.verbose {
 		fmt.Fprintf(a.notes(f.json), "\n%s\n\n", strings.Join(reports.FaultLines(evidence.Ops), "\n"))
 	}
-	x := comparison{expected: hash, got: trial.Hash, stored: f.hash == "", comparable: comparable, differs: before.differs, foreign: !campaign.Ours(r.Spec.Lock)}
+	x := comparison{expected: hash, got: result.Hash, stored: f.hash == "", comparable: comparable, differs: before.differs, foreign: !campaign.Ours(r.Spec.Lock)}
 	if len(args) > 0 {
 		x.beside(args[0], evidence)
 	}
 	if len(args) == 0 && f.schedule == "" {
 		x.campaignSeed = f.Seed
 	}
-	if err := a.showReplay(*f, trial, evidence, x); err != nil {
+	if err := a.showReplay(*f, result, evidence, x); err != nil {
 		return err
 	}
 	return x.verdict(a.stderr, args)

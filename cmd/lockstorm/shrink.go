@@ -87,18 +87,18 @@ func (a *app) shrink(ctx context.Context, dir, out string, budget time.Duration)
 	if r.Worker, err = choice.worker(); err != nil {
 		return err
 	}
-	trial, evidence, err := r.Shrink(ctx, budget)
+	result, evidence, err := r.Shrink(ctx, budget)
 	if why := context.Cause(ctx); why != nil {
 		return why
 	}
 	if err == nil {
-		err = reports.Minimal(out, trial, evidence)
+		err = reports.Minimal(out, result, evidence)
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "%s\n\n", trial.Shrinking.Words())
-	if err := reports.Tell(a.stdout, trial, evidence, terminalWidth(a.stdout)); err != nil {
+	fmt.Fprintf(a.stdout, "%s\n\n", result.Shrinking.Words())
+	if err := reports.Tell(a.stdout, result, evidence, terminalWidth(a.stdout)); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "\nwritten to %s; to run it again: %s\n", out, shell.Join("lockstorm", "replay", out))
