@@ -80,14 +80,7 @@ func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locke
 	}
 	d.Trial.Elapsed = time.Since(started)
 	if stopped := ctx.Err(); stopped != nil { // what it wrote so far stays, but is no result
-		var left *testbed.TeardownError
-		switch {
-		case !errors.As(err, &left):
-			err = stopped
-		case !errors.Is(err, stopped):
-			err = testbed.JoinErrors(stopped, err)
-		}
-		return d, err
+		return d, interrupted(stopped, err)
 	}
 	judging.Lock()
 	defer judging.Unlock()
@@ -115,6 +108,19 @@ func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locke
 		stack = broken.Stack
 	}
 	return d, d.store(t, rec, stack)
+}
+
+// interrupted is the error of a trial whose context ended, stopped being the context's: the
+// trial's own error is told beside it only if something could not be torn down.
+func interrupted(stopped, err error) error {
+	var left *testbed.TeardownError
+	switch {
+	case !errors.As(err, &left):
+		return stopped
+	case !errors.Is(err, stopped):
+		return testbed.JoinErrors(stopped, err)
+	}
+	return err
 }
 
 // Conclude judges and stores the evidence of a task that ended the process in which it
