@@ -15,6 +15,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
 // BenchmarkTrial runs, judges and stores trials as a worker does: of a campaign's
@@ -37,7 +39,7 @@ func BenchmarkTrial(b *testing.B) {
 			dir, virtual := b.TempDir(), time.Duration(0)
 			for b.Loop() {
 				s := next()
-				d, err := execute(b.Context(), tb, task{Spec: s, Folder: filepath.Join(dir, folderName(s))}, new(sync.Mutex), nil)
+				d, err := trial.Execute(b.Context(), tb, trial.Task{Spec: s, Folder: filepath.Join(dir, trial.Folder(s))}, new(sync.Mutex), nil)
 				if err != nil || d.Trial.Err != "" {
 					b.Fatal(err, d.Trial.Err)
 				}
@@ -75,7 +77,7 @@ func BenchmarkShortTrial(b *testing.B) {
 
 func benchmarkShort(b *testing.B, fault string, duration time.Duration, then func(history.Evidence) error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // as in a worker, with its
-	defer debug.SetGCPercent(debug.SetGCPercent(workerGC))
+	defer debug.SetGCPercent(debug.SetGCPercent(worker.GC))
 	tb := sim.New()
 	c := DefaultConfig()
 	c.Clients, c.TTL, c.Duration = 2, 100*time.Millisecond, duration
@@ -83,7 +85,7 @@ func benchmarkShort(b *testing.B, fault string, duration time.Duration, then fun
 	virtual, commands, hits, before := time.Duration(0), 0, 0, spent(b)
 	for b.Loop() {
 		s := next()
-		e, err := RunTrial(b.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
+		e, err := trial.Run(b.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -92,7 +94,7 @@ func benchmarkShort(b *testing.B, fault string, duration time.Duration, then fun
 		}
 		virtual += e.Ops[len(e.Ops)-1].Time
 		commands += len(e.Commands)
-		hits += min(1, struck(s, e.Ops))
+		hits += min(1, trial.Hits(s, e.Ops))
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "trials/s")
 	b.ReportMetric(float64(b.N)/(spent(b)-before).Seconds(), "trials/cpu-s")
@@ -102,7 +104,7 @@ func benchmarkShort(b *testing.B, fault string, duration time.Duration, then fun
 }
 
 // trialsOf plans the trials of one cell, one at a call.
-func trialsOf(b *testing.B, tb *sim.Testbed, c Config, lock, fault string) (next func() Spec) {
+func trialsOf(b *testing.B, tb *sim.Testbed, c Config, lock, fault string) (next func() trial.Spec) {
 	p := newPlanner(c, tb)
 	recipe, _ := locks.ByID(lock)
 	if err := p.look(b.Context(), tb, recipe, "mutex"); err != nil {
@@ -113,7 +115,7 @@ func trialsOf(b *testing.B, tb *sim.Testbed, c Config, lock, fault string) (next
 		b.Fatal(err)
 	}
 	k := 0
-	return func() Spec {
+	return func() trial.Spec {
 		s, _, err := p.trial(cell, "mutex", k)
 		if err != nil {
 			b.Fatal(err)
@@ -127,7 +129,7 @@ func trialsOf(b *testing.B, tb *sim.Testbed, c Config, lock, fault string) (next
 // costs this one.
 func BenchmarkWorker(b *testing.B) {
 	b.Setenv(asWorker, "1")
-	w := newProcesses([]string{os.Args[0]}, 1)
+	w := worker.NewPool(nil, []string{os.Args[0]}, 1)
 	tb := sim.New()
 	next := trialsOf(b, tb, DefaultConfig(), "set-nx-px", "client-pause")
 	st, err := createStore(b.TempDir(), "bench", time.Now())
@@ -141,7 +143,7 @@ func BenchmarkWorker(b *testing.B) {
 		k++
 	}
 	b.ReportMetric(float64((spent(b)-before).Microseconds())/float64(b.N), "own-µs/trial")
-	w.close()
+	w.Close()
 	if r.err != nil || len(r.trials) != k {
 		b.Fatal(r.err, len(r.trials), k)
 	}
@@ -155,16 +157,16 @@ func BenchmarkWorker(b *testing.B) {
 func BenchmarkScaling(b *testing.B) {
 	b.Setenv(asWorker, "1")
 	next := trialsOf(b, sim.New(), DefaultConfig(), "set-nx-px", "client-pause")
-	trials := make([]Spec, 100)
+	trials := make([]trial.Spec, 100)
 	for i := range trials {
 		trials[i] = next()
 	}
 	dir, took := b.TempDir(), [3]time.Duration{}
-	workers := [3]workers{1: newProcesses([]string{os.Args[0]}, 1), 2: newProcesses([]string{os.Args[0]}, 2)}
-	run := func(n int, trials []Spec) {
+	workers := [3]worker.Pool{1: worker.NewPool(nil, []string{os.Args[0]}, 1), 2: worker.NewPool(nil, []string{os.Args[0]}, 2)}
+	run := func(n int, trials []trial.Spec) {
 		started := time.Now()
-		each(b.Context(), trials, n, func(s Spec) {
-			if _, err := workers[n].run(b.Context(), task{Spec: s, Folder: filepath.Join(dir, fmt.Sprint(n), folderName(s))}, nil); err != nil {
+		each(b.Context(), trials, n, func(s trial.Spec) {
+			if _, err := workers[n].Run(b.Context(), trial.Task{Spec: s, Folder: filepath.Join(dir, fmt.Sprint(n), trial.Folder(s))}, nil); err != nil {
 				b.Error(err)
 			}
 		})
@@ -180,7 +182,7 @@ func BenchmarkScaling(b *testing.B) {
 	}
 	for n := 1; n <= 2; n++ {
 		b.ReportMetric(float64(b.N*len(trials))/took[n].Seconds(), fmt.Sprintf("trials/s-on-%d", n))
-		workers[n].close()
+		workers[n].Close()
 	}
 	b.ReportMetric(took[1].Seconds()/took[2].Seconds(), "times-faster")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // Of the schedules that a recipe's protocol gives a fault, half strike something
@@ -20,10 +21,10 @@ import (
 func TestNamedSchedulesBite(t *testing.T) {
 	tb := sim.New()
 	p, cells := rehearsed(t, tb, DefaultConfig())
-	var specs [][]Spec
-	var firsts []Spec
+	var specs [][]trial.Spec
+	var firsts []trial.Spec
 	for _, c := range cells {
-		var of []Spec
+		var of []trial.Spec
 		for _, w := range c.workloads {
 			named, err := p.schedules(c, w)
 			if err != nil {
@@ -49,7 +50,7 @@ func TestNamedSchedulesBite(t *testing.T) {
 
 // bites runs named trials of a cell until a few are run and half of them struck,
 // and returns how many it ran.
-func bites(t *testing.T, tb testbed.Testbed, specs []Spec) (ran int) {
+func bites(t *testing.T, tb testbed.Testbed, specs []trial.Spec) (ran int) {
 	least := 4
 	if raceDetector {
 		least = 2
@@ -57,11 +58,11 @@ func bites(t *testing.T, tb testbed.Testbed, specs []Spec) (ran int) {
 	bit := 0
 	var dull []string
 	for i, s := range specs {
-		e, err := RunTrial(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
+		e, err := trial.Run(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
 		if err != nil {
 			t.Fatalf("%s under %s, %s: %v", s.Lock, s.Fault, s.Schedule, err)
 		}
-		if struck(s, e.Ops) > 0 {
+		if trial.Hits(s, e.Ops) > 0 {
 			bit++
 		} else {
 			dull = append(dull, s.Schedule)
@@ -83,8 +84,8 @@ func bites(t *testing.T, tb testbed.Testbed, specs []Spec) (ran int) {
 }
 
 // shuffled is the specs in an order that is always the same.
-func shuffled(specs []Spec) []Spec {
-	mixed := make([]Spec, len(specs))
+func shuffled(specs []trial.Spec) []trial.Spec {
+	mixed := make([]trial.Spec, len(specs))
 	for i, k := range rand.New(rand.NewPCG(1, 1)).Perm(len(specs)) {
 		mixed[i] = specs[k]
 	}

@@ -1,12 +1,14 @@
 package campaign
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // TestEveryLimitNamesTheAssumptionThatBroke runs the named schedules of a few
@@ -30,17 +32,18 @@ func TestEveryLimitNamesTheAssumptionThatBroke(t *testing.T) {
 		}
 		for _, s := range specs {
 			tb := sim.New()
-			e, err := RunTrial(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
+			e, err := trial.Run(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			trial, err := judge(t.Context(), Trial{Spec: s}, planned.recipe.Flaws, e)
+			judged, err := trial.Judge(t.Context(), trial.Record{Spec: &s, Evidence: e})
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, v := range trial.Verdicts {
+			for _, v := range judged.Verdicts {
 				for _, f := range v.Findings {
-					if v.Result != checker.Violated || kindOf(s, v.Oracle, string(f.Cause), planned.recipe.Flaws) != locks.Limit {
+					limit := trial.Flaw{Oracle: v.Oracle, Cause: string(f.Cause), Kind: locks.Limit}
+					if v.Result != checker.Violated || !slices.ContainsFunc(judged.Flaws, func(f trial.Flaw) bool { return f.Same(limit) && f.Kind == limit.Kind }) {
 						continue
 					}
 					if limits++; f.Broken == "" {

@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
 // BenchmarkCells runs, judges and stores one trial of every cell of the default
 // campaign, as a worker does: a profile of it shows where a campaign's time goes.
 func BenchmarkCells(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	defer debug.SetGCPercent(debug.SetGCPercent(workerGC))
+	defer debug.SetGCPercent(debug.SetGCPercent(worker.GC))
 	tb, c := sim.New(), DefaultConfig()
 	c.Locks, c.Trials = documented(), 1
 	p := newPlanner(c, tb)
@@ -28,7 +30,7 @@ func BenchmarkCells(b *testing.B) {
 			b.Fatal(err)
 		}
 		for _, j := range jobs {
-			d, err := execute(b.Context(), tb, task{Spec: j.spec, Probe: j.probe, Folder: filepath.Join(dir, folderName(j.spec))}, new(sync.Mutex), nil)
+			d, err := trial.Execute(b.Context(), tb, trial.Task{Spec: j.spec, Probe: j.probe, Folder: filepath.Join(dir, trial.Folder(j.spec))}, new(sync.Mutex), nil)
 			if err != nil || d.Trial.Err != "" {
 				b.Fatal(err, d.Trial.Err)
 			}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/agext/levenshtein"
+
+	"github.com/lockstorm/lockstorm/internal/input"
 )
 
 // Names that stand for others wherever there is a choice, or, standardNames,
@@ -17,7 +19,7 @@ const (
 
 // Choose resolves a user's choice among offered names: exact names, globs as
 // in path.Match, and "all". The result is in the order of offered, each name
-// once. The error is an InputError that offers the nearest names; what says
+// once. The error is an input.Error that offers the nearest names; what says
 // what they are names of, in the singular ("lock"), and groups are names that the
 // caller has resolved already, to be offered too.
 func Choose(what string, choice, offered []string, groups ...string) ([]string, error) {
@@ -38,7 +40,7 @@ func Choose(what string, choice, offered []string, groups ...string) ([]string, 
 		}
 	}
 	if !asked {
-		return nil, Inputf("no %s chosen: expected %s names, globs or \"all\"", what, what)
+		return nil, input.Errorf("no %s chosen: expected %s names, globs or \"all\"", what, what)
 	}
 	var names []string
 	for _, o := range offered {
@@ -77,20 +79,20 @@ func matching(what, c string, offered, groups []string) ([]string, error) {
 		return []string{c}, nil
 	}
 	if !strings.ContainsAny(c, `*?[\`) {
-		return nil, Inputf("unknown %s %q: did you mean %s? (lockstorm list %ss)", what, c, Nearest(c, slices.Concat(offered, groups)), what)
+		return nil, input.Errorf("unknown %s %q: did you mean %s? (lockstorm list %ss)", what, c, Nearest(c, slices.Concat(offered, groups)), what)
 	}
 	var found []string
 	for _, o := range offered {
 		ok, err := path.Match(c, o)
 		if err != nil {
-			return nil, Inputf("%s glob %q: %w", what, c, err)
+			return nil, input.Errorf("%s glob %q: %w", what, c, err)
 		}
 		if ok {
 			found = append(found, o)
 		}
 	}
 	if len(found) == 0 {
-		return nil, Inputf("%s glob %q matches none of %s", what, c, strings.Join(offered, ", "))
+		return nil, input.Errorf("%s glob %q matches none of %s", what, c, strings.Join(offered, ", "))
 	}
 	return found, nil
 }

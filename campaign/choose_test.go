@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lockstorm/lockstorm/internal/input"
 )
 
 func TestChooseResolvesNamesGlobsAndAll(t *testing.T) {
@@ -47,8 +49,8 @@ func TestChooseOffersTheNearestNames(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := Choose("lock", test.choice, offered)
-			var input *InputError
-			if !errors.As(err, &input) || !strings.Contains(err.Error(), test.want) {
+			var wrong *input.Error
+			if !errors.As(err, &wrong) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("Choose(%q) = %q, %v; want an InputError with %q", test.choice, got, err, test.want)
 			}
 		})

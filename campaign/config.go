@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -40,7 +42,7 @@ type Config struct {
 	Overrun  float64       `json:"overrun,omitempty"`
 	Duration time.Duration `json:"duration"` // of the disturbed part of a trial
 	Trials   int           `json:"trials"`   // per cell and workload; 0 = the testbed's default
-	Seed     uint64        `json:"seed"`     // at most MaxSeed
+	Seed     uint64        `json:"seed"`     // at most trial.MaxSeed
 	Parallel int           `json:"parallel"` // trials at a time; 0 = the testbed's default
 	// Named: the named schedules run before the trials that are drawn.
 	Named bool `json:"named,omitempty"`
@@ -67,10 +69,10 @@ type Config struct {
 	// Expect: what recipes declare must be found, anything else must not be.
 	Expect   bool `json:"expect,omitempty"`
 	Trusting bool `json:"trusting,omitempty"` // clients ignore deadlines and Lost
-	// ClientsAs is what the clients of a trial are; "" = Goroutines.
+	// ClientsAs is what the clients of a trial are; "" = trial.Goroutines.
 	ClientsAs string `json:"clientsAs,omitempty"`
-	// ClientCommand is the command line of a program that calls ServeClient, for
-	// clients that are Processes.
+	// ClientCommand is the command line of a program that calls trial.ServeClient, for
+	// clients that are trial.Processes.
 	ClientCommand []string `json:"-"`
 }
 
@@ -154,49 +156,57 @@ func trimmed(names []string) []string {
 	return all
 }
 
-// check returns an InputError that names the first flag that makes no sense.
+// check returns an input.Error that names the first flag that makes no sense.
 func (c Config) check() error {
 	switch {
 	case c.Name == Latest:
-		return Inputf("--name %q: expected another name, for that one points to the latest campaign", c.Name)
+		return input.Errorf("--name %q: expected another name, for that one points to the latest campaign", c.Name)
 	case c.Name == "" || strings.ContainsAny(c.Name, `/\`) || strings.HasPrefix(c.Name, "."):
-		return Inputf("--name %q: expected a directory name", c.Name)
+		return input.Errorf("--name %q: expected a directory name", c.Name)
 	case c.Clients < 0:
-		return Inputf("--clients %d: expected at least 1, or 0 for the default", c.Clients)
+		return input.Errorf("--clients %d: expected at least 1, or 0 for the default", c.Clients)
 	case !slices.Contains([]workloads.Tokens{"", workloads.DrawnTokens, workloads.ClientTokens}, c.Tokens):
-		return Inputf("--lock-tokens %q: expected %s or %s", c.Tokens, workloads.DrawnTokens, workloads.ClientTokens)
+		return input.Errorf("--lock-tokens %q: expected %s or %s", c.Tokens, workloads.DrawnTokens, workloads.ClientTokens)
 	case c.Keys < 0:
-		return Inputf("--keys %d: expected at least 1, or 0 for the default", c.Keys)
+		return input.Errorf("--keys %d: expected at least 1, or 0 for the default", c.Keys)
 	case c.TTL < 10*time.Millisecond:
-		return Inputf("--ttl %v: expected at least 10ms", c.TTL)
+		return input.Errorf("--ttl %v: expected at least 10ms", c.TTL)
 	case c.Hold < 0:
-		return Inputf("--hold %v: expected a positive duration", c.Hold)
+		return input.Errorf("--hold %v: expected a positive duration", c.Hold)
 	case c.Rest < 0:
-		return Inputf("--rest %v: expected a positive duration", c.Rest)
+		return input.Errorf("--rest %v: expected a positive duration", c.Rest)
 	case c.CommandTimeout != 0 && (c.CommandTimeout < leastTimeout || c.CommandTimeout > mostTimeout):
-		return Inputf("--command-timeout %v: expected %v to %v, or 0 for half of --ttl", c.CommandTimeout, leastTimeout, mostTimeout)
+		return input.Errorf("--command-timeout %v: expected %v to %v, or 0 for half of --ttl", c.CommandTimeout, leastTimeout, mostTimeout)
 	case c.Overrun > 1:
-		return Inputf("--overrun %v: expected a share between 0 and 1", c.Overrun)
+		return input.Errorf("--overrun %v: expected a share between 0 and 1", c.Overrun)
 	case c.Duration <= 0:
-		return Inputf("--duration %v: expected a positive duration", c.Duration)
+		return input.Errorf("--duration %v: expected a positive duration", c.Duration)
 	case c.NamedOnly && !c.Named:
-		return Inputf("--named-only: expected the named schedules to be run: no --named=false, no --confirm")
+		return input.Errorf("--named-only: expected the named schedules to be run: no --named=false, no --confirm")
 	case c.NamedOnly && c.Trials != 0:
-		return Inputf("--trials %d: expected none beside --named-only, which draws no trials", c.Trials)
+		return input.Errorf("--trials %d: expected none beside --named-only, which draws no trials", c.Trials)
 	case c.Trials < 1 && !c.NamedOnly:
-		return Inputf("--trials %d: expected at least 1", c.Trials)
-	case c.Seed > MaxSeed:
-		return Inputf("--seed %d: expected at most %d", c.Seed, uint64(MaxSeed))
+		return input.Errorf("--trials %d: expected at least 1", c.Trials)
+	case c.Seed > trial.MaxSeed:
+		return input.Errorf("--seed %d: expected at most %d", c.Seed, uint64(trial.MaxSeed))
 	case c.Parallel < 1:
-		return Inputf("--parallel %d: expected at least 1", c.Parallel)
+		return input.Errorf("--parallel %d: expected at least 1", c.Parallel)
 	case c.Nodes < 0 || c.Nodes > 16:
-		return Inputf("--nodes %d: expected 1 to 16", c.Nodes)
+		return input.Errorf("--nodes %d: expected 1 to 16", c.Nodes)
 	case c.Timeout < 0:
-		return Inputf("--timeout %v: expected a positive duration", c.Timeout)
+		return input.Errorf("--timeout %v: expected a positive duration", c.Timeout)
 	case c.Store == "":
-		return Inputf("--store: expected a directory")
+		return input.Errorf("--store: expected a directory")
 	}
 	return nil
+}
+
+// clients makes of s a trial with such clients as are chosen.
+func (c Config) clients(s *trial.Spec) {
+	s.ClientsAs, s.ClientCommand = "", nil
+	if c.ClientsAs == trial.Processes {
+		s.ClientsAs, s.ClientCommand = trial.Processes, c.ClientCommand
+	}
 }
 
 // Versions of what took part.
@@ -208,7 +218,7 @@ type Versions struct {
 
 // Info is campaign.json: what was asked for, and of whom.
 type Info struct {
-	// Format is storeFormat of the version that ran it.
+	// Format is trial.Format of the version that ran it.
 	Format   int      `json:"format,omitempty"`
 	Config   Config   `json:"config"`
 	Command  string   `json:"command"`
@@ -241,7 +251,7 @@ type PlannedCell struct {
 	// that confirms another, how many trials of that.
 	Named int `json:"named,omitempty"`
 	// NotSupported says why the cell has no trials; nil otherwise.
-	NotSupported *Lack `json:"notSupported,omitempty"`
+	NotSupported *trial.Lack `json:"notSupported,omitempty"`
 }
 
 // Progress is how far a running campaign is.

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // A campaign confirms another: it runs, on its own testbed, the trials in which
@@ -23,52 +25,52 @@ type Sought struct {
 
 // confirmation is what there is to confirm.
 type confirmation struct {
-	plan   []PlannedCell // of the other campaign
-	trials []Trial       // of it, those that tell most first
+	plan   []PlannedCell  // of the other campaign
+	trials []trial.Result // of it, those that tell most first
 	sought []Sought
 	tried  map[string]int // how often each is run here, by its folder
 }
 
 // newConfirmation loads the campaign that Config.Confirm names and makes the
-// config choose trials as that did. Errors are InputErrors.
+// config choose trials as that did. Errors are input.Errors.
 func newConfirmation(c *Config) (*confirmation, error) {
 	if c.Confirm == "" {
 		return nil, nil
 	}
 	if c.Named {
-		return nil, Inputf("--confirm runs the trials of another campaign: expected no --named")
+		return nil, input.Errorf("--confirm runs the trials of another campaign: expected no --named")
 	}
 	other, err := Load(c.Confirm)
 	if err != nil {
-		return nil, Inputf("--confirm %w", err)
+		return nil, input.Errorf("--confirm %w", err)
 	}
 	o := other.Info.Config
 	c.Nodes, c.Clients, c.Keys, c.Overrun, c.Trusting, c.Seed = o.Nodes, o.Clients, o.Keys, o.Overrun, o.Trusting, o.Seed
 	c.TTL, c.Hold, c.Rest, c.Duration, c.CommandTimeout = o.TTL, o.Hold, o.Rest, o.Duration, o.CommandTimeout
-	trials := slices.DeleteFunc(slices.Clone(other.Trials), func(t Trial) bool { return t.Err != "" })
+	trials := slices.DeleteFunc(slices.Clone(other.Trials), func(t trial.Result) bool { return t.Err != "" })
 	slices.SortStableFunc(trials, compareTrials)
 	return &confirmation{plan: other.Info.Plan, trials: together(trials), tried: map[string]int{}}, nil
 }
 
 // together makes one of all attempts at a trial, with all that they showed: the
 // first of them, as if it had been run once.
-func together(trials []Trial) (all []Trial) {
+func together(trials []trial.Result) (all []trial.Result) {
 	at := map[string]int{}
 	for _, t := range trials {
 		t.Spec.Attempt = 0
-		id := folderName(t.Spec)
+		id := trial.Folder(t.Spec)
 		i, ok := at[id]
 		if !ok {
 			at[id], all = len(all), append(all, t)
 			continue
 		}
-		all[i].Flaws = distinct(slices.Concat(all[i].Flaws, t.Flaws))
+		all[i].Flaws = trial.Distinct(slices.Concat(all[i].Flaws, t.Flaws))
 		all[i].Verdicts = slices.Concat(all[i].Verdicts, t.Verdicts)
 	}
 	return all
 }
 
-// among are those of the cells that the other campaign has too. An InputError
+// among are those of the cells that the other campaign has too. An input.Error
 // says that there is none.
 func (f *confirmation) among(cells []plannedCell) ([]plannedCell, error) {
 	if f == nil {
@@ -78,7 +80,7 @@ func (f *confirmation) among(cells []plannedCell) ([]plannedCell, error) {
 		return !slices.ContainsFunc(f.plan, c.is)
 	})
 	if len(both) == 0 {
-		return nil, Inputf("--confirm: the campaign there has none of the chosen locks under the chosen faults")
+		return nil, input.Errorf("--confirm: the campaign there has none of the chosen locks under the chosen faults")
 	}
 	return both, nil
 }
@@ -96,13 +98,13 @@ func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 			c.lack = f.plan[j].NotSupported // also what is seen only once it is known what a recipe sends
 		}
 	}
-	return f.each(p, cells, func(c plannedCell) []Spec {
+	return f.each(p, cells, func(c plannedCell) []trial.Spec {
 		sought, candidates := f.candidates(c)
 		f.sought = append(f.sought, sought...)
 		if len(sought) == 0 {
 			return f.drawn(c, p.config.Trials)
 		}
-		var specs []Spec
+		var specs []trial.Spec
 		for _, s := range sought {
 			for _, t := range candidates[s][:min(p.config.Trials, len(candidates[s]))] {
 				specs = append(specs, t.Spec)
@@ -116,7 +118,7 @@ func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 // that were run least, or if none is run again, those that were not run. For an idle
 // cell, in which there is nothing to find, they are the next that were drawn.
 func (f *confirmation) more(p *planner, cells []plannedCell, wanted func(Sought) bool, idle func(plannedCell) bool, again bool) []job {
-	return f.each(p, cells, func(c plannedCell) (specs []Spec) {
+	return f.each(p, cells, func(c plannedCell) (specs []trial.Spec) {
 		sought, candidates := f.candidates(c)
 		if len(sought) == 0 && idle(c) {
 			return f.drawn(c, p.config.Trials)
@@ -125,9 +127,9 @@ func (f *confirmation) more(p *planner, cells []plannedCell, wanted func(Sought)
 			if !wanted(s) {
 				continue
 			}
-			next := slices.DeleteFunc(candidates[s], func(t Trial) bool { return !again && f.tried[folderName(t.Spec)] > 0 })
-			slices.SortStableFunc(next, func(a, b Trial) int {
-				return cmp.Compare(f.tried[folderName(a.Spec)], f.tried[folderName(b.Spec)])
+			next := slices.DeleteFunc(candidates[s], func(t trial.Result) bool { return !again && f.tried[trial.Folder(t.Spec)] > 0 })
+			slices.SortStableFunc(next, func(a, b trial.Result) int {
+				return cmp.Compare(f.tried[trial.Folder(a.Spec)], f.tried[trial.Folder(b.Spec)])
 			})
 			for _, t := range next[:min(p.config.Trials, len(next))] {
 				specs = append(specs, t.Spec)
@@ -138,13 +140,13 @@ func (f *confirmation) more(p *planner, cells []plannedCell, wanted func(Sought)
 }
 
 // each makes jobs of the trials that are chosen for each cell, one of each.
-func (f *confirmation) each(p *planner, cells []plannedCell, choose func(plannedCell) []Spec) []job {
+func (f *confirmation) each(p *planner, cells []plannedCell, choose func(plannedCell) []trial.Spec) []job {
 	var jobs []job
 	for i := range cells {
 		c := &cells[i]
 		chosen := map[string]bool{}
 		for _, s := range choose(*c) {
-			id := folderName(s)
+			id := trial.Folder(s)
 			if _, probed := p.seen[pair{c.recipe.ID, s.Workload}]; c.lack != nil || !probed || chosen[id] {
 				continue // of a probe that failed is reported
 			}
@@ -158,9 +160,9 @@ func (f *confirmation) each(p *planner, cells []plannedCell, choose func(planned
 }
 
 // next is the next attempt at a trial.
-func (f *confirmation) next(s Spec) Spec {
+func (f *confirmation) next(s trial.Spec) trial.Spec {
 	s.Attempt = 0
-	id := folderName(s)
+	id := trial.Folder(s)
 	s.Attempt = f.tried[id]
 	f.tried[id]++
 	return s
@@ -170,8 +172,8 @@ func (f *confirmation) next(s Spec) Spec {
 // each the trials that showed it: first those that showed it for so long that no
 // stall can hide it, but for one that spoils the whole trial (a tenth of the lease
 // time: checker.Stalled); then the others, the longest first, one idea after the other.
-func (f *confirmation) candidates(c plannedCell) (sought []Sought, by map[Sought][]Trial) {
-	by = map[Sought][]Trial{}
+func (f *confirmation) candidates(c plannedCell) (sought []Sought, by map[Sought][]trial.Result) {
+	by = map[Sought][]trial.Result{}
 	for _, t := range f.of(c) {
 		for _, flaw := range t.Flaws {
 			s := Sought{t.Spec.Lock, t.Spec.Fault, flaw.Oracle, flaw.Cause}
@@ -182,7 +184,7 @@ func (f *confirmation) candidates(c plannedCell) (sought []Sought, by map[Sought
 		}
 	}
 	for s, trials := range by {
-		slices.SortStableFunc(trials, func(a, b Trial) int { return -cmp.Compare(s.shownFor(a), s.shownFor(b)) })
+		slices.SortStableFunc(trials, func(a, b trial.Result) int { return -cmp.Compare(s.shownFor(a), s.shownFor(b)) })
 		by[s] = s.varied(trials)
 	}
 	return sought, by
@@ -190,7 +192,7 @@ func (f *confirmation) candidates(c plannedCell) (sought []Sought, by map[Sought
 
 // varied lets those that showed the flaw for equally long take turns by what their
 // faults are meant to do: what one idea cannot bring about here, another may.
-func (s Sought) varied(trials []Trial) []Trial {
+func (s Sought) varied(trials []trial.Result) []trial.Result {
 	type idea struct {
 		long time.Duration
 		text string
@@ -202,18 +204,18 @@ func (s Sought) varied(trials []Trial) []Trial {
 			ideas = append(ideas, a.Idea)
 		}
 		i := idea{s.shownFor(t), strings.Join(ideas, ", ")}
-		turn[folderName(t.Spec)] = seen[i]
+		turn[trial.Folder(t.Spec)] = seen[i]
 		seen[i]++
 	}
-	slices.SortStableFunc(trials, func(a, b Trial) int {
-		return cmp.Or(-cmp.Compare(s.shownFor(a), s.shownFor(b)), cmp.Compare(turn[folderName(a.Spec)], turn[folderName(b.Spec)]))
+	slices.SortStableFunc(trials, func(a, b trial.Result) int {
+		return cmp.Or(-cmp.Compare(s.shownFor(a), s.shownFor(b)), cmp.Compare(turn[trial.Folder(a.Spec)], turn[trial.Folder(b.Spec)]))
 	})
 	return trials
 }
 
 // shownFor is for how long the trial showed the flaw at a time, at most a tenth of
 // its lease time.
-func (s Sought) shownFor(t Trial) time.Duration {
+func (s Sought) shownFor(t trial.Result) time.Duration {
 	longest := time.Duration(0)
 	for _, v := range t.Verdicts {
 		for _, found := range v.Findings {
@@ -227,20 +229,20 @@ func (s Sought) shownFor(t Trial) time.Duration {
 
 // drawn are trials of a cell in which there is nothing to find, of those that were not
 // run yet: first those in which its fault hit something.
-func (f *confirmation) drawn(c plannedCell, each int) (specs []Spec) {
+func (f *confirmation) drawn(c plannedCell, each int) (specs []trial.Spec) {
 	drawn := map[string]int{}
 	trials := f.of(c)
-	slices.SortStableFunc(trials, func(a, b Trial) int {
+	slices.SortStableFunc(trials, func(a, b trial.Result) int {
 		switch {
-		case a.decided() == b.decided():
-			return a.Spec.turn().compare(b.Spec.turn())
-		case a.decided():
+		case a.Decided() == b.Decided():
+			return a.Spec.Turn().Compare(b.Spec.Turn())
+		case a.Decided():
 			return -1
 		}
 		return 1
 	})
 	for _, t := range trials {
-		if w := t.Spec.Workload; !t.Spec.named() && drawn[w] < each && f.tried[folderName(t.Spec)] == 0 {
+		if w := t.Spec.Workload; !t.Spec.Named() && drawn[w] < each && f.tried[trial.Folder(t.Spec)] == 0 {
 			drawn[w]++
 			specs = append(specs, t.Spec)
 		}
@@ -249,8 +251,8 @@ func (f *confirmation) drawn(c plannedCell, each int) (specs []Spec) {
 }
 
 // of are the other campaign's trials of a cell, in the workloads that are chosen here.
-func (f *confirmation) of(c plannedCell) []Trial {
-	return slices.DeleteFunc(slices.Clone(f.trials), func(t Trial) bool {
+func (f *confirmation) of(c plannedCell) []trial.Result {
+	return slices.DeleteFunc(slices.Clone(f.trials), func(t trial.Result) bool {
 		return t.Spec.Lock != c.recipe.ID || t.Spec.Fault != c.fault.Name || c.lack == nil && !slices.Contains(c.workloads, t.Spec.Workload)
 	})
 }
@@ -264,7 +266,7 @@ func (p *planner) sought() []Sought {
 }
 
 // here is another campaign's trial as this one runs it.
-func (p *planner) here(c plannedCell, s Spec) Spec {
+func (p *planner) here(c plannedCell, s trial.Spec) trial.Spec {
 	s.Testbed, s.Timeout = p.config.Testbed, p.config.Timeout
 	p.config.clients(&s)
 	if c.topology != testbed.Independent { // else of as many nodes as it had
@@ -342,8 +344,8 @@ func (h hunt) shows(s Sought) bool { return h.flaws[place{s.Lock, s.Fault, s.Ora
 
 // idle says whether all trials of the cell so far count as not exercised.
 func (r *run) idle(c plannedCell) bool {
-	return !slices.ContainsFunc(r.trials, func(t Trial) bool {
-		return t.Spec.Lock == c.recipe.ID && t.Spec.Fault == c.fault.Name && t.Outcome != NotExercised
+	return !slices.ContainsFunc(r.trials, func(t trial.Result) bool {
+		return t.Spec.Lock == c.recipe.ID && t.Spec.Fault == c.fault.Name && t.Outcome != trial.NotExercised
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -35,10 +36,12 @@ func TestConfirmRunsWhatShowedFlaws(t *testing.T) {
 	if second.Matrix.Missed != nil || second.Matrix.Unexpected != nil || second.Matrix.Interrupted {
 		t.Errorf("missed %v, unexpected %v, interrupted %v", second.Matrix.Missed, second.Matrix.Unexpected, second.Matrix.Interrupted)
 	}
-	for _, trial := range second.Trials {
-		same := func(o Trial) bool { return o.Hash == trial.Hash && folderName(o.Spec) == folderName(trial.Spec) }
-		if !trial.Probe && !slices.ContainsFunc(first.Trials, same) {
-			t.Errorf("%s is none of the first campaign's", folderName(trial.Spec))
+	for _, result := range second.Trials {
+		same := func(o trial.Result) bool {
+			return o.Hash == result.Hash && trial.Folder(o.Spec) == trial.Folder(result.Spec)
+		}
+		if !result.Probe && !slices.ContainsFunc(first.Trials, same) {
+			t.Errorf("%s is none of the first campaign's", trial.Folder(result.Spec))
 		}
 	}
 	if len(second.Trials) >= len(first.Trials) {
@@ -75,21 +78,21 @@ func TestConfirmInsists(t *testing.T) {
 	shown := Sought{"set-nx-px", "client-crash", "liveness", "orphaned-key"}
 	var lines []byte
 	lies, ideas := 0, map[string]bool{}
-	for _, trial := range first.Trials {
-		if trial.Outcome == Holds && trial.Spec.named() && lies < tries && !ideas[trial.Spec.Plan[0].Idea] {
+	for _, result := range first.Trials {
+		if result.Outcome == trial.Holds && result.Spec.Named() && lies < tries && !ideas[result.Spec.Plan[0].Idea] {
 			lies++
-			ideas[trial.Spec.Plan[0].Idea] = true // each idea has its turn
-			trial.Flaws = []Flaw{{Oracle: shown.Oracle, Cause: shown.Cause}}
-			trial.Verdicts = []checker.Verdict{{Oracle: shown.Oracle, Result: checker.Violated, Findings: []checker.Finding{{Cause: checker.OrphanedKey, To: time.Hour}}}}
-			trial.Outcome = Violated // first of all
+			ideas[result.Spec.Plan[0].Idea] = true // each idea has its turn
+			result.Flaws = []trial.Flaw{{Oracle: shown.Oracle, Cause: shown.Cause}}
+			result.Verdicts = []checker.Verdict{{Oracle: shown.Oracle, Result: checker.Violated, Findings: []checker.Finding{{Cause: checker.OrphanedKey, To: time.Hour}}}}
+			result.Outcome = trial.Violated // first of all
 		}
-		line, err := json.Marshal(trial)
+		line, err := json.Marshal(result)
 		if err != nil {
 			t.Fatal(err)
 		}
 		lines = append(append(lines, line...), '\n')
 	}
-	if err := os.WriteFile(filepath.Join(first.Dir, TrialsFile), lines, 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(first.Dir, trial.ResultsFile), lines, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	c.Name, c.Confirm, c.Named = "second", first.Dir, false
@@ -105,18 +108,18 @@ func TestConfirmRunsTheSameAgain(t *testing.T) {
 	s := Sought{"set-nx-px", "client-crash", "liveness", "orphaned-key"}
 	f := confirmation{tried: map[string]int{}}
 	for i := range 2 {
-		f.trials = append(f.trials, Trial{
-			Spec:  Spec{Lock: s.Lock, Fault: s.Fault, Workload: "mutex", Trial: i},
-			Flaws: []Flaw{{Oracle: s.Oracle, Cause: s.Cause}},
+		f.trials = append(f.trials, trial.Result{
+			Spec:  trial.Spec{Lock: s.Lock, Fault: s.Fault, Workload: "mutex", Trial: i},
+			Flaws: []trial.Flaw{{Oracle: s.Oracle, Cause: s.Cause}},
 		})
 	}
 	c := plannedCell{recipe: locks.Recipe{ID: s.Lock}, fault: nemesis.Fault{Name: s.Fault}, workloads: []string{"mutex"}}
-	p := &planner{config: Config{Trials: 1}, seen: map[pair]sight{{s.Lock, "mutex"}: {}}}
+	p := &planner{config: Config{Trials: 1}, seen: map[pair]trial.Sight{{s.Lock, "mutex"}: {}}}
 	wanted := true
 	busy := func(plannedCell) bool { return false }
 	more := func(again bool) (titles []string) {
 		for _, j := range f.more(p, []plannedCell{c}, func(Sought) bool { return wanted }, busy, again) {
-			titles = append(titles, j.spec.Title(), folderName(j.spec))
+			titles = append(titles, j.spec.Title(), trial.Folder(j.spec))
 		}
 		return titles
 	}
@@ -146,16 +149,16 @@ func TestConfirmTakesAttemptsTogether(t *testing.T) {
 	c.Testbed, c.Store, c.Name = "sim", t.TempDir(), "first"
 	c.Locks, c.Faults, c.Trials = []string{"set-nx-px"}, []string{"client-pause"}, 1
 	first := mustRun(t, c)
-	i := slices.IndexFunc(first.Trials, func(t Trial) bool { return !t.Probe })
+	i := slices.IndexFunc(first.Trials, func(t trial.Result) bool { return !t.Probe })
 	attempt := first.Trials[i]
-	attempt.Spec.Attempt, attempt.Outcome = 1, Violated
-	attempt.Flaws = []Flaw{{Oracle: "exclusion", Cause: "race"}}
+	attempt.Spec.Attempt, attempt.Outcome = 1, trial.Violated
+	attempt.Flaws = []trial.Flaw{{Oracle: "exclusion", Cause: "race"}}
 	attempt.Verdicts = []checker.Verdict{{Oracle: "exclusion", Result: checker.Violated, Findings: []checker.Finding{{Cause: checker.Race}}}}
 	line, err := json.Marshal(attempt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	trials := filepath.Join(first.Dir, TrialsFile)
+	trials := filepath.Join(first.Dir, trial.ResultsFile)
 	lines, err := os.ReadFile(trials)
 	if err != nil {
 		t.Fatal(err)
@@ -168,12 +171,12 @@ func TestConfirmTakesAttemptsTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.trials = slices.DeleteFunc(f.trials, func(t Trial) bool { return t.Probe })
+	f.trials = slices.DeleteFunc(f.trials, func(t trial.Result) bool { return t.Probe })
 	if len(f.trials) != 1 || f.trials[0].Spec.Attempt != 0 || !slices.Contains(f.trials[0].Flaws, attempt.Flaws[0]) || len(f.trials[0].Flaws) != 1+len(first.Trials[i].Flaws) {
 		t.Errorf("got %d trials to confirm, first %+v; want one with the flaws of both attempts", len(f.trials), f.trials[0].Flaws)
 	}
 	chosen := plannedCell{recipe: locks.Recipe{ID: "set-nx-px"}, fault: nemesis.Fault{Name: "client-pause"}, workloads: []string{"mutex"}}
-	p := &planner{config: Config{Trials: 2}, seen: map[pair]sight{{"set-nx-px", "mutex"}: {}}, confirm: f}
+	p := &planner{config: Config{Trials: 2}, seen: map[pair]trial.Sight{{"set-nx-px", "mutex"}: {}}, confirm: f}
 	if jobs := f.jobs(p, []plannedCell{chosen}); len(jobs) != 1 || jobs[0].spec.Attempt != 0 {
 		t.Errorf("got %d jobs, want one", len(jobs))
 	}
@@ -185,9 +188,9 @@ func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
 	s := Sought{"set-nx-px", "delay", "exclusion", "late-command"}
 	var f confirmation
 	for i, length := range []time.Duration{1, 50, 0, 100, 1000} {
-		f.trials = append(f.trials, Trial{
-			Spec:  Spec{Lock: s.Lock, Fault: s.Fault, Workload: "mutex", Trial: i, Options: workloads.Options{TTL: time.Second}},
-			Flaws: []Flaw{{Oracle: s.Oracle, Cause: s.Cause}},
+		f.trials = append(f.trials, trial.Result{
+			Spec:  trial.Spec{Lock: s.Lock, Fault: s.Fault, Workload: "mutex", Trial: i, Options: workloads.Options{TTL: time.Second}},
+			Flaws: []trial.Flaw{{Oracle: s.Oracle, Cause: s.Cause}},
 			Verdicts: []checker.Verdict{{Oracle: s.Oracle, Findings: []checker.Finding{
 				{Cause: checker.LateCommand, To: length * time.Millisecond}, {Cause: checker.Race, To: time.Hour},
 			}}},
@@ -196,8 +199,8 @@ func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
 	c := plannedCell{recipe: locks.Recipe{ID: s.Lock}, fault: nemesis.Fault{Name: s.Fault}, workloads: []string{"mutex"}}
 	sought, by := f.candidates(c)
 	var order []int
-	for _, trial := range by[s] {
-		order = append(order, trial.Spec.Trial)
+	for _, result := range by[s] {
+		order = append(order, result.Spec.Trial)
 	}
 	if want := []int{3, 4, 1, 0, 2}; !slices.Equal(order, want) || len(sought) != 1 {
 		t.Errorf("got %v of %v, want %v", order, sought, want)
@@ -229,13 +232,13 @@ func TestConfirmWantsEveryCellToShowSomething(t *testing.T) {
 
 // Of those that showed a flaw for equally long, each idea has its turn.
 func TestConfirmVaries(t *testing.T) {
-	var trials []Trial
+	var trials []trial.Result
 	for i, idea := range []string{"a", "a", "b", "a", "b", "c"} {
-		trials = append(trials, Trial{Spec: Spec{Lock: "redlock", Trial: i, Plan: nemesis.Plan{{Idea: "slow"}, {Idea: idea}}}})
+		trials = append(trials, trial.Result{Spec: trial.Spec{Lock: "redlock", Trial: i, Plan: nemesis.Plan{{Idea: "slow"}, {Idea: idea}}}})
 	}
 	var order []int
-	for _, trial := range (Sought{}).varied(trials) {
-		order = append(order, trial.Spec.Trial)
+	for _, result := range (Sought{}).varied(trials) {
+		order = append(order, result.Spec.Trial)
 	}
 	if want := []int{0, 2, 5, 1, 4, 3}; !slices.Equal(order, want) {
 		t.Errorf("got %v, want %v", order, want)
@@ -248,7 +251,7 @@ func TestConfirmKnowsWhatProbesShowed(t *testing.T) {
 	c.Testbed, c.Store, c.Name = "sim", t.TempDir(), "first"
 	c.Locks, c.Faults, c.Trials = []string{"rw-two-keys"}, []string{"none"}, 1
 	first := mustRun(t, c)
-	if !slices.ContainsFunc(first.Trials, func(t Trial) bool { return t.Probe && t.Violation() }) {
+	if !slices.ContainsFunc(first.Trials, func(t trial.Result) bool { return t.Probe && t.Violation() }) {
 		t.Fatal("no probe shows a flaw: expected one of a recipe that is broken without a fault")
 	}
 	c.Name, c.Confirm = "second", first.Dir
@@ -261,8 +264,8 @@ func TestConfirmKnowsWhatProbesShowed(t *testing.T) {
 // Where there is nothing to find, trials are run whose fault hit something.
 func TestConfirmDrawsWhatWasExercised(t *testing.T) {
 	var f confirmation
-	for i, outcome := range []Outcome{NotExercised, Unknown, Holds, NotExercised, Holds} {
-		f.trials = append(f.trials, Trial{Spec: Spec{Lock: "redlock", Fault: "client-skew", Workload: "mutex", Trial: i}, Outcome: outcome})
+	for i, outcome := range []trial.Outcome{trial.NotExercised, trial.Unknown, trial.Holds, trial.NotExercised, trial.Holds} {
+		f.trials = append(f.trials, trial.Result{Spec: trial.Spec{Lock: "redlock", Fault: "client-skew", Workload: "mutex", Trial: i}, Outcome: outcome})
 	}
 	c := plannedCell{recipe: locks.Recipe{ID: "redlock"}, fault: nemesis.Fault{Name: "client-skew"}, workloads: []string{"mutex"}}
 	var order []int
@@ -277,23 +280,23 @@ func TestConfirmDrawsWhatWasExercised(t *testing.T) {
 // Where a fault hit nothing and there is nothing to find, other trials are run.
 func TestConfirmGoesOnWhereAFaultHitNothing(t *testing.T) {
 	f := confirmation{tried: map[string]int{}}
-	for i, outcome := range []Outcome{NotExercised, Holds, Holds} {
-		f.trials = append(f.trials, Trial{Spec: Spec{Lock: "redisson", Fault: "client-skew", Workload: "mutex", Trial: i}, Outcome: outcome})
+	for i, outcome := range []trial.Outcome{trial.NotExercised, trial.Holds, trial.Holds} {
+		f.trials = append(f.trials, trial.Result{Spec: trial.Spec{Lock: "redisson", Fault: "client-skew", Workload: "mutex", Trial: i}, Outcome: outcome})
 	}
 	c := plannedCell{recipe: locks.Recipe{ID: "redisson"}, fault: nemesis.Fault{Name: "client-skew"}, workloads: []string{"mutex"}}
-	p := &planner{config: Config{Trials: 1}, seen: map[pair]sight{{"redisson", "mutex"}: {}}, confirm: &f}
+	p := &planner{config: Config{Trials: 1}, seen: map[pair]trial.Sight{{"redisson", "mutex"}: {}}, confirm: &f}
 	r := &run{planner: p}
 	var order []int
-	ran := func(jobs []job, outcome Outcome) {
+	ran := func(jobs []job, outcome trial.Outcome) {
 		for _, j := range jobs {
 			order = append(order, j.spec.Trial)
-			r.trials = append(r.trials, Trial{Spec: j.spec, Outcome: outcome})
+			r.trials = append(r.trials, trial.Result{Spec: j.spec, Outcome: outcome})
 		}
 	}
 	wanted := func(Sought) bool { return true }
-	ran(f.jobs(p, []plannedCell{c}), NotExercised)
-	ran(f.more(p, []plannedCell{c}, wanted, r.idle, true), Holds)
-	ran(f.more(p, []plannedCell{c}, wanted, r.idle, true), Holds)
+	ran(f.jobs(p, []plannedCell{c}), trial.NotExercised)
+	ran(f.more(p, []plannedCell{c}, wanted, r.idle, true), trial.Holds)
+	ran(f.more(p, []plannedCell{c}, wanted, r.idle, true), trial.Holds)
 	if want := []int{1, 2}; !slices.Equal(order, want) {
 		t.Errorf("ran %v, want %v", order, want)
 	}

@@ -1,8 +1,9 @@
 package campaign
 
 import (
-	"encoding/json"
 	"slices"
+
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // Where trials can be run again, the evidence of a violated trial is stored only
@@ -11,37 +12,31 @@ import (
 // whose outcome is unknown it is always stored.
 
 // shown are the turns of the trials whose evidence is stored, by what they show.
-type shown map[exhibit][]turn
+type shown map[exhibit][]trial.Turn
 
 // exhibit is something that a cell shows.
 type exhibit struct{ lock, fault, what string }
 
-// shows is what a violated trial shows: of two that show the same, one will do.
-func (t Trial) shows() string {
-	text, _ := json.Marshal(t.Flaws) // plain data
-	return string(t.Outcome) + string(text)
-}
-
-func (s *shown) add(t Trial) {
+func (s *shown) add(t trial.Result) {
 	if t.Dir == "" || !t.Violation() {
 		return
 	}
 	if *s == nil {
 		*s = shown{}
 	}
-	e := exhibit{t.Spec.Lock, t.Spec.Fault, t.shows()}
-	(*s)[e] = append((*s)[e], t.Spec.turn())
+	e := exhibit{t.Spec.Lock, t.Spec.Fault, t.Shows()}
+	(*s)[e] = append((*s)[e], t.Spec.Turn())
 }
 
 // enough lists what was shown before this trial. Only earlier trials count: which
 // of them stands for a cell must not depend on which came to its end first.
-func (s shown) enough(spec Spec) []string {
+func (s shown) enough(spec trial.Spec) []string {
 	var all []string
 	for e, trials := range s {
 		if e.lock != spec.Lock || e.fault != spec.Fault {
 			continue
 		}
-		if slices.ContainsFunc(trials, func(t turn) bool { return t.compare(spec.turn()) < 0 }) {
+		if slices.ContainsFunc(trials, func(t trial.Turn) bool { return t.Compare(spec.Turn()) < 0 }) {
 			all = append(all, e.what)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // recordsTo, in the environment, is a directory: the test then writes its
@@ -76,7 +77,7 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 
 // sixth marks every sixth of the trials on each diagonal of the table of recipes and
 // faults.
-func sixth(t *testing.T, specs []Spec) []bool {
+func sixth(t *testing.T, specs []trial.Spec) []bool {
 	t.Helper()
 	row, column := map[string]int{}, map[string]int{}
 	number := func(of map[string]int, name string) int {
@@ -100,7 +101,7 @@ func sixth(t *testing.T, specs []Spec) []bool {
 
 // varied returns a trial of every recipe under every fault that it supports, of
 // its workloads one, and of the fault's plans one.
-func varied(t *testing.T, tb testbed.Testbed) []Spec {
+func varied(t *testing.T, tb testbed.Testbed) []trial.Spec {
 	t.Helper()
 	conf := DefaultConfig()
 	conf.Testbed, conf.Seed, conf.Trials = tb.Name(), 7, 3
@@ -110,12 +111,12 @@ func varied(t *testing.T, tb testbed.Testbed) []Spec {
 	if err != nil {
 		t.Fatal(err)
 	}
-	byCell := map[[2]string][]Spec{}
+	byCell := map[[2]string][]trial.Spec{}
 	for _, j := range jobs {
 		k := [2]string{j.spec.Lock, j.spec.Fault}
 		byCell[k] = append(byCell[k], j.spec)
 	}
-	var specs []Spec
+	var specs []trial.Spec
 	for i, c := range cells {
 		if of := byCell[[2]string{c.recipe.ID, c.fault.Name}]; len(of) > 0 {
 			specs = append(specs, of[i%len(of)])
@@ -142,11 +143,11 @@ func rehearsed(t *testing.T, tb testbed.Testbed, conf Config) (*planner, []plann
 		t.Fatal(err)
 	}
 	for _, j := range probes {
-		e, err := RunTrial(t.Context(), tb, j.spec, history.NewRecorder(nil, tb.Clock()), nil)
+		e, err := trial.Run(t.Context(), tb, j.spec, history.NewRecorder(nil, tb.Clock()), nil)
 		if err != nil {
 			t.Fatalf("probe of %s: %v", j.spec.Lock, err)
 		}
-		p.seen[pair{j.spec.Lock, j.spec.Workload}] = sightOf(e)
+		p.seen[pair{j.spec.Lock, j.spec.Workload}] = trial.SightOf(e)
 	}
 	return p, cells
 }
@@ -164,7 +165,7 @@ func documented() (ids []string) {
 
 // records runs the trials that this build runs in that circumstance; the others'
 // records are empty.
-func records(t *testing.T, tb testbed.Testbed, specs []Spec, c circumstance) [][]byte {
+func records(t *testing.T, tb testbed.Testbed, specs []trial.Spec, c circumstance) [][]byte {
 	got, all, slow := make([][]byte, len(specs)), circumstances(), raceDetector
 	first, busiest := c == all[0], c == all[len(all)-1]
 	if slow && !first && !busiest {
@@ -195,8 +196,8 @@ func records(t *testing.T, tb testbed.Testbed, specs []Spec, c circumstance) [][
 }
 
 // record is what a trial leaves behind.
-func record(t *testing.T, tb testbed.Testbed, s Spec) []byte {
-	e, err := RunTrial(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
+func record(t *testing.T, tb testbed.Testbed, s trial.Spec) []byte {
+	e, err := trial.Run(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
 	if err != nil {
 		t.Errorf("%s under %s: %v", s.Lock, s.Fault, err)
 	}
@@ -218,7 +219,7 @@ func written(e history.Evidence) (b []byte) {
 }
 
 // compare holds records against those that were seen first, and returns how many it held.
-func compare(t *testing.T, where string, specs []Spec, got, want [][]byte) (held int) {
+func compare(t *testing.T, where string, specs []trial.Spec, got, want [][]byte) (held int) {
 	t.Helper()
 	differ := 0
 	for i := range specs {

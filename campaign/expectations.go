@@ -8,11 +8,12 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // unexpected lists violations that their recipes do not declare for the fault
 // under which they were found, each once, with the first trial that showed it.
-func unexpected(trials []Trial) []Surprise {
+func unexpected(trials []trial.Result) []Surprise {
 	var all []Surprise
 	for _, t := range trials {
 		for _, f := range t.Flaws {
@@ -36,7 +37,7 @@ func unexpected(trials []Trial) []Surprise {
 // the same again and the named schedules were run, a flaw has to show under each
 // fault that it is declared for; elsewhere under one of them at least. In a mix
 // of faults it is up to chance what comes together: nothing is missed there.
-func missed(info Info, trials []Trial) []Surprise {
+func missed(info Info, trials []trial.Result) []Surprise {
 	h := huntOf(info, trials)
 	all := h.unconfirmed()
 	for _, r := range locks.All() {
@@ -53,7 +54,7 @@ func missed(info Info, trials []Trial) []Surprise {
 
 // mayHide says whether the trial was to show the missed flaw and perhaps did: it was
 // spoilt, or its oracle could not tell.
-func (s Surprise) mayHide(t Trial) bool {
+func (s Surprise) mayHide(t trial.Result) bool {
 	if t.Spec.Lock != s.Lock || !slices.Contains(strings.Split(s.Fault, ","), t.Spec.Fault) {
 		return false
 	}
@@ -77,7 +78,7 @@ type hunt struct {
 // place is a cell, and an oracle with a cause or without.
 type place struct{ lock, fault, oracle, cause string }
 
-func huntOf(info Info, trials []Trial) hunt {
+func huntOf(info Info, trials []trial.Result) hunt {
 	h := hunt{info: info, flaws: map[place]bool{}, oracles: map[place]bool{}, finished: map[place]int{}}
 	for _, t := range trials {
 		cell := place{lock: t.Spec.Lock, fault: t.Spec.Fault}
@@ -104,7 +105,7 @@ func (h hunt) misses(lock string, f locks.Flaw) []Surprise {
 		switch {
 		case h.info.Config.Confirm != "": // what is sought is in Info.Sought
 		case !h.info.asDeclared():
-		case p.Lock != lock || !slices.Contains(f.Faults, p.Fault) || mixes(p.Fault):
+		case p.Lock != lock || !slices.Contains(f.Faults, p.Fault) || nemesis.Mixes(p.Fault):
 		case h.flaws[place{lock, p.Fault, f.Oracle, f.Cause}]:
 			shown = true
 		case h.looked(p, f.Oracle):
@@ -155,11 +156,6 @@ func (i Info) asDeclared() bool {
 // everyWorkload says whether at least those run that do if nothing is chosen.
 func (i Info) everyWorkload() bool {
 	return slices.Contains(i.Config.Workloads, allNames) || slices.Contains(i.Config.Workloads, standardNames)
-}
-
-func mixes(fault string) bool {
-	f, ok := nemesis.ByName(fault)
-	return ok && f.Mix
 }
 
 func compareSurprises(a, b Surprise) int {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestWhereNothingIsLeftToLuckAFlawShowsUnderEachOfItsFaults(t *testing.T) {
@@ -17,27 +18,27 @@ func TestWhereNothingIsLeftToLuckAFlawShowsUnderEachOfItsFaults(t *testing.T) {
 	tests := []struct {
 		name   string
 		adjust func(*Info)
-		trials []Trial
+		trials []trial.Result
 		want   []Surprise
 	}{
-		{"shown under one of two", nil, []Trial{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, []Surprise{miss("client-pause")}},
-		{"shown under none", nil, []Trial{found("delay", 0, 1, held), found("client-pause", 0, 1, held)}, []Surprise{miss("client-pause"), miss("delay")}},
-		{"not run to the end", nil, []Trial{found("delay", 0, 1, flaw)}, nil},
-		{"a mix of faults shows what chance will", nil, []Trial{found("delay", 0, 1, flaw), found("client-pause", 0, 1, flaw), found("chaos", 0, 1, held)}, nil},
+		{"shown under one of two", nil, []trial.Result{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, []Surprise{miss("client-pause")}},
+		{"shown under none", nil, []trial.Result{found("delay", 0, 1, held), found("client-pause", 0, 1, held)}, []Surprise{miss("client-pause"), miss("delay")}},
+		{"not run to the end", nil, []trial.Result{found("delay", 0, 1, flaw)}, nil},
+		{"a mix of faults shows what chance will", nil, []trial.Result{found("delay", 0, 1, flaw), found("client-pause", 0, 1, flaw), found("chaos", 0, 1, held)}, nil},
 		{"without the named schedules, once is enough", func(i *Info) { i.Config.Named = false },
-			[]Trial{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, nil},
+			[]trial.Result{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, nil},
 		{"without them, missed wherever it was looked for", func(i *Info) { i.Config.Named = false },
-			[]Trial{found("delay", 0, 1, held), found("client-pause", 0, 1, held)}, []Surprise{miss("client-pause,delay")}},
+			[]trial.Result{found("delay", 0, 1, held), found("client-pause", 0, 1, held)}, []Surprise{miss("client-pause,delay")}},
 		{"on real time, once is enough", func(i *Info) { i.Deterministic = false },
-			[]Trial{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, nil},
+			[]trial.Result{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, nil},
 		{"chosen workloads, which nobody says show it", func(i *Info) { i.Config.Workloads = []string{"mutex"} },
-			[]Trial{found("delay", 0, 1, held), found("client-pause", 0, 1, held)}, nil},
+			[]trial.Result{found("delay", 0, 1, held), found("client-pause", 0, 1, held)}, nil},
 		{"more workloads than the standard ones", func(i *Info) { i.Config.Workloads = []string{"mutex", "standard"} },
-			[]Trial{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, []Surprise{miss("client-pause")}},
+			[]trial.Result{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, []Surprise{miss("client-pause")}},
 		{"a chosen timeout, of which nobody says that it shows it", func(i *Info) { i.Config.CommandTimeout = 3 * time.Second },
-			[]Trial{found("delay", 0, 1, held), found("client-pause", 0, 1, held)}, nil},
+			[]trial.Result{found("delay", 0, 1, held), found("client-pause", 0, 1, held)}, nil},
 		{"the timeout that is the default", func(i *Info) { i.Config.CommandTimeout = i.Config.TTL / 2 },
-			[]Trial{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, []Surprise{miss("client-pause")}},
+			[]trial.Result{found("delay", 0, 1, flaw), found("client-pause", 0, 1, held)}, []Surprise{miss("client-pause")}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -67,30 +68,30 @@ func TestMissedBehindAStall(t *testing.T) {
 	for _, s := range info.Sought {
 		info.Plan = append(info.Plan, PlannedCell{Lock: s.Lock, Fault: s.Fault, Named: 1})
 	}
-	ran := func(fault string) Trial {
-		return Trial{Spec: Spec{Lock: "set-nx-px", Fault: fault, Schedule: "x"}, Verdicts: []checker.Verdict{verdict("exclusion", checker.Held)}}
+	ran := func(fault string) trial.Result {
+		return trial.Result{Spec: trial.Spec{Lock: "set-nx-px", Fault: fault, Schedule: "x"}, Verdicts: []checker.Verdict{verdict("exclusion", checker.Held)}}
 	}
-	told := func(all ...checker.Verdict) func(*Trial) { return func(t *Trial) { t.Verdicts = all } }
+	told := func(all ...checker.Verdict) func(*trial.Result) { return func(t *trial.Result) { t.Verdicts = all } }
 	for name, c := range map[string]struct {
-		first  func(*Trial)
+		first  func(*trial.Result)
 		det    bool
 		hidden bool
 		code   int
 	}{
-		"nothing was in doubt":      {func(*Trial) {}, false, false, ExitUnexpected},
+		"nothing was in doubt":      {func(*trial.Result) {}, false, false, ExitUnexpected},
 		"it was in doubt":           {told(inDoubtOf("exclusion", checker.LeaseOutlived)), false, true, ExitUnexpected},
 		"in doubt, cause unknown":   {told(inDoubtOf("exclusion", checker.Unclassified)), false, true, ExitUnexpected},
 		"its oracle could not tell": {told(verdict("exclusion", checker.Unknown)), false, true, ExitUnexpected},
 		"another's could not":       {told(verdict("exclusion", checker.Held), verdict("liveness", checker.Unknown)), false, false, ExitUnexpected},
-		"the trial was spoilt":      {func(t *Trial) { t.Spoilt = true }, false, true, ExitUnexpected},
-		"trials do the same again":  {func(t *Trial) { t.Spoilt = true }, true, false, ExitUnexpected},
+		"the trial was spoilt":      {func(t *trial.Result) { t.Spoilt = true }, false, true, ExitUnexpected},
+		"trials do the same again":  {func(t *trial.Result) { t.Spoilt = true }, true, false, ExitUnexpected},
 		"something else in doubt":   {told(inDoubtOf("exclusion", checker.Race)), false, false, ExitUnexpected},
 		"all that is missed hidden": {nil, false, true, ExitUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			info := info
 			info.Deterministic = c.det
-			trials := []Trial{ran("delay"), ran("eviction")}
+			trials := []trial.Result{ran("delay"), ran("eviction")}
 			if c.first != nil {
 				c.first(&trials[0])
 			} else {

@@ -1,14 +1,18 @@
 package campaign
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/lockstorm/lockstorm/trial"
+)
 
 func TestAFlawIsMissedForTooFewTrialsOnlyWhereVariantsWereLeftOut(t *testing.T) {
-	under := func(fault string) Trial { return Trial{Spec: Spec{Lock: "a", Fault: fault}} }
+	under := func(fault string) trial.Result { return trial.Result{Spec: trial.Spec{Lock: "a", Fault: fault}} }
 	s := Stored{
 		Info: Info{Config: Config{Trials: 2}, Plan: []PlannedCell{
 			{Lock: "a", Fault: "delay", Variants: 3}, {Lock: "a", Fault: "reset", Variants: 2}, {Lock: "b", Fault: "reset", Variants: 9},
 		}},
-		Trials: []Trial{under("delay"), under("delay"), under("reset"), under("reset"), under("none")},
+		Trials: []trial.Result{under("delay"), under("delay"), under("reset"), under("reset"), under("none")},
 	}
 	for faults, want := range map[string]int{"delay": 2, "reset": 0, "delay,reset": 4, "none": 0} {
 		if got := s.TooFew(Surprise{Lock: "a", Fault: faults}); got != want {

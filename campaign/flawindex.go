@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // Exhibit is a flaw that a cell showed, with the first trial that did, a named
@@ -12,7 +14,7 @@ import (
 type Exhibit struct {
 	Lock, Fault, Oracle, Cause string
 	Kind                       locks.Kind
-	Trial                      Trial
+	Trial                      trial.Result
 	// Replay is the command line that runs the trial again.
 	Replay string
 }
@@ -20,18 +22,18 @@ type Exhibit struct {
 // Exhibits lists each flaw of each cell once, by lock, fault, oracle and cause.
 // It does not depend on the order in which trials ended.
 func (s Stored) Exhibits() []Exhibit {
-	first := map[place]Trial{}
+	first := map[place]trial.Result{}
 	for _, t := range s.Trials {
 		for _, f := range t.Flaws {
 			at := place{t.Spec.Lock, t.Spec.Fault, f.Oracle, f.Cause}
-			if was, ok := first[at]; !ok || t.before(was) {
+			if was, ok := first[at]; !ok || before(t, was) {
 				first[at] = t
 			}
 		}
 	}
 	all := make([]Exhibit, 0, len(first))
 	for at, t := range first {
-		i := slices.IndexFunc(t.Flaws, func(f Flaw) bool { return f.Oracle == at.oracle && f.Cause == at.cause })
+		i := slices.IndexFunc(t.Flaws, func(f trial.Flaw) bool { return f.Oracle == at.oracle && f.Cause == at.cause })
 		all = append(all, Exhibit{
 			Lock: at.lock, Fault: at.fault, Oracle: at.oracle, Cause: at.cause,
 			Kind: t.Flaws[i].Kind, Trial: t, Replay: replay(s.Info, t),
@@ -52,7 +54,7 @@ func Example(exhibits []Exhibit, lock string, f locks.Flaw) (Exhibit, bool) {
 		switch i := slices.Index(its, e.Fault); {
 		case i >= 0:
 			return i
-		case mixes(e.Fault) && slices.ContainsFunc(e.Trial.Spec.Plan.Faults(), func(f string) bool { return slices.Contains(its, f) }):
+		case nemesis.Mixes(e.Fault) && slices.ContainsFunc(e.Trial.Spec.Plan.Faults(), func(f string) bool { return slices.Contains(its, f) }):
 			return len(its)
 		}
 		return -1
@@ -71,6 +73,6 @@ func Example(exhibits []Exhibit, lock string, f locks.Flaw) (Exhibit, bool) {
 }
 
 // before says whether a trial has its turn before another of its cell.
-func (t Trial) before(u Trial) bool {
-	return cmp.Or(t.Spec.turn().compare(u.Spec.turn()), cmp.Compare(t.Spec.Workload, u.Spec.Workload)) < 0
+func before(t, u trial.Result) bool {
+	return cmp.Or(t.Spec.Turn().Compare(u.Spec.Turn()), cmp.Compare(t.Spec.Workload, u.Spec.Workload)) < 0
 }

@@ -7,16 +7,17 @@ import (
 
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestAFlawIsShownByItsFirstTrialNamedOnesBeforeDrawn(t *testing.T) {
 	flaw, other := violated("ownership", "foreign-delete"), violated("exclusion", "lease-outlived")
-	named := func(k int) Trial {
+	named := func(k int) trial.Result {
 		x := found("delay", k, 1, flaw)
-		x.Spec.Schedule = "s" + x.Spec.number()
+		x.Spec.Schedule = "s" + x.Spec.Number()
 		return x
 	}
-	trials := []Trial{
+	trials := []trial.Result{
 		found("delay", 0, 1, flaw), found("client-pause", 3, 1, flaw, other), named(2), named(1), found("client-pause", 2, 1, flaw),
 		found("chaos", 0, 1, flaw),
 	}
@@ -52,7 +53,7 @@ func TestAnExampleIsFromTheFirstFaultThatMustShowTheFlaw(t *testing.T) {
 		var s Stored
 		for _, fault := range strings.Fields(test.shown) {
 			t := found(fault, 0, 1, flaw)
-			if mixes(fault) {
+			if nemesis.Mixes(fault) {
 				t.Spec.Plan = nil
 				for _, part := range strings.Fields(test.mix) {
 					t.Spec.Plan = append(t.Spec.Plan, nemesis.Action{Fault: part})

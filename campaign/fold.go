@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // resultRank orders the results of one oracle, worst first.
@@ -14,7 +15,7 @@ var resultRank = []checker.Result{checker.Violated, checker.Unknown, checker.Hel
 
 // fold makes the matrix of what was planned and what was found. It is a pure
 // function of what is stored and of what recipes declare.
-func fold(info Info, dir string, trials []Trial) Matrix {
+func fold(info Info, dir string, trials []trial.Result) Matrix {
 	m := Matrix{
 		Schema:  Schema,
 		Seed:    info.Config.Seed,
@@ -26,11 +27,11 @@ func fold(info Info, dir string, trials []Trial) Matrix {
 	}
 	// Trials end in any order; what is said of them does not depend on it.
 	trials = slices.Clone(trials)
-	slices.SortStableFunc(trials, func(a, b Trial) int {
+	slices.SortStableFunc(trials, func(a, b trial.Result) int {
 		return cmp.Or(cmp.Compare(a.Spec.Lock, b.Spec.Lock), cmp.Compare(a.Spec.Fault, b.Spec.Fault), compareTrials(a, b))
 	})
 	type key struct{ lock, fault string }
-	byCell := map[key][]Trial{}
+	byCell := map[key][]trial.Result{}
 	for _, t := range trials {
 		k := key{t.Spec.Lock, t.Spec.Fault}
 		byCell[k] = append(byCell[k], t)
@@ -56,16 +57,16 @@ func fold(info Info, dir string, trials []Trial) Matrix {
 }
 
 // plannedTrials are those that were planned.
-func plannedTrials(trials []Trial) []Trial {
-	return slices.DeleteFunc(slices.Clone(trials), func(t Trial) bool { return t.Further })
+func plannedTrials(trials []trial.Result) []trial.Result {
+	return slices.DeleteFunc(slices.Clone(trials), func(t trial.Result) bool { return t.Further })
 }
 
 // tally counts the trials of a cell that were planned, and those that were run.
-func (m *Matrix) tally(info Info, p PlannedCell, trials []Trial, unprobed map[pair]bool) {
+func (m *Matrix) tally(info Info, p PlannedCell, trials []trial.Result, unprobed map[pair]bool) {
 	if p.NotSupported != nil {
 		return
 	}
-	count := func(these func(Spec) bool) (n int) {
+	count := func(these func(trial.Spec) bool) (n int) {
 		for _, t := range trials {
 			if these(t.Spec) {
 				n++
@@ -79,23 +80,23 @@ func (m *Matrix) tally(info Info, p PlannedCell, trials []Trial, unprobed map[pa
 		m.Finished += min(len(trials), p.Named)
 		return
 	}
-	m.Finished += min(count(Spec.named), p.Named)
+	m.Finished += min(count(trial.Spec.Named), p.Named)
 	for _, w := range p.Workloads {
 		if !unprobed[pair{p.Lock, w}] {
 			m.Planned += info.Config.Trials
-			m.Finished += min(count(func(s Spec) bool { return s.Workload == w && !s.named() }), info.Config.Trials)
+			m.Finished += min(count(func(s trial.Spec) bool { return s.Workload == w && !s.Named() }), info.Config.Trials)
 		}
 	}
 }
 
 // foldCell gives a cell the worst of its trials, which come worst first.
-func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
+func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	c := Cell{Lock: p.Lock, Fault: p.Fault, Causes: []string{}, Oracles: map[string]string{}, Trials: len(trials), Varies: info.varies(p.Lock)}
 	switch {
 	case p.NotSupported != nil:
-		c.Verdict, c.Lack, c.Why = NotSupported, p.NotSupported, p.NotSupported.Sentence()
+		c.Verdict, c.Lack, c.Why = trial.NotSupported, p.NotSupported, p.NotSupported.Sentence()
 	case len(trials) == 0:
-		c.Verdict, c.Why = Unknown, "no trial was run"
+		c.Verdict, c.Why = trial.Unknown, "no trial was run"
 	}
 	if len(trials) == 0 {
 		return c
@@ -103,15 +104,15 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 	worst := trials[0]
 	for _, t := range trials {
 		switch {
-		case t.decided():
+		case t.Decided():
 			c.Exercised++
-			if t.Spec.named() {
+			if t.Spec.Named() {
 				c.Enumerated++
 			}
-		case t.Outcome == Unknown:
+		case t.Outcome == trial.Unknown:
 			c.Undecided++
 			if c.UndecidedWhy == "" {
-				c.UndecidedWhy, c.UndecidedDir = t.why(), cmp.Or(t.Dir, t.DoubtDir)
+				c.UndecidedWhy, c.UndecidedDir = why(t), cmp.Or(t.Dir, t.DoubtDir)
 			}
 		}
 		if t.Violation() {
@@ -128,18 +129,18 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 	}
 	// One trial whose trigger never came takes nothing from the others: they
 	// are what the bound counts.
-	if c.Verdict == NotExercised {
-		if i := slices.IndexFunc(trials, func(t Trial) bool { return t.Outcome == Holds }); i >= 0 {
+	if c.Verdict == trial.NotExercised {
+		if i := slices.IndexFunc(trials, func(t trial.Result) bool { return t.Outcome == trial.Holds }); i >= 0 {
 			worst = trials[i]
-			c.Verdict = Holds
+			c.Verdict = trial.Holds
 		}
 	}
 	for _, t := range trials {
-		if t.rank() == worst.rank() {
+		if t.Rank() == worst.Rank() {
 			c.Shown++
 		}
 	}
-	c.Why, c.Lack, c.Dir, c.Seed = worst.why(), worst.Lack, worst.Dir, worst.Spec.Seed
+	c.Why, c.Lack, c.Dir, c.Seed = why(worst), worst.Lack, worst.Dir, worst.Spec.Seed
 	if info.Deterministic && !c.Varies {
 		c.Hash = worst.Hash
 	}
@@ -148,8 +149,8 @@ func foldCell(info Info, p PlannedCell, trials []Trial) Cell {
 }
 
 // why says in a sentence why there is no verdict; empty if there is one.
-func (t Trial) why() string {
-	if t.Outcome == Unknown && t.Err == "" {
+func why(t trial.Result) string {
+	if t.Outcome == trial.Unknown && t.Err == "" {
 		for _, v := range t.Verdicts {
 			if v.Result == checker.Unknown {
 				return v.Oracle + ": " + v.Why
@@ -160,16 +161,16 @@ func (t Trial) why() string {
 }
 
 // addFlaws adds those that the cell does not have yet, worst first.
-func (c *Cell) addFlaws(flaws []Flaw) {
+func (c *Cell) addFlaws(flaws []trial.Flaw) {
 	for _, f := range flaws {
-		i := slices.IndexFunc(c.Flaws, func(g Flaw) bool { return g.Oracle == f.Oracle && g.Cause == f.Cause })
+		i := slices.IndexFunc(c.Flaws, func(g trial.Flaw) bool { return g.Oracle == f.Oracle && g.Cause == f.Cause })
 		if i < 0 {
 			c.Flaws = append(c.Flaws, f)
 		} else {
 			c.Flaws[i].Forever = c.Flaws[i].Forever || f.Forever
 		}
 	}
-	slices.SortFunc(c.Flaws, compareFlaws)
+	slices.SortFunc(c.Flaws, trial.CompareFlaws)
 	c.Causes = []string{}
 	for _, f := range c.Flaws {
 		if !slices.Contains(c.Causes, f.Cause) {
@@ -181,18 +182,18 @@ func (c *Cell) addFlaws(flaws []Flaw) {
 // Words are a reader's words for the cell's verdict.
 func (c Cell) Words() string {
 	switch c.Verdict {
-	case Violated:
+	case trial.Violated:
 		return "violated: " + cmp.Or(string(c.Kind), "undeclared")
-	case Blocked:
+	case trial.Blocked:
 		if c.Forever {
 			return "blocked for ever"
 		}
 		return "blocked up to TTL"
-	case NotExercised:
+	case trial.NotExercised:
 		return "fault not exercised"
-	case NotSupported:
+	case trial.NotSupported:
 		return "not supported"
-	case Holds:
+	case trial.Holds:
 		return fmt.Sprintf("no violation in %d %s", c.Exercised, plural(c.Exercised, "trial"))
 	}
 	return string(c.Verdict)
@@ -224,11 +225,11 @@ func (c Cell) BoundWords() string {
 
 // compareTrials puts the trial first that shows its cell's verdict best; among
 // equals the earliest, named ones before those that are drawn.
-func compareTrials(a, b Trial) int {
+func compareTrials(a, b trial.Result) int {
 	return cmp.Or(
-		a.rank()-b.rank(),
+		a.Rank()-b.Rank(),
 		-cmp.Compare(a.Err, b.Err), // of what is unknown, what failed says most
-		a.Spec.turn().compare(b.Spec.turn()),
+		a.Spec.Turn().Compare(b.Spec.Turn()),
 		cmp.Compare(a.Spec.Workload, b.Spec.Workload),
 	)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -27,32 +28,32 @@ func init() {
 }
 
 // found makes a judged trial of test-flawed.
-func found(fault string, k, hits int, verdicts ...checker.Verdict) Trial {
-	t := Trial{
-		Spec: Spec{Lock: "test-flawed", Workload: "mutex", Fault: fault, Testbed: "fake", Seed: trialSeed(1, "test-flawed", fault, "mutex", k), Trial: k},
+func found(fault string, k, hits int, verdicts ...checker.Verdict) trial.Result {
+	t := trial.Result{
+		Spec: trial.Spec{Lock: "test-flawed", Workload: "mutex", Fault: fault, Testbed: "fake", Seed: trialSeed(1, "test-flawed", fault, "mutex", k), Trial: k},
 		Hits: hits, Verdicts: verdicts,
 	}
 	if fault != undisturbed {
 		t.Spec.Plan = nemesis.Plan{{ID: 1, Fault: fault}}
 	}
 	r, _ := locks.ByID("test-flawed")
-	t.judged(r.Flaws)
+	t.Weigh(r.Flaws)
 	return t
 }
 
 // comparison is a campaign with a cell of every kind.
-func comparison() (Info, []Trial) {
+func comparison() (Info, []trial.Result) {
 	held := verdict("exclusion", checker.Held)
 	failed := found("reset", 0, 0)
 	failed.Err = "no free port"
-	failed.judged(nil)
+	failed.Weigh(nil)
 	info := Info{Config: DefaultConfig(), Command: "lockstorm run"}
 	info.Config.Testbed = "fake"
 	for _, fault := range []string{"none", "client-crash", "client-pause", "partition", "lost-reply", "delay", "reset", "node-pause", "failover"} {
 		info.Plan = append(info.Plan, PlannedCell{Lock: "test-flawed", Fault: fault})
 	}
-	info.Plan[len(info.Plan)-1].NotSupported = &Lack{What: LackForFault, Fault: &nemesis.Unsupported{Fault: "failover", Why: nemesis.NoTopology, Topology: testbed.Replicated}}
-	return info, []Trial{
+	info.Plan[len(info.Plan)-1].NotSupported = &trial.Lack{What: trial.LackForFault, Fault: &nemesis.Unsupported{Fault: "failover", Why: nemesis.NoTopology, Topology: testbed.Replicated}}
+	return info, []trial.Result{
 		found("none", 0, 0, held),
 		found("none", 1, 0, held, verdict("liveness", checker.Held)),
 		found("client-crash", 0, 1, held, blockedForEver(violated("liveness", checker.NoExpiry))),
@@ -125,7 +126,7 @@ func TestSurprisesAreWhatRecipesDoNotDeclareAndWhatWasNotFound(t *testing.T) {
 	if len(m.Missed) != 0 {
 		t.Errorf("missed: %+v; what cannot be tried is not missed", m.Missed)
 	}
-	trials = slices.DeleteFunc(trials, func(t Trial) bool { return t.Spec.Fault == "client-crash" || t.Spec.Trial == 1 })
+	trials = slices.DeleteFunc(trials, func(t trial.Result) bool { return t.Spec.Fault == "client-crash" || t.Spec.Trial == 1 })
 	want := []Surprise{
 		{Lock: "test-flawed", Fault: "client-crash", Oracle: "liveness", Cause: "no-expiry"},
 		{Lock: "test-flawed", Fault: "client-pause,delay", Oracle: "ownership", Cause: "foreign-delete"},
@@ -136,23 +137,23 @@ func TestSurprisesAreWhatRecipesDoNotDeclareAndWhatWasNotFound(t *testing.T) {
 }
 
 func TestExitCodes(t *testing.T) {
-	cell := func(o Outcome, causes ...string) []Cell { return []Cell{{Verdict: o, Causes: causes}} }
+	cell := func(o trial.Outcome, causes ...string) []Cell { return []Cell{{Verdict: o, Causes: causes}} }
 	surprise := []Surprise{{Cause: "race"}}
 	tests := []struct {
 		name           string
 		matrix         Matrix
 		plain, expects int
 	}{
-		{"holds", Matrix{Cells: cell(Holds)}, 0, 0},
-		{"finding what is declared is the job", Matrix{Cells: cell(Violated, "race")}, 0, 0},
-		{"undeclared", Matrix{Cells: cell(Violated, "race"), Unexpected: surprise}, 0, 1},
-		{"missed", Matrix{Cells: cell(Holds), Missed: surprise}, 0, 1},
-		{"unknown", Matrix{Cells: cell(Unknown)}, 2, 2},
-		{"a cause that cannot be told", Matrix{Cells: cell(Violated, "unclassified"), Unexpected: []Surprise{{Cause: "unclassified"}}}, 0, 1},
-		{"unexpected outranks unknown", Matrix{Cells: cell(Unknown), Unexpected: surprise}, 2, 1},
-		{"a failed trial outranks all", Matrix{Cells: cell(Unknown), Unexpected: surprise, Failed: []Trial{{}}}, 255, 255},
-		{"a fault that hit nothing is not as expected", Matrix{Cells: cell(NotExercised)}, 0, 1},
-		{"what a testbed cannot do was not expected of it", Matrix{Cells: cell(NotSupported)}, 0, 0},
+		{"holds", Matrix{Cells: cell(trial.Holds)}, 0, 0},
+		{"finding what is declared is the job", Matrix{Cells: cell(trial.Violated, "race")}, 0, 0},
+		{"undeclared", Matrix{Cells: cell(trial.Violated, "race"), Unexpected: surprise}, 0, 1},
+		{"missed", Matrix{Cells: cell(trial.Holds), Missed: surprise}, 0, 1},
+		{"unknown", Matrix{Cells: cell(trial.Unknown)}, 2, 2},
+		{"a cause that cannot be told", Matrix{Cells: cell(trial.Violated, "unclassified"), Unexpected: []Surprise{{Cause: "unclassified"}}}, 0, 1},
+		{"unexpected outranks unknown", Matrix{Cells: cell(trial.Unknown), Unexpected: surprise}, 2, 1},
+		{"a failed trial outranks all", Matrix{Cells: cell(trial.Unknown), Unexpected: surprise, Failed: []trial.Result{{}}}, 255, 255},
+		{"a fault that hit nothing is not as expected", Matrix{Cells: cell(trial.NotExercised)}, 0, 1},
+		{"what a testbed cannot do was not expected of it", Matrix{Cells: cell(trial.NotSupported)}, 0, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -194,27 +195,27 @@ func TestCellsCountTheirOwnVerdictAmongDecidedTrials(t *testing.T) {
 	held, unsure := verdict("exclusion", checker.Held), verdict("resource", checker.Unknown)
 	unsure.Why = "the harness itself was not scheduled for 40 ms"
 	orphan := violated("liveness", checker.OrphanedKey)
-	kept := func(t Trial) Trial { t.Dir = folderName(t.Spec); return t }
+	kept := func(t trial.Result) trial.Result { t.Dir = trial.Folder(t.Spec); return t }
 	tests := []struct {
 		name                        string
-		trials                      []Trial
+		trials                      []trial.Result
 		shown, exercised, undecided int
 		why                         string
 	}{
-		{"an undecided trial counts for nobody", []Trial{
+		{"an undecided trial counts for nobody", []trial.Result{
 			found("client-pause", 0, 1, violated("ownership", checker.ForeignDelete)), found("client-pause", 1, 1, held, unsure),
 		}, 1, 1, 1, "resource: the harness itself was not scheduled for 40 ms"},
-		{"a limit is no bug", []Trial{
+		{"a limit is no bug", []trial.Result{
 			found("client-pause", 0, 1, violated("ownership", checker.ForeignDelete)),
 			found("client-pause", 1, 1, violated("exclusion", checker.LeaseOutlived)), found("client-pause", 2, 1, held),
 		}, 1, 3, 0, ""},
-		{"up to TTL is not for ever", []Trial{
+		{"up to TTL is not for ever", []trial.Result{
 			found("client-crash", 0, 1, blockedForEver(violated("liveness", checker.NoExpiry))), found("client-crash", 1, 1, orphan),
 		}, 1, 2, 0, ""},
-		{"only what holds is counted as no violation", []Trial{
+		{"only what holds is counted as no violation", []trial.Result{
 			found("delay", 0, 1, held), found("delay", 1, 0, held),
 		}, 1, 1, 0, ""},
-		{"unknown cells too", []Trial{
+		{"unknown cells too", []trial.Result{
 			found("delay", 0, 1, held), kept(found("delay", 1, 1, held, unsure)), kept(found("delay", 2, 1, held, unsure)),
 		}, 2, 1, 2, "resource: the harness itself was not scheduled for 40 ms"},
 	}
@@ -227,7 +228,7 @@ func TestCellsCountTheirOwnVerdictAmongDecidedTrials(t *testing.T) {
 				t.Errorf("got %d of %d, undecided %d (%q); want %d of %d, undecided %d (%q)",
 					c.Shown, c.Exercised, c.Undecided, c.UndecidedWhy, test.shown, test.exercised, test.undecided, test.why)
 			}
-			i := slices.IndexFunc(test.trials, func(t Trial) bool { return t.Outcome == Unknown })
+			i := slices.IndexFunc(test.trials, func(t trial.Result) bool { return t.Outcome == trial.Unknown })
 			if i >= 0 && c.UndecidedDir != test.trials[i].Dir {
 				t.Errorf("undecided in %q, want %q", c.UndecidedDir, test.trials[i].Dir)
 			}
@@ -238,23 +239,23 @@ func TestCellsCountTheirOwnVerdictAmongDecidedTrials(t *testing.T) {
 func TestFewerTrialsThanPlannedAreAnInterruptedCampaign(t *testing.T) {
 	held := verdict("exclusion", checker.Held)
 	failed := found("none", 0, 0)
-	failed.Err, failed.Probe, failed.Outcome = "no free port", true, Unknown
-	all := []Trial{found("none", 0, 0, held), found("none", 1, 0, held), found("delay", 0, 1, held), found("delay", 1, 1, held)}
+	failed.Err, failed.Probe, failed.Outcome = "no free port", true, trial.Unknown
+	all := []trial.Result{found("none", 0, 0, held), found("none", 1, 0, held), found("delay", 0, 1, held), found("delay", 1, 1, held)}
 	info := Info{Plan: []PlannedCell{
 		{Lock: "test-flawed", Fault: "none", Workloads: []string{"mutex"}},
 		{Lock: "test-flawed", Fault: "delay", Workloads: []string{"mutex"}},
-		{Lock: "test-flawed", Fault: "failover", Workloads: []string{"mutex"}, NotSupported: &Lack{What: LackOfWorkload}},
+		{Lock: "test-flawed", Fault: "failover", Workloads: []string{"mutex"}, NotSupported: &trial.Lack{What: trial.LackOfWorkload}},
 	}}
 	info.Config.Trials = 2
 	tests := []struct {
 		name              string
-		trials            []Trial
+		trials            []trial.Result
 		planned, finished int
 		interrupted       bool
 	}{
 		{"all were run", all, 4, 4, false},
 		{"one is missing", all[:3], 4, 3, true},
-		{"nothing follows a failed probe", []Trial{failed}, 0, 0, false},
+		{"nothing follows a failed probe", []trial.Result{failed}, 0, 0, false},
 	}
 	for _, test := range tests {
 		m := fold(info, "", test.trials)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/checker"
-	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // A violation that a stall of the harness, or an election that no fault provoked, may
@@ -20,8 +20,8 @@ import (
 type Doubt struct {
 	Lock  string
 	Fault string
-	Flaws []Flaw // worst first
-	Dir   string // the first such trial, relative to the campaign; empty if it was not kept
+	Flaws []trial.Flaw // worst first
+	Dir   string       // the first such trial, relative to the campaign; empty if it was not kept
 	// Settled: a further run of that trial has told, and did not show it.
 	Settled bool
 }
@@ -49,22 +49,8 @@ func (d Doubt) names() string {
 	return strings.Join(names, ", ")
 }
 
-// doubtsOf lists the distinct flaws that t shows only if nothing excuses them,
-// worst first.
-func doubtsOf(t Trial, declared []locks.Flaw) []Flaw {
-	var flaws []Flaw
-	for _, v := range t.Verdicts {
-		for _, f := range v.Doubtful {
-			if flaw := flawOf(t.Spec, v.Oracle, f, declared); !slices.ContainsFunc(t.Flaws, flaw.same) {
-				flaws = append(flaws, flaw)
-			}
-		}
-	}
-	return distinct(flaws)
-}
-
 // undeclared are those that the recipe does not declare.
-func undeclared(flaws []Flaw) (some []Flaw) {
+func undeclared(flaws []trial.Flaw) (some []trial.Flaw) {
 	for _, f := range flaws {
 		if f.Kind == "" {
 			some = append(some, f)
@@ -75,37 +61,37 @@ func undeclared(flaws []Flaw) (some []Flaw) {
 
 // earlier is what runs of a trial before this one left in doubt, undeclared.
 type earlier struct {
-	flaws   []Flaw
-	settled []Flaw // of what was left, what one of them settled
-	dir     string // of the first such run, relative to the campaign; empty if it was not kept
+	flaws   []trial.Flaw
+	settled []trial.Flaw // of what was left, what one of them settled
+	dir     string       // of the first such run, relative to the campaign; empty if it was not kept
 }
 
 // inherit adds to what t leaves in doubt what earlier runs of the trial did, unless
 // t settles it; what it settles without showing it, it tells.
-func (t *Trial) inherit(before earlier) {
+func inherit(t *trial.Result, before earlier) {
 	t.Settled = slices.Clone(before.settled)
 	for _, f := range before.flaws {
 		switch {
-		case !t.settles(f):
+		case !settles(*t, f):
 			t.Doubtful = append(t.Doubtful, f)
-		case !slices.ContainsFunc(t.Flaws, f.same):
+		case !slices.ContainsFunc(t.Flaws, f.Same):
 			t.Settled = append(t.Settled, f)
 		}
 	}
-	t.Doubtful, t.DoubtDir = distinct(t.Doubtful), before.dir
+	t.Doubtful, t.DoubtDir = trial.Distinct(t.Doubtful), before.dir
 	// That this run shows nothing is no verdict as long as that is left.
-	if len(undeclared(t.Doubtful)) > 0 && !t.Violation() && t.Outcome != Unknown {
-		t.Outcome, t.Why = Unknown, Doubt{Flaws: undeclared(t.Doubtful)}.Words()
+	if len(undeclared(t.Doubtful)) > 0 && !t.Violation() && t.Outcome != trial.Unknown {
+		t.Outcome, t.Why = trial.Unknown, Doubt{Flaws: undeclared(t.Doubtful)}.Words()
 	}
 }
 
 // settles says whether t tells of a doubtful flaw: it shows it beyond doubt, or does
 // not show it though nothing spoilt it.
-func (t Trial) settles(f Flaw) bool {
-	if slices.ContainsFunc(t.Flaws, f.same) {
+func settles(t trial.Result, f trial.Flaw) bool {
+	if slices.ContainsFunc(t.Flaws, f.Same) {
 		return true
 	}
-	if t.Spoilt || t.Err != "" || !t.exercised() || slices.ContainsFunc(t.Doubtful, f.same) {
+	if t.Spoilt || t.Err != "" || !t.Exercised() || slices.ContainsFunc(t.Doubtful, f.Same) {
 		return false
 	}
 	unclassified := func(f checker.Finding) bool { return f.Cause == checker.Unclassified } // and so perhaps the same
@@ -124,25 +110,25 @@ func (t Trial) settles(f Flaw) bool {
 
 // inDoubt says whether t leaves something undeclared in doubt that no trial of its
 // cell has shown, and no further attempt at it has settled.
-func inDoubt(t Trial, trials []Trial) bool {
-	return slices.ContainsFunc(undeclared(t.Doubtful), func(f Flaw) bool {
-		return !slices.ContainsFunc(t.Flaws, f.same) && !slices.ContainsFunc(trials, func(o Trial) bool {
-			return o.Spec.Lock == t.Spec.Lock && o.Spec.Fault == t.Spec.Fault && slices.ContainsFunc(o.Flaws, f.same) ||
-				o.follows(t) && o.settles(f)
+func inDoubt(t trial.Result, trials []trial.Result) bool {
+	return slices.ContainsFunc(undeclared(t.Doubtful), func(f trial.Flaw) bool {
+		return !slices.ContainsFunc(t.Flaws, f.Same) && !slices.ContainsFunc(trials, func(o trial.Result) bool {
+			return o.Spec.Lock == t.Spec.Lock && o.Spec.Fault == t.Spec.Fault && slices.ContainsFunc(o.Flaws, f.Same) ||
+				follows(o, t) && settles(o, f)
 		})
 	})
 }
 
-// follows says whether t is a later attempt at the same trial.
-func (t Trial) follows(o Trial) bool {
+// follows says whether t is a later attempt at the trial o.
+func follows(t, o trial.Result) bool {
 	at := o.Spec
 	at.Attempt = t.Spec.Attempt
-	return t.Spec.Attempt > o.Spec.Attempt && folderName(t.Spec) == folderName(at)
+	return t.Spec.Attempt > o.Spec.Attempt && trial.Folder(t.Spec) == trial.Folder(at)
 }
 
 // doubts lists by cell what is left in doubt, but for what another trial of the cell
 // showed.
-func doubts(trials []Trial) []Doubt {
+func doubts(trials []trial.Result) []Doubt {
 	var all []Doubt
 	for _, t := range trials {
 		if !inDoubt(t, trials) {
@@ -153,11 +139,11 @@ func doubts(trials []Trial) []Doubt {
 			i, all = len(all), append(all, Doubt{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Dir: cmp.Or(t.DoubtDir, t.Dir)})
 		}
 		for _, f := range undeclared(t.Doubtful) {
-			if one := (Trial{Spec: t.Spec, Doubtful: []Flaw{f}}); inDoubt(one, trials) {
+			if one := (trial.Result{Spec: t.Spec, Doubtful: []trial.Flaw{f}}); inDoubt(one, trials) {
 				all[i].Flaws = append(all[i].Flaws, f)
 			}
 		}
-		all[i].Flaws = distinct(all[i].Flaws)
+		all[i].Flaws = trial.Distinct(all[i].Flaws)
 	}
 	slices.SortStableFunc(all, func(a, b Doubt) int {
 		return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault))
@@ -167,7 +153,7 @@ func doubts(trials []Trial) []Doubt {
 
 // settled lists what was in doubt and is no more, trial by trial, but for what another
 // trial of the cell showed.
-func settled(trials []Trial) (all []Doubt) {
+func settled(trials []trial.Result) (all []Doubt) {
 	shows := huntOf(Info{}, trials).flaws
 	for _, t := range trials {
 		d := Doubt{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Dir: t.DoubtDir, Settled: true}

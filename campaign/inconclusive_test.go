@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // inDoubtOf is a verdict that does not count a finding of that cause.
@@ -16,7 +17,7 @@ func inDoubtOf(oracle string, cause checker.Cause) checker.Verdict {
 }
 
 // stalledTrial is one that the machine spoilt.
-func stalledTrial(fault string, k int, verdicts ...checker.Verdict) Trial {
+func stalledTrial(fault string, k int, verdicts ...checker.Verdict) trial.Result {
 	t := found(fault, k, 1, verdicts...)
 	t.Spoilt = true
 	return t
@@ -25,14 +26,14 @@ func stalledTrial(fault string, k int, verdicts ...checker.Verdict) Trial {
 func TestWhatIsInDoubtIsUndecidedWhateverItsCellShows(t *testing.T) {
 	bug := violated("ownership", checker.ForeignDelete)
 	for name, c := range map[string]struct {
-		trials []Trial
-		want   []Flaw
+		trials []trial.Result
+		want   []trial.Flaw
 		code   int
 	}{
-		"declared":               {[]Trial{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.LeaseOutlived), bug)}, nil, ExitExpected},
-		"not declared":           {[]Trial{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.Race), bug)}, []Flaw{{Oracle: "exclusion", Cause: "race"}}, ExitUnknown},
-		"shown by another trial": {[]Trial{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.Race)), found("client-pause", 1, 1, violated("exclusion", checker.Race))}, nil, ExitUnexpected},
-		"of a kind nobody knows": {[]Trial{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.Unclassified), bug)}, []Flaw{{Oracle: "exclusion", Cause: "unclassified"}}, ExitUnknown},
+		"declared":               {[]trial.Result{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.LeaseOutlived), bug)}, nil, ExitExpected},
+		"not declared":           {[]trial.Result{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.Race), bug)}, []trial.Flaw{{Oracle: "exclusion", Cause: "race"}}, ExitUnknown},
+		"shown by another trial": {[]trial.Result{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.Race)), found("client-pause", 1, 1, violated("exclusion", checker.Race))}, nil, ExitUnexpected},
+		"of a kind nobody knows": {[]trial.Result{stalledTrial("client-pause", 0, inDoubtOf("exclusion", checker.Unclassified), bug)}, []trial.Flaw{{Oracle: "exclusion", Cause: "unclassified"}}, ExitUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// All that is declared under client-pause shows.
@@ -40,7 +41,7 @@ func TestWhatIsInDoubtIsUndecidedWhateverItsCellShows(t *testing.T) {
 			info := Info{Config: DefaultConfig(), Plan: []PlannedCell{{Lock: "test-flawed", Fault: "client-pause"}}}
 			m := fold(info, "", trials)
 			m.Missed = nil // of other faults
-			var got []Flaw
+			var got []trial.Flaw
 			for _, d := range m.Doubtful {
 				if d.Lock != "test-flawed" || d.Fault != "client-pause" {
 					t.Errorf("in doubt: %+v, want it of client-pause", d)
@@ -61,12 +62,12 @@ func TestWhatIsInDoubtIsUndecidedWhateverItsCellShows(t *testing.T) {
 }
 
 func TestARunWithoutAStallSettlesADoubt(t *testing.T) {
-	race := Flaw{Oracle: "exclusion", Cause: "race"}
+	race := trial.Flaw{Oracle: "exclusion", Cause: "race"}
 	short := inDoubtOf("exclusion", checker.LeaseOutlived) // declared
 	crashed := found("client-pause", 0, 1)
 	crashed.Err = "no free port"
 	for name, c := range map[string]struct {
-		again   Trial
+		again   trial.Result
 		settled bool
 	}{
 		"it holds":                             {found("client-pause", 0, 1, verdict("exclusion", checker.Held)), true},
@@ -85,19 +86,19 @@ func TestARunWithoutAStallSettlesADoubt(t *testing.T) {
 		"it holds for that oracle, not others": {found("client-pause", 0, 1, verdict("exclusion", checker.Held), verdict("resource", checker.Unknown)), true},
 	} {
 		again := c.again
-		again.inherit(earlier{flaws: []Flaw{race}, dir: "d"})
-		left := slices.ContainsFunc(again.Doubtful, race.same)
+		inherit(&again, earlier{flaws: []trial.Flaw{race}, dir: "d"})
+		left := slices.ContainsFunc(again.Doubtful, race.Same)
 		if left == c.settled {
 			t.Errorf("%s: left in doubt: %t", name, left)
 		}
-		if left && !again.Violation() && again.Outcome != Unknown {
+		if left && !again.Violation() && again.Outcome != trial.Unknown {
 			t.Errorf("%s: %s, want unknown as long as something is in doubt", name, again.Outcome)
 		}
-		told := settled([]Trial{again})
-		if want := c.settled && !slices.ContainsFunc(again.Flaws, race.same); (len(told) == 1 && told[0].Dir == "d") != want {
+		told := settled([]trial.Result{again})
+		if want := c.settled && !slices.ContainsFunc(again.Flaws, race.Same); (len(told) == 1 && told[0].Dir == "d") != want {
 			t.Errorf("%s: told as settled: %+v, want %t", name, told, want)
 		}
-		if told := settled([]Trial{again, found("client-pause", 2, 1, violated("exclusion", checker.Race))}); len(told) > 0 {
+		if told := settled([]trial.Result{again, found("client-pause", 2, 1, violated("exclusion", checker.Race))}); len(told) > 0 {
 			t.Errorf("%s: told as settled: %+v, though another trial showed it", name, told)
 		}
 	}
@@ -110,25 +111,25 @@ func TestTheUndeclaredInDoubtIsRunAgainFirst(t *testing.T) {
 	}
 	defer s.close()
 	declared := found("client-pause", 9, 1, violated("exclusion", checker.LeaseOutlived))
-	r := &run{store: s, planner: &planner{}, trials: []Trial{declared}}
+	r := &run{store: s, planner: &planner{}, trials: []trial.Result{declared}}
 	other := stalledTrial("delay", 0, inDoubtOf("ownership", checker.ForeignDelete)) // declared, of an open cell
 	doubted := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race)) // of a decided one
-	if err := makeFolder(r.folder(doubted.Spec)); err != nil {
+	if err := trial.MakeFolder(r.folder(doubted.Spec)); err != nil {
 		t.Fatal(err)
 	}
-	for _, trial := range []Trial{other, doubted} {
-		r.take(t.Context(), job{spec: trial.Spec}, done{Trial: trial, Kept: true, Stalled: true})
+	for _, result := range []trial.Result{other, doubted} {
+		r.take(t.Context(), job{spec: result.Spec}, trial.Done{Trial: result, Kept: true, Stalled: true})
 	}
 	jobs := r.again(t.Context(), 1)
-	if len(jobs) != 1 || jobs[0].spec.Fault != "client-pause" || jobs[0].further || !slices.Equal(jobs[0].before.flaws, []Flaw{{Oracle: "exclusion", Cause: "race"}}) {
+	if len(jobs) != 1 || jobs[0].spec.Fault != "client-pause" || jobs[0].further || !slices.Equal(jobs[0].before.flaws, []trial.Flaw{{Oracle: "exclusion", Cause: "race"}}) {
 		t.Fatalf("again %+v, want the trial with an undeclared doubt", jobs)
 	}
-	r.take(t.Context(), jobs[0], done{Trial: found("client-pause", 1, 1, verdict("exclusion", checker.Held))})
+	r.take(t.Context(), jobs[0], trial.Done{Trial: found("client-pause", 1, 1, verdict("exclusion", checker.Held))})
 	last := r.trials[len(r.trials)-1]
 	if len(last.Doubtful) > 0 || len(r.spoilt) > 0 {
 		t.Errorf("got %+v, want it settled", last)
 	}
-	if told := settled(r.trials); len(told) != 1 || told[0].Dir != folderName(doubted.Spec) {
+	if told := settled(r.trials); len(told) != 1 || told[0].Dir != trial.Folder(doubted.Spec) {
 		t.Errorf("settled: %+v, want the doubt, with the folder of the run that showed it", told)
 	}
 	if _, err := os.Stat(r.folder(doubted.Spec)); err != nil {
@@ -138,7 +139,7 @@ func TestTheUndeclaredInDoubtIsRunAgainFirst(t *testing.T) {
 
 // What no run settles is unknown, though the last runs showed nothing.
 func TestACellWithADoubtIsUndecided(t *testing.T) {
-	for name, last := range map[string]Trial{
+	for name, last := range map[string]trial.Result{
 		"spoilt, and holds":     stalledTrial("client-pause", 1, verdict("exclusion", checker.Held)),
 		"the fault hit nothing": found("client-pause", 1, 0, verdict("exclusion", checker.Held)),
 	} {
@@ -150,22 +151,22 @@ func TestACellWithADoubtIsUndecided(t *testing.T) {
 			defer s.close()
 			r := &run{store: s, planner: &planner{}}
 			first := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race))
-			r.take(t.Context(), job{spec: first.Spec}, done{Trial: first, Kept: true, Stalled: true})
+			r.take(t.Context(), job{spec: first.Spec}, trial.Done{Trial: first, Kept: true, Stalled: true})
 			for range retries {
 				jobs := r.again(t.Context(), 1)
 				if len(jobs) != 1 {
 					t.Fatalf("again %+v, want the trial", jobs)
 				}
-				r.take(t.Context(), jobs[0], done{Trial: last})
+				r.take(t.Context(), jobs[0], trial.Done{Trial: last})
 			}
 			r.record(t.Context(), found("client-pause", 2, 1, verdict("exclusion", checker.Held)))
 			info := Info{Config: DefaultConfig(), Plan: []PlannedCell{{Lock: "test-flawed", Fault: "client-pause", Workloads: []string{"mutex"}}}}
 			info.Config.Trials = 2
 			m := fold(info, "", r.trials)
-			if c := m.Cells[0]; c.Verdict != Unknown || c.UndecidedDir != folderName(first.Spec) || m.ExitCode(false) != ExitUnknown {
+			if c := m.Cells[0]; c.Verdict != trial.Unknown || c.UndecidedDir != trial.Folder(first.Spec) || m.ExitCode(false) != ExitUnknown {
 				t.Errorf("cell %s (%s), exit code %d: want it undecided", c.Verdict, c.UndecidedDir, m.ExitCode(false))
 			}
-			if len(m.Doubtful) != 1 || m.Doubtful[0].Dir != folderName(first.Spec) {
+			if len(m.Doubtful) != 1 || m.Doubtful[0].Dir != trial.Folder(first.Spec) {
 				t.Errorf("in doubt: %+v, want it, with the first run's folder", m.Doubtful)
 			}
 		})
@@ -175,24 +176,24 @@ func TestACellWithADoubtIsUndecided(t *testing.T) {
 // A run tells of what an earlier one settled, and names the folder of one that shows
 // what is left.
 func TestWhatEarlierRunsLeftIsInherited(t *testing.T) {
-	race, lost := Flaw{Oracle: "exclusion", Cause: "race"}, Flaw{Oracle: "resource", Cause: "race"}
+	race, lost := trial.Flaw{Oracle: "exclusion", Cause: "race"}, trial.Flaw{Oracle: "resource", Cause: "race"}
 	for name, c := range map[string]struct {
 		before  earlier
-		trial   Trial
+		trial   trial.Result
 		doubted bool
 		want    earlier
 	}{
-		"the first":            {earlier{}, Trial{Dir: "a", Doubtful: []Flaw{race}}, true, earlier{[]Flaw{race}, nil, "a"}},
-		"the same again":       {earlier{[]Flaw{race}, nil, "a"}, Trial{Dir: "b", Doubtful: []Flaw{race}}, true, earlier{[]Flaw{race}, nil, "a"}},
-		"settled, and another": {earlier{[]Flaw{race}, nil, "a"}, Trial{Dir: "b", Doubtful: []Flaw{lost}, Settled: []Flaw{race}}, true, earlier{[]Flaw{lost}, []Flaw{race}, "b"}},
-		"a stall, no doubt":    {earlier{}, Trial{Dir: "a"}, false, earlier{}},
+		"the first":            {earlier{}, trial.Result{Dir: "a", Doubtful: []trial.Flaw{race}}, true, earlier{[]trial.Flaw{race}, nil, "a"}},
+		"the same again":       {earlier{[]trial.Flaw{race}, nil, "a"}, trial.Result{Dir: "b", Doubtful: []trial.Flaw{race}}, true, earlier{[]trial.Flaw{race}, nil, "a"}},
+		"settled, and another": {earlier{[]trial.Flaw{race}, nil, "a"}, trial.Result{Dir: "b", Doubtful: []trial.Flaw{lost}, Settled: []trial.Flaw{race}}, true, earlier{[]trial.Flaw{lost}, []trial.Flaw{race}, "b"}},
+		"a stall, no doubt":    {earlier{}, trial.Result{Dir: "a"}, false, earlier{}},
 	} {
 		got := spoilt{job{before: c.before}, c.trial}.leaves(c.doubted)
 		if !slices.Equal(got.flaws, c.want.flaws) || !slices.Equal(got.settled, c.want.settled) || got.dir != c.want.dir {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
-		var next Trial
-		if next.inherit(got); len(next.Settled) != len(c.want.settled) {
+		var next trial.Result
+		if inherit(&next, got); len(next.Settled) != len(c.want.settled) {
 			t.Errorf("%s: the next run tells of %v as settled, want %v", name, next.Settled, c.want.settled)
 		}
 	}
@@ -208,15 +209,15 @@ func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
 	defer s.close()
 	r := &run{store: s, planner: &planner{}}
 	bug := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race), violated("ownership", checker.ForeignDelete))
-	if err := makeFolder(r.folder(bug.Spec)); err != nil {
+	if err := trial.MakeFolder(r.folder(bug.Spec)); err != nil {
 		t.Fatal(err)
 	}
-	r.take(t.Context(), job{spec: bug.Spec}, done{Trial: bug, Kept: true})
+	r.take(t.Context(), job{spec: bug.Spec}, trial.Done{Trial: bug, Kept: true})
 	jobs := r.again(t.Context(), 1)
 	if len(jobs) != 1 || jobs[0].again != 1 || jobs[0].spec.Attempt != 1 || len(jobs[0].before.flaws) != 1 || r.progress.Total != 1 {
 		t.Fatalf("again %+v of %d, want another attempt", jobs, r.progress.Total)
 	}
-	if len(r.trials) != 1 || r.trials[0].Outcome != Violated || r.trials[0].Dir != folderName(bug.Spec) {
+	if len(r.trials) != 1 || r.trials[0].Outcome != trial.Violated || r.trials[0].Dir != trial.Folder(bug.Spec) {
 		t.Fatalf("recorded %+v, want the violation", r.trials)
 	}
 	if _, err := os.Stat(r.folder(bug.Spec)); err != nil {
@@ -233,7 +234,7 @@ func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
 	}
 	check("before the next attempt", 1)
 	last := found("client-pause", 1, 1, verdict("exclusion", checker.Held))
-	r.take(t.Context(), jobs[0], done{Trial: last})
+	r.take(t.Context(), jobs[0], trial.Done{Trial: last})
 	check("settled", 0)
 	if len(r.trials) != 2 || len(r.spoilt) > 0 || r.err != nil {
 		t.Errorf("recorded %d, set aside %d, %v", len(r.trials), len(r.spoilt), r.err)
@@ -251,15 +252,15 @@ func TestWhatATrialShowsBesidesADoubtOfTheSameKeepsItsFolder(t *testing.T) {
 	r := &run{store: s, planner: &planner{}}
 	race := violated("exclusion", checker.Race)
 	race.Doubtful = []checker.Finding{{Cause: checker.Race, Summary: "a shorter one"}}
-	trial := stalledTrial("client-pause", 1, race)
-	if err := makeFolder(r.folder(trial.Spec)); err != nil {
+	result := stalledTrial("client-pause", 1, race)
+	if err := trial.MakeFolder(r.folder(result.Spec)); err != nil {
 		t.Fatal(err)
 	}
-	r.take(t.Context(), job{spec: trial.Spec}, done{Trial: trial, Kept: true, Stalled: true})
+	r.take(t.Context(), job{spec: result.Spec}, trial.Done{Trial: result, Kept: true, Stalled: true})
 	if jobs := r.again(t.Context(), 1); len(jobs) > 0 || len(r.trials) != 1 {
 		t.Errorf("again %+v, recorded %d, want it recorded and not run again", jobs, len(r.trials))
 	}
-	if _, err := os.Stat(r.folder(trial.Spec)); err != nil {
+	if _, err := os.Stat(r.folder(result.Spec)); err != nil {
 		t.Error(err)
 	}
 }
@@ -268,10 +269,10 @@ func TestWhatATrialShowsBesidesADoubtOfTheSameKeepsItsFolder(t *testing.T) {
 func TestAttemptsOfAConfirmationAreToldApart(t *testing.T) {
 	f := &confirmation{tried: map[string]int{}}
 	p := &planner{confirm: f}
-	spec := Spec{Lock: "a", Fault: "f", Workload: "mutex"}
+	spec := trial.Spec{Lock: "a", Fault: "f", Workload: "mutex"}
 	for n := range 4 {
 		if n%2 == 0 {
-			spec = f.next(Spec{Lock: "a", Fault: "f", Workload: "mutex"})
+			spec = f.next(trial.Spec{Lock: "a", Fault: "f", Workload: "mutex"})
 		} else {
 			spec = p.further(spec)
 		}
@@ -282,7 +283,7 @@ func TestAttemptsOfAConfirmationAreToldApart(t *testing.T) {
 }
 
 func TestADoubtIsToldInOneLine(t *testing.T) {
-	d := Doubt{Lock: "a", Fault: "f", Flaws: []Flaw{{Oracle: "exclusion", Cause: "race"}, {Oracle: "resource", Cause: "race"}}}
+	d := Doubt{Lock: "a", Fault: "f", Flaws: []trial.Flaw{{Oracle: "exclusion", Cause: "race"}, {Oracle: "resource", Cause: "race"}}}
 	if got := d.Words(); !strings.HasPrefix(got, "exclusion by race, resource by race in doubt, not declared: "+Excuse) || strings.Contains(got, "\n") {
 		t.Errorf("got %q", got)
 	}
@@ -292,10 +293,10 @@ func TestAReplayLineHasTheFlagsOfItsTestbed(t *testing.T) {
 	info := Info{Config: DefaultConfig()}
 	info.Config.TestbedFlags = []string{"--image=valkey/valkey:8", "--addr=redis://user@host:6379/1"}
 	info.Config.Trusting, info.Config.Keys = true, 2
-	drawn := Trial{Spec: Spec{Testbed: "container", Lock: "a", Fault: "none", Workload: "mutex", Trial: 3}}
+	drawn := trial.Result{Spec: trial.Spec{Testbed: "container", Lock: "a", Fault: "none", Workload: "mutex", Trial: 3}}
 	named := drawn
 	named.Spec.Schedule = "none.some"
-	for want, trial := range map[string]Trial{
+	for want, trial := range map[string]trial.Result{
 		"lockstorm run --testbed container --locks a --faults none --workloads mutex --seed 1 --trials 4 --keys 2 --clients-trust --image=valkey/valkey:8 --addr=redis://user@host:6379/1":  drawn,
 		"lockstorm replay --testbed container --lock a --fault none --workload mutex --schedule none.some --keys 2 --clients-trust --image=valkey/valkey:8 --addr=redis://user@host:6379/1": named,
 	} {

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/fakebed"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // Parts of a trial that went well: client 0 had the lock once, by one command.
@@ -41,26 +44,26 @@ func TestWhatIsNotWholeIsNotSaidToHold(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			r, err := LoadRecord(write(t, map[string]string{HistoryFile: test.history, CommandsFile: test.commands, KeysFile: changed, SpecFile: promised}))
+			r, err := trial.LoadRecord(write(t, map[string]string{trial.HistoryFile: test.history, trial.CommandsFile: test.commands, trial.KeysFile: changed, trial.SpecFile: promised}))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := checker.Judged("", checker.Unknown, r.missing()).Why; !strings.Contains(got, test.want) || got != "" && test.want == "" {
+			if got := checker.Judged("", checker.Unknown, r.Missing()).Why; !strings.Contains(got, test.want) || got != "" && test.want == "" {
 				t.Errorf("missing: %q, want %q", got, test.want)
 			}
-			trial, err := Judge(t.Context(), r)
+			result, err := trial.Judge(t.Context(), r)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if holds := trial.has(checker.Held); holds != (test.want == "") || holds == (trial.Outcome == Unknown) {
-				t.Errorf("outcome %s, verdicts %+v", trial.Outcome, trial.Verdicts)
+			if holds := has(result, checker.Held); holds != (test.want == "") || holds == (result.Outcome == trial.Unknown) {
+				t.Errorf("outcome %s, verdicts %+v", result.Outcome, result.Verdicts)
 			}
 		})
 	}
 }
 
 func TestFilesThatAreNotWhatWasJudgedAreTold(t *testing.T) {
-	c := Campaign{Config: fakeConfig(t.TempDir(), soundLock), Testbed: &fakeBed{}}
+	c := Campaign{Config: fakeConfig(t.TempDir(), fakebed.Sound), Testbed: &fakebed.Bed{}}
 	c.Config.Keep = true
 	inBubble(t, c, func(t *testing.T, s Stored, err error) {
 		if err != nil {
@@ -69,7 +72,7 @@ func TestFilesThatAreNotWhatWasJudgedAreTold(t *testing.T) {
 		folder := filepath.Join(s.Dir, s.Trials[0].Dir)
 		differs := func() string {
 			t.Helper()
-			r, err := LoadJudged(filepath.Join(folder, HistoryFile))
+			r, err := trial.LoadJudged(filepath.Join(folder, trial.HistoryFile))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +84,7 @@ func TestFilesThatAreNotWhatWasJudgedAreTold(t *testing.T) {
 		if got := differs(); got != "" {
 			t.Errorf("untouched: %s", got)
 		}
-		history := filepath.Join(folder, HistoryFile)
+		history := filepath.Join(folder, trial.HistoryFile)
 		data, err := os.ReadFile(history)
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +96,7 @@ func TestFilesThatAreNotWhatWasJudgedAreTold(t *testing.T) {
 		if got := differs(); !strings.Contains(got, "the files are not what was judged") || !strings.Contains(got, " entries, ") {
 			t.Errorf("history cut, verdict.json: %q", got)
 		}
-		if err := os.Remove(filepath.Join(folder, VerdictFile)); err != nil {
+		if err := os.Remove(filepath.Join(folder, trial.VerdictFile)); err != nil {
 			t.Fatal(err)
 		}
 		if got := differs(); !strings.Contains(got, "the files are not what was judged") {
@@ -126,33 +129,33 @@ func TestWhatNobodyVouchesForHasNoVerdict(t *testing.T) {
 	tests := []struct {
 		name  string
 		spoil func(t *testing.T, folder string)
-		want  Standing
+		want  trial.Standing
 	}{
-		{"untouched", func(*testing.T, string) {}, Vouched},
-		{"a key change of another kind", replace(KeysFile, `"by":"command"`, `"by":"stranger"`), Changed},
-		{"no key changes", remove(KeysFile), Changed},
-		{"another reply", replace(CommandsFile, `"reply":"OK"`, `"reply":"KO"`), Changed},
-		{"another operation", replace(HistoryFile, `"f":"healed"`, `"f":"better"`), Changed},
-		{"another promise", replace(SpecFile, `"recovery": 1000000000`, `"recovery": 0`), Changed},
-		{"no verdict", remove(VerdictFile), Unvouched},
+		{"untouched", func(*testing.T, string) {}, trial.Vouched},
+		{"a key change of another kind", replace(trial.KeysFile, `"by":"command"`, `"by":"stranger"`), trial.Changed},
+		{"no key changes", remove(trial.KeysFile), trial.Changed},
+		{"another reply", replace(trial.CommandsFile, `"reply":"OK"`, `"reply":"KO"`), trial.Changed},
+		{"another operation", replace(trial.HistoryFile, `"f":"healed"`, `"f":"better"`), trial.Changed},
+		{"another promise", replace(trial.SpecFile, `"recovery": 1000000000`, `"recovery": 0`), trial.Changed},
+		{"no verdict", remove(trial.VerdictFile), trial.Unvouched},
 		{"a line that is cut short", func(t *testing.T, folder string) {
-			path := filepath.Join(folder, KeysFile)
+			path := filepath.Join(folder, trial.KeysFile)
 			if info, err := os.Stat(path); err != nil || os.Truncate(path, info.Size()-9) != nil {
 				t.Fatal(err)
 			}
-		}, Partial},
+		}, trial.Partial},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			folder, _ := storedTrial(t, false)
 			test.spoil(t, folder)
-			r, err := LoadJudged(folder)
-			if err != nil || r.Standing != test.want || (r.Differs == nil) != (test.want == Vouched) {
+			r, err := trial.LoadJudged(folder)
+			if err != nil || r.Standing != test.want || (r.Differs == nil) != (test.want == trial.Vouched) {
 				t.Fatalf("standing %s, %v, %v; want %s", r.Standing, r.Differs, err, test.want)
 			}
-			trial, err := Judge(t.Context(), r)
-			if err != nil || trial.has(checker.Held) != (test.want == Vouched) || test.want == Changed && trial.has(checker.Violated) {
-				t.Errorf("%v, %+v", err, trial.Verdicts)
+			result, err := trial.Judge(t.Context(), r)
+			if err != nil || has(result, checker.Held) != (test.want == trial.Vouched) || test.want == trial.Changed && has(result, checker.Violated) {
+				t.Errorf("%v, %+v", err, result.Verdicts)
 			}
 		})
 	}
@@ -160,13 +163,13 @@ func TestWhatNobodyVouchesForHasNoVerdict(t *testing.T) {
 
 func TestANewerStoreIsRefused(t *testing.T) {
 	folder, _ := storedTrial(t, false)
-	editJSON(t, filepath.Join(folder, SpecFile), func(v map[string]any) { v["format"] = storeFormat + 1 })
-	var bad *InputError
-	if _, err := LoadJudged(folder); !errors.Is(err, ErrNewer) || !errors.As(err, &bad) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), folder) {
+	editJSON(t, filepath.Join(folder, trial.SpecFile), func(v map[string]any) { v["format"] = trial.Format + 1 })
+	var bad *input.Error
+	if _, err := trial.LoadJudged(folder); !errors.Is(err, trial.ErrNewer) || !errors.As(err, &bad) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), folder) {
 		t.Errorf("a trial: %v", err)
 	}
-	dir := write(t, map[string]string{CampaignFile: `{"format":3,"versions":{"lockstorm":"x"}}`, TrialsFile: ""})
-	if _, err := Load(dir); !errors.Is(err, ErrNewer) || !errors.As(err, &bad) {
+	dir := write(t, map[string]string{CampaignFile: `{"format":3,"versions":{"lockstorm":"x"}}`, trial.ResultsFile: ""})
+	if _, err := Load(dir); !errors.Is(err, trial.ErrNewer) || !errors.As(err, &bad) {
 		t.Errorf("a campaign: %v", err)
 	}
 }

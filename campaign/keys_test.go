@@ -12,11 +12,14 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/jsonfile"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // storedTrial runs a trial in the simulation and stores it: as it happens, or in the end.
-func storedTrial(t *testing.T, stream bool) (folder string, trial Trial) {
+func storedTrial(t *testing.T, stream bool) (folder string, result trial.Result) {
 	t.Helper()
 	tb, c := sim.New(), DefaultConfig()
 	s, err := PlanTrial(t.Context(), tb, c, "set-nx-px", "none", "mutex", 0)
@@ -24,7 +27,7 @@ func storedTrial(t *testing.T, stream bool) (folder string, trial Trial) {
 		t.Fatal(err)
 	}
 	folder = t.TempDir()
-	d, err := execute(t.Context(), tb, task{Spec: s, Folder: folder, Keep: true, Stream: stream}, new(sync.Mutex), nil)
+	d, err := trial.Execute(t.Context(), tb, trial.Task{Spec: s, Folder: folder, Keep: true, Stream: stream}, new(sync.Mutex), nil)
 	if err != nil || d.Trial.Err != "" {
 		t.Fatal(err, d.Trial.Err)
 	}
@@ -36,19 +39,19 @@ func storedTrial(t *testing.T, stream bool) (folder string, trial Trial) {
 func TestKeyChangesAreStoredWithTheTrial(t *testing.T) {
 	var files [][]byte
 	for _, stream := range []bool{false, true} {
-		folder, trial := storedTrial(t, stream)
-		r, err := LoadJudged(folder)
+		folder, result := storedTrial(t, stream)
+		r, err := trial.LoadJudged(folder)
 		if err != nil || r.Differs != nil || !r.Evidence.Watched {
 			t.Fatalf("stream %t: %v, %v, watched %t", stream, err, r.Differs, r.Evidence.Watched)
 		}
-		if n := len(r.Evidence.Keys); n == 0 || n != trial.Keys || history.Hash(r.Evidence) != trial.Hash {
-			t.Errorf("stream %t: %d changes and hash %s are stored, judged were %d and %s", stream, n, history.Hash(r.Evidence), trial.Keys, trial.Hash)
+		if n := len(r.Evidence.Keys); n == 0 || n != result.Keys || history.Hash(r.Evidence) != result.Hash {
+			t.Errorf("stream %t: %d changes and hash %s are stored, judged were %d and %s", stream, n, history.Hash(r.Evidence), result.Keys, result.Hash)
 		}
-		loaded, _, err := LoadTrial(folder)
-		if err != nil || loaded.Keys != trial.Keys {
+		loaded, _, err := trial.Load(folder)
+		if err != nil || loaded.Keys != result.Keys {
 			t.Errorf("stream %t: verdict.json tells of %d changes, %v", stream, loaded.Keys, err)
 		}
-		data, err := os.ReadFile(filepath.Join(folder, KeysFile))
+		data, err := os.ReadFile(filepath.Join(folder, trial.KeysFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,28 +73,28 @@ func TestNothingHoldsWithoutAllKeyChanges(t *testing.T) {
 		"another one": {func(path string, data []byte) error { return os.WriteFile(path, append(data, data...), 0o666) }, " key changes, not "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			folder, trial := storedTrial(t, false)
-			if !trial.has(checker.Held) {
-				t.Fatalf("before: %+v", trial.Verdicts)
+			folder, result := storedTrial(t, false)
+			if !has(result, checker.Held) {
+				t.Fatalf("before: %+v", result.Verdicts)
 			}
-			path := filepath.Join(folder, KeysFile)
+			path := filepath.Join(folder, trial.KeysFile)
 			data, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			load := LoadJudged
+			load := trial.LoadJudged
 			if !strings.Contains(c.want, "not") {
-				load = LoadRecord // knows nothing of what was judged
+				load = trial.LoadRecord // knows nothing of what was judged
 			}
 			if err := c.spoil(path, data); err != nil {
 				t.Fatal(err)
 			}
 			r, err := load(folder)
-			if why := checker.Judged("", checker.Unknown, r.missing()).Why; err != nil || !strings.Contains(why, c.want) {
+			if why := checker.Judged("", checker.Unknown, r.Missing()).Why; err != nil || !strings.Contains(why, c.want) {
 				t.Fatalf("got %q, %v, want %q", why, err, c.want)
 			}
-			if trial, err = Judge(t.Context(), r); err != nil || trial.has(checker.Held) {
-				t.Errorf("something holds, or %v: %+v", err, trial.Verdicts)
+			if result, err = trial.Judge(t.Context(), r); err != nil || has(result, checker.Held) {
+				t.Errorf("something holds, or %v: %+v", err, result.Verdicts)
 			}
 		})
 	}
@@ -101,7 +104,7 @@ func TestNothingHoldsWithoutAllKeyChanges(t *testing.T) {
 func editJSON(t *testing.T, path string, change func(map[string]any)) {
 	t.Helper()
 	var v map[string]any
-	if err := readJSON(path, &v); err != nil {
+	if err := jsonfile.Read(path, &v); err != nil {
 		t.Fatal(err)
 	}
 	change(v)
@@ -117,8 +120,8 @@ func editJSON(t *testing.T, path string, change func(map[string]any)) {
 func TestWhatAnOlderVersionStoredIsRefused(t *testing.T) {
 	unnumbered := func(v map[string]any) { delete(v, "format") }
 	folder, _ := storedTrial(t, false)
-	editJSON(t, filepath.Join(folder, SpecFile), unnumbered)
-	_, err := LoadJudged(folder)
+	editJSON(t, filepath.Join(folder, trial.SpecFile), unnumbered)
+	_, err := trial.LoadJudged(folder)
 	refused(t, err, folder+": stored by an older version, which kept no key changes: run it again with lockstorm replay "+folder)
 
 	c := Campaign{Config: DefaultConfig(), Testbed: sim.New(), Versions: Versions{Lockstorm: "v1"}, Command: "lockstorm run --some"}
@@ -140,29 +143,8 @@ func TestWhatAnOlderVersionStoredIsRefused(t *testing.T) {
 
 func refused(t *testing.T, err error, want string) {
 	t.Helper()
-	var input *InputError
-	if !errors.Is(err, ErrOlder) || !errors.As(err, &input) || err.Error() != want {
+	var wrong *input.Error
+	if !errors.Is(err, trial.ErrOlder) || !errors.As(err, &wrong) || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
-	}
-}
-
-// TestARunawaysKeysAreNotAllKept: a key that grows with each command would take all
-// memory.
-func TestARunawaysKeysAreNotAllKept(t *testing.T) {
-	rec := recorder()
-	passed := 0
-	l := keyLog{rec: rec, next: func(history.KeyChange) { passed++ }}
-	grown := &history.KeyContent{Type: "list"}
-	for i := range 4000 {
-		before := grown
-		grown = &history.KeyContent{Type: "list", Members: append(before.Members[:i:i], "x")}
-		l.add(history.KeyChange{Index: i, Node: "n0", Key: "k", By: history.ByCommand, Before: before, After: grown})
-	}
-	ops := rec.Ops()
-	if n := len(l.all); n == 0 || n == 4000 || n != passed {
-		t.Errorf("%d of 4000 changes are kept, %d passed on", n, passed)
-	}
-	if len(ops) != 1 || ops[0].F != history.FUnseen || ops[0].Node != "n0" || ops[0].Error == "" {
-		t.Errorf("got %+v, want one entry that n0 is unseen, and why", ops)
 	}
 }

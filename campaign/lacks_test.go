@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // lackingBed could make nodes' clocks jump on another machine.
-type lackingBed struct{ *fakeBed }
+type lackingBed struct{ *fakebed.Bed }
 
 func (lackingBed) Lacks() map[testbed.Capability]string {
 	return map[testbed.Capability]string{testbed.CanNodeClocks: "there is no shim: make build"}
@@ -19,7 +21,7 @@ func (lackingBed) Lacks() map[testbed.Capability]string {
 func TestACellSaysWhyTheTestbedLacksWhatItNeeds(t *testing.T) {
 	c := DefaultConfig()
 	c.Locks, c.Faults = []string{"test-sound"}, []string{"node-clock", "split-brain"}
-	cells, err := newPlanner(c, lackingBed{&fakeBed{}}).cells()
+	cells, err := newPlanner(c, lackingBed{&fakebed.Bed{}}).cells()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +42,7 @@ func TestClientsThatShareLinksAreNotSplit(t *testing.T) {
 		real     bool
 		want     string
 	}{
-		{testbed.Replicated, true, true, (&Lack{What: LackOfLinks}).Words()},
+		{testbed.Replicated, true, true, (&trial.Lack{What: trial.LackOfLinks}).Words()},
 		{testbed.Replicated, false, true, ""},
 		{testbed.Replicated, true, false, ""},
 		{testbed.Sentinel, true, true, ""},
@@ -48,7 +50,7 @@ func TestClientsThatShareLinksAreNotSplit(t *testing.T) {
 		conf := DefaultConfig()
 		conf.Locks, conf.Faults = []string{"test-sound"}, []string{"split-brain", "chaos"}
 		conf.Topology, conf.ShareLinks = c.topology, c.share
-		p := newPlanner(conf, splitBed{&fakeBed{real: c.real}})
+		p := newPlanner(conf, splitBed{&fakebed.Bed{Real: c.real}})
 		cells, err := p.cells()
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +63,7 @@ func TestClientsThatShareLinksAreNotSplit(t *testing.T) {
 				t.Errorf("%+v: %s: %s", c, cell.fault.Name, cell.lack.Words())
 			}
 		}
-		w := p.world(Spec{Topology: c.topology}, history.Claims{})
+		w := p.world(trial.Spec{Topology: c.topology}, history.Claims{})
 		if got := slices.Contains(w.Capabilities, testbed.CanSplitBrain); got != (c.want == "") {
 			t.Errorf("%+v: plans may split clients: %t", c, got)
 		}
@@ -69,18 +71,18 @@ func TestClientsThatShareLinksAreNotSplit(t *testing.T) {
 }
 
 // splitBed has what splits need.
-type splitBed struct{ *fakeBed }
+type splitBed struct{ *fakebed.Bed }
 
 func (splitBed) Topologies() []testbed.Topology {
 	return []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Sentinel}
 }
 
 func (b splitBed) Capabilities() []testbed.Capability {
-	return append(b.fakeBed.Capabilities(), testbed.CanSplitBrain)
+	return append(b.Bed.Capabilities(), testbed.CanSplitBrain)
 }
 
 // aloneBed has one node, because it was told of no more.
-type aloneBed struct{ *fakeBed }
+type aloneBed struct{ *fakebed.Bed }
 
 func (aloneBed) Without() map[testbed.Topology]string {
 	return map[testbed.Topology]string{testbed.Independent: "give several --addr"}
@@ -89,7 +91,7 @@ func (aloneBed) Without() map[testbed.Topology]string {
 func TestACellSaysHowToGetTheTopologyItNeeds(t *testing.T) {
 	c := DefaultConfig()
 	c.Locks, c.Faults = []string{"redlock"}, []string{undisturbed}
-	cells, err := newPlanner(c, aloneBed{&fakeBed{}}).cells()
+	cells, err := newPlanner(c, aloneBed{&fakebed.Bed{}}).cells()
 	if err != nil || !strings.Contains(cells[0].lack.Words(), "no independent topology: give several --addr") {
 		t.Errorf("got %+v, %v", cells, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // doer sends one command over somebody's Redis library; nil is a reply of nothing.
@@ -130,7 +131,7 @@ func rueidisDoer(c *locks.Client) (doer, error) {
 }
 
 // someTrials are a recipe's trials under some faults, as a campaign would run them.
-func someTrials(t *testing.T, tb testbed.Testbed, lock string, faults ...string) (specs []Spec) {
+func someTrials(t *testing.T, tb testbed.Testbed, lock string, faults ...string) (specs []trial.Spec) {
 	t.Helper()
 	for _, fault := range faults {
 		s, err := PlanTrial(t.Context(), tb, simConfig(t), lock, fault, "mutex", 0)
@@ -163,7 +164,7 @@ func TestOtherLibrariesDoTheSameEachTime(t *testing.T) {
 					} else if got != want {
 						t.Errorf("under %s: run %d differs", s.Fault, run+1)
 					}
-					if granted := len(acquireTimes(e)); granted < 3 {
+					if granted := len(trial.AcquireTimes(e)); granted < 3 {
 						t.Errorf("under %s: the lock was granted %d times", s.Fault, granted)
 					}
 				}
@@ -173,10 +174,10 @@ func TestOtherLibrariesDoTheSameEachTime(t *testing.T) {
 }
 
 // ran is a trial's evidence, run on that many processors.
-func ran(t *testing.T, tb testbed.Testbed, s Spec, procs int) history.Evidence {
+func ran(t *testing.T, tb testbed.Testbed, s trial.Spec, procs int) history.Evidence {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-	e, err := RunTrial(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
+	e, err := trial.Run(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // write makes a directory of files.
@@ -26,17 +29,17 @@ const acquired = `{"index":0,"time":1,"process":0,"client":0,"type":"invoke","f"
 
 func TestACampaignThatWasKilledIsLoadedAsFarAsItCame(t *testing.T) {
 	dir := write(t, map[string]string{
-		CampaignFile: `{"config":{"seed":3,"testbed":"fake"},"plan":[{"lock":"a","fault":"none"},{"lock":"b","fault":"none"}]}`,
-		TrialsFile:   `{"spec":{"lock":"a","fault":"none"},"outcome":"holds"}` + "\n" + `{"spec":{"lock":"b","fau`,
+		CampaignFile:      `{"config":{"seed":3,"testbed":"fake"},"plan":[{"lock":"a","fault":"none"},{"lock":"b","fault":"none"}]}`,
+		trial.ResultsFile: `{"spec":{"lock":"a","fault":"none"},"outcome":"holds"}` + "\n" + `{"spec":{"lock":"b","fau`,
 	})
 	s, err := Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Truncated == nil || !strings.Contains(s.Truncated.Error(), TrialsFile+":2: the last line is cut short") {
+	if s.Truncated == nil || !strings.Contains(s.Truncated.Error(), trial.ResultsFile+":2: the last line is cut short") {
 		t.Errorf("truncated: %v", s.Truncated)
 	}
-	if c := s.Matrix.Cells; len(c) != 2 || c[0].Verdict != Holds || c[1].Verdict != Unknown || c[1].Why == "" {
+	if c := s.Matrix.Cells; len(c) != 2 || c[0].Verdict != trial.Holds || c[1].Verdict != trial.Unknown || c[1].Why == "" {
 		t.Errorf("cells are %+v", c)
 	}
 }
@@ -44,7 +47,7 @@ func TestACampaignThatWasKilledIsLoadedAsFarAsItCame(t *testing.T) {
 func TestErrorsOfLoadingNameFileAndLine(t *testing.T) {
 	campaign := func(name, text string) func(t *testing.T) error {
 		return func(t *testing.T) error {
-			files := map[string]string{CampaignFile: `{}`, TrialsFile: ``}
+			files := map[string]string{CampaignFile: `{}`, trial.ResultsFile: ``}
 			files[name] = text
 			_, err := Load(write(t, files))
 			return err
@@ -52,9 +55,9 @@ func TestErrorsOfLoadingNameFileAndLine(t *testing.T) {
 	}
 	record := func(name, text string) func(t *testing.T) error {
 		return func(t *testing.T) error {
-			files := map[string]string{HistoryFile: acquired}
+			files := map[string]string{trial.HistoryFile: acquired}
 			files[name] = text
-			_, err := LoadRecord(filepath.Join(write(t, files), HistoryFile))
+			_, err := trial.LoadRecord(filepath.Join(write(t, files), trial.HistoryFile))
 			return err
 		}
 	}
@@ -65,18 +68,18 @@ func TestErrorsOfLoadingNameFileAndLine(t *testing.T) {
 	}{
 		{"no campaign", func(t *testing.T) error { _, err := Load(t.TempDir()); return err }, "expected the directory of a stored campaign"},
 		{"broken campaign.json", campaign(CampaignFile, `{`), CampaignFile + ": unexpected end"},
-		{"broken trials.jsonl", campaign(TrialsFile, "{}\n{]\n{}\n"), TrialsFile + ":2: expected one JSON object"},
-		{"no history", func(t *testing.T) error { _, err := LoadRecord(filepath.Join(t.TempDir(), "x")); return err }, "expected a history file"},
-		{"broken history", record(HistoryFile, acquired+"[]\n{}\n"), HistoryFile + ":3: "},
-		{"impossible history", record(HistoryFile, acquired+`{"index":2,"time":3,"process":0,"client":0,"type":"ok","f":"acquire"}`+"\n"), HistoryFile},
-		{"broken commands", record(CommandsFile, "1\n{}\n"), CommandsFile + ":1: "},
-		{"broken spec", record(SpecFile, "]"), SpecFile + ": "},
+		{"broken trials.jsonl", campaign(trial.ResultsFile, "{}\n{]\n{}\n"), trial.ResultsFile + ":2: expected one JSON object"},
+		{"no history", func(t *testing.T) error { _, err := trial.LoadRecord(filepath.Join(t.TempDir(), "x")); return err }, "expected a history file"},
+		{"broken history", record(trial.HistoryFile, acquired+"[]\n{}\n"), trial.HistoryFile + ":3: "},
+		{"impossible history", record(trial.HistoryFile, acquired+`{"index":2,"time":3,"process":0,"client":0,"type":"ok","f":"acquire"}`+"\n"), trial.HistoryFile},
+		{"broken commands", record(trial.CommandsFile, "1\n{}\n"), trial.CommandsFile + ":1: "},
+		{"broken spec", record(trial.SpecFile, "]"), trial.SpecFile + ": "},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			err := test.load(t)
-			var input *InputError
-			if !errors.As(err, &input) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			var wrong *input.Error
+			if !errors.As(err, &wrong) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want one line with %q", err, test.want)
 			}
 		})
@@ -85,11 +88,11 @@ func TestErrorsOfLoadingNameFileAndLine(t *testing.T) {
 
 func TestARecordTakesWhatLiesBeside(t *testing.T) {
 	dir := write(t, map[string]string{
-		HistoryFile:  acquired + `{"index":2,"ti`,
-		CommandsFile: `{"index":0,"args":["PING"]}` + "\n" + `{"ind`,
-		SpecFile:     `{"lock":"x","claims":{"lock":"x","quorum":3}}`,
+		trial.HistoryFile:  acquired + `{"index":2,"ti`,
+		trial.CommandsFile: `{"index":0,"args":["PING"]}` + "\n" + `{"ind`,
+		trial.SpecFile:     `{"lock":"x","claims":{"lock":"x","quorum":3}}`,
 	})
-	r, err := LoadRecord(dir)
+	r, err := trial.LoadRecord(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

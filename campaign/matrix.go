@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // Schema is the version of matrix.json.
@@ -14,10 +15,10 @@ const Schema = 1
 // Cell is one recipe under one fault, over all its workloads and trials. Its
 // JSON is stable for other programs.
 type Cell struct {
-	Lock    string     `json:"lock"`
-	Fault   string     `json:"fault"`
-	Verdict Outcome    `json:"verdict"`
-	Kind    locks.Kind `json:"kind"` // bug, limit, or empty
+	Lock    string        `json:"lock"`
+	Fault   string        `json:"fault"`
+	Verdict trial.Outcome `json:"verdict"`
+	Kind    locks.Kind    `json:"kind"` // bug, limit, or empty
 	// Causes of all violations, worst oracle first; never null.
 	Causes []string `json:"causes"`
 	// Oracles maps each oracle's name to its worst result over all trials.
@@ -49,8 +50,8 @@ type Cell struct {
 	Forever bool `json:"-"`
 	// Lack is why the cell is not supported; nil if it is. Why says that in a sentence, or
 	// what went wrong with its trials.
-	Lack *Lack  `json:"-"`
-	Why  string `json:"-"`
+	Lack *trial.Lack `json:"-"`
+	Why  string      `json:"-"`
 	// UndecidedWhy says in a sentence why the first undecided trial is.
 	UndecidedWhy string `json:"-"`
 	// UndecidedDir is that trial's folder, relative to the campaign.
@@ -59,7 +60,7 @@ type Cell struct {
 	// campaign; empty if none was kept.
 	Dir string `json:"-"`
 	// Flaws are the distinct flaws that the cell's trials showed.
-	Flaws []Flaw `json:"-"`
+	Flaws []trial.Flaw `json:"-"`
 }
 
 // Matrix is the outcome of a campaign: matrix.json. Cells are sorted by lock,
@@ -83,7 +84,7 @@ type Matrix struct {
 	// Settled was in doubt: of no consequence for the exit code, but to be seen.
 	Settled []Doubt `json:"-"`
 	// Failed are trials that the harness could not finish or judge.
-	Failed []Trial `json:"-"`
+	Failed []trial.Result `json:"-"`
 	// Interrupted: the campaign was stopped or killed before its last trial.
 	Interrupted bool `json:"-"`
 	// Planned are the trials of all cells, and Finished those that were run.
@@ -107,9 +108,9 @@ type Surprise struct {
 // Sink receives results as they come: what turns them into pictures and pages.
 type Sink interface {
 	// Trial is called once per judged trial, from one goroutine at a time. If
-	// Trial.Dir names a folder, it holds the trial's evidence; if not, there is
+	// t.Dir names a folder, it holds the trial's evidence; if not, there is
 	// nothing to show of the trial. e is empty: it was left where the trial ran.
-	Trial(ctx context.Context, t Trial, e history.Evidence) error
+	Trial(ctx context.Context, t trial.Result, e history.Evidence) error
 	// Done is called once, after the last trial.
 	Done(ctx context.Context, m Matrix) error
 }
@@ -126,7 +127,7 @@ const (
 // NotExercised are the cells in which the fault hit nothing in any trial: nobody
 // knows what it would have shown.
 func (m Matrix) NotExercised() []Cell {
-	return slices.DeleteFunc(slices.Clone(m.Cells), func(c Cell) bool { return c.Verdict != NotExercised })
+	return slices.DeleteFunc(slices.Clone(m.Cells), func(c Cell) bool { return c.Verdict != trial.NotExercised })
 }
 
 // ExitCode says how a finished campaign ends its program. Without expect,
@@ -142,7 +143,7 @@ func (m Matrix) ExitCode(expect bool) int {
 	if expect && (len(lacking) > 0 || len(m.NotExercised()) > 0 || len(m.Unexpected) > 0) {
 		return ExitUnexpected
 	}
-	unsure := func(c Cell) bool { return c.Verdict == Unknown }
+	unsure := func(c Cell) bool { return c.Verdict == trial.Unknown }
 	if slices.ContainsFunc(m.Cells, unsure) || expect && len(m.Doubtful)+len(m.Missed) > 0 {
 		return ExitUnknown
 	}

@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // sampled are recipes that between them need most kinds of schedules, where there
@@ -42,24 +44,24 @@ func TestNamedSchedulesAloneFindEveryDeclaredFlaw(t *testing.T) {
 	for _, x := range m.Unexpected {
 		t.Errorf("not declared: %s under %s: %s (%s), as in %s", x.Lock, x.Fault, x.Oracle, x.Cause, x.Dir)
 	}
-	for _, trial := range s.Trials {
-		for _, v := range trial.Verdicts {
+	for _, result := range s.Trials {
+		for _, v := range result.Verdicts {
 			if v.Result == checker.Unknown {
-				t.Errorf("%s of %s under %s: %s is unknown: %s", trial.Spec.Title(), trial.Spec.Lock, trial.Spec.Fault, v.Oracle, v.Why)
+				t.Errorf("%s of %s under %s: %s is unknown: %s", result.Spec.Title(), result.Spec.Lock, result.Spec.Fault, v.Oracle, v.Why)
 			}
 		}
 	}
 	if code := m.ExitCode(true); code != ExitExpected && !t.Failed() {
 		t.Errorf("ends with %d, want %d", code, ExitExpected)
 	}
-	if drawn := slices.ContainsFunc(s.Trials, func(t Trial) bool { return !t.Spec.named() && !t.Probe }); drawn {
+	if drawn := slices.ContainsFunc(s.Trials, func(t trial.Result) bool { return !t.Spec.Named() && !t.Probe }); drawn {
 		t.Error("trials were drawn")
 	}
 	t.Logf("%d trials", len(s.Trials))
 }
 
 func TestNamedOnlyMeansThatNothingIsDrawn(t *testing.T) {
-	jobs, cells := namedJobs(t, func(c *Config) { c.NamedOnly, c.Trials = true, 0 }, soundLock)
+	jobs, cells := namedJobs(t, func(c *Config) { c.NamedOnly, c.Trials = true, 0 }, fakebed.Sound)
 	if len(jobs) == 0 || len(onlyNamed(jobs)) != len(jobs) {
 		t.Errorf("%d of %d trials are named, want some and all", len(onlyNamed(jobs)), len(jobs))
 	}

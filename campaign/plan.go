@@ -7,12 +7,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -22,17 +23,17 @@ type plannedCell struct {
 	fault     nemesis.Fault
 	topology  testbed.Topology
 	workloads []string
-	variants  int   // of the fault's plans, in the workload with the most
-	named     int   // schedules, in all workloads
-	lack      *Lack // not supported, if not nil
+	variants  int         // of the fault's plans, in the workload with the most
+	named     int         // schedules, in all workloads
+	lack      *trial.Lack // not supported, if not nil
 }
 
 // job is one trial to be run.
 type job struct {
-	spec  Spec
+	spec  trial.Spec
 	probe bool
-	again int // as Trial.Again
-	// further: as Trial.Further.
+	again int // as trial.Result.Again
+	// further: as trial.Result.Further.
 	further bool
 	// before is what earlier runs left in doubt.
 	before earlier
@@ -43,22 +44,6 @@ type job struct {
 // pair is what a probe is made for.
 type pair struct{ lock, workload string }
 
-// sight is what a probe showed.
-type sight struct {
-	Points    []testbed.Point `json:"points,omitempty"`
-	Deadlines bool            `json:"deadlines,omitempty"`
-	Scripts   bool            `json:"scripts,omitempty"`
-	Times     bool            `json:"times,omitempty"`
-	KeyLife   time.Duration   `json:"keyLife,omitempty"`
-}
-
-func sightOf(e history.Evidence) sight {
-	return sight{
-		Points: nemesis.Points(e.Commands), Deadlines: nemesis.Deadlines(e.Ops), Scripts: nemesis.Scripts(e.Commands),
-		Times: nemesis.AsksTime(e.Commands), KeyLife: nemesis.KeyLife(e),
-	}
-}
-
 // planner turns a configuration into cells, and cells into trials.
 type planner struct {
 	config       Config
@@ -67,7 +52,7 @@ type planner struct {
 	lacks        map[testbed.Capability]string // why, of some of the others
 	without      map[testbed.Topology]string   // the same of topologies
 	real         bool                          // its time is the machine's
-	seen         map[pair]sight                // in probes that finished
+	seen         map[pair]trial.Sight          // in probes that finished
 	confirm      *confirmation                 // of another campaign; nil = the trials are this one's own
 	// schedule enumerates a fault's named schedules in a world.
 	schedule func(fault string, w nemesis.World) ([]nemesis.Schedule, error)
@@ -76,7 +61,7 @@ type planner struct {
 func newPlanner(c Config, tb testbed.Testbed) *planner {
 	p := &planner{
 		config: c, topologies: tb.Topologies(), capabilities: tb.Capabilities(),
-		real: realTime(tb), seen: map[pair]sight{}, schedule: nemesis.Named,
+		real: trial.RealTime(tb), seen: map[pair]trial.Sight{}, schedule: nemesis.Named,
 	}
 	if l, ok := tb.(testbed.Lacking); ok {
 		p.lacks = l.Lacks()
@@ -114,7 +99,7 @@ func (p *planner) cells() ([]plannedCell, error) {
 		}
 	}
 	if len(cells) == 0 {
-		return nil, Inputf("--clean: every chosen recipe declares flaws for every chosen fault")
+		return nil, input.Errorf("--clean: every chosen recipe declares flaws for every chosen fault")
 	}
 	return cells, nil
 }
@@ -130,7 +115,7 @@ func (c plannedCell) clean() bool {
 // checkTopology refuses a choice that the testbed does not have.
 func (p *planner) checkTopology() error {
 	if t := p.config.Topology; t != "" && !slices.Contains(p.topologies, t) {
-		return Inputf("--topology %q: expected one of %s, which testbed %s has", t, join(p.topologies), p.config.Testbed)
+		return input.Errorf("--topology %q: expected one of %s, which testbed %s has", t, join(p.topologies), p.config.Testbed)
 	}
 	return nil
 }
@@ -149,7 +134,7 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 			topology = other
 		}
 		if !covers(t, topology) {
-			c.lack = &Lack{What: LackOfTopology, Needs: topology, Chosen: t}
+			c.lack = &trial.Lack{What: trial.LackOfTopology, Needs: topology, Chosen: t}
 			return c
 		}
 		c.topology = t
@@ -157,14 +142,14 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 	if c.lack = p.unshared(f, c.topology); c.lack != nil {
 		return c
 	}
-	claims := p.spec(c, "", 0).claims(r)
+	claims := p.spec(c, "", 0).PromisedBy(r)
 	for _, w := range bodies {
 		if w.Suits(claims) {
 			c.workloads = append(c.workloads, w.Name)
 		}
 	}
 	if len(c.workloads) == 0 {
-		c.lack = &Lack{What: LackOfWorkload}
+		c.lack = &trial.Lack{What: trial.LackOfWorkload}
 	}
 	return c
 }
@@ -183,13 +168,13 @@ func covers(have, need testbed.Topology) bool {
 }
 
 // spec is the trial number k of a cell under a workload, without its plan.
-func (p *planner) spec(c plannedCell, workload string, k int) Spec {
+func (p *planner) spec(c plannedCell, workload string, k int) trial.Spec {
 	conf := p.config
 	seed := conf.Seed
 	if c.fault.Undisturbed && k == 0 {
 		seed = fixedSeed // the probe
 	}
-	s := Spec{
+	s := trial.Spec{
 		Lock:           c.recipe.ID,
 		Workload:       workload,
 		Fault:          c.fault.Name,
@@ -204,7 +189,7 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 	body, _ := workloads.ByName(workload)
 	conf.clients(&s)
 	if c.topology == testbed.Independent {
-		s.Nodes = cmp.Or(conf.Nodes, defaultNodes)
+		s.Nodes = cmp.Or(conf.Nodes, trial.DefaultNodes)
 	}
 	s.Options = workloads.Options{
 		Clients: cmp.Or(conf.Clients, defaultClients),
@@ -223,19 +208,19 @@ func (p *planner) spec(c plannedCell, workload string, k int) Spec {
 	}
 	if conf.Overrun < 0 {
 		s.Options.Overrun = 0
-		if s.claims(c.recipe).Renews {
+		if s.PromisedBy(c.recipe).Renews {
 			s.Options.Overrun = 0.25
 		}
 	}
 	if c.fault.Mix {
-		conf.swarm(&s.Options, s.claims(c.recipe).Renews)
+		conf.swarm(&s.Options, s.PromisedBy(c.recipe).Renews)
 		s.Options.Keys = max(s.Options.Keys, body.Locks)
 	}
 	return s
 }
 
 // world is what the nemesis makes plans for.
-func (p *planner) world(s Spec, claims history.Claims) nemesis.World {
+func (p *planner) world(s trial.Spec, claims history.Claims) nemesis.World {
 	nodes := []string{"n0"}
 	for i := 1; i < s.Nodes; i++ {
 		nodes = append(nodes, fmt.Sprintf("n%d", i))
@@ -352,9 +337,9 @@ func (p *planner) drawn(cells []plannedCell) ([]job, error) {
 // trial is the trial number k of a cell under a workload, with its plan, and the
 // world that this is for. An error wraps nemesis.ErrNotSupported if the fault has
 // nothing to strike there.
-func (p *planner) trial(c plannedCell, workload string, k int) (Spec, nemesis.World, error) {
+func (p *planner) trial(c plannedCell, workload string, k int) (trial.Spec, nemesis.World, error) {
 	s := p.spec(c, workload, k)
-	world := p.world(s, s.claims(c.recipe))
+	world := p.world(s, s.PromisedBy(c.recipe))
 	plan, err := nemesis.New(s.Seed, []string{s.Fault}, world, k)
 	switch {
 	case errors.Is(err, nemesis.ErrNotSupported):
@@ -370,7 +355,7 @@ func (p *planner) trial(c plannedCell, workload string, k int) (Spec, nemesis.Wo
 func (c *plannedCell) drop(workload string, why error) {
 	c.workloads = slices.DeleteFunc(c.workloads, func(w string) bool { return w == workload })
 	if len(c.workloads) == 0 {
-		c.lack = lackOf(why)
+		c.lack = trial.NewLack(why)
 	}
 }
 

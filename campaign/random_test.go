@@ -5,11 +5,17 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/worker"
+
 	math "math/rand"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/uuid"
+
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -42,8 +48,8 @@ func goRedisDoer(c *locks.Client) (doer, error) {
 
 func TestWorkersDrawRandomNumbersFromTheTrialsSeed(t *testing.T) {
 	spec := someTrials(t, sim.New(), randomLock, "client-pause")[0]
-	hash := func(p *processes, s Spec) string {
-		d, err := p.run(t.Context(), task{Spec: s, Folder: filepath.Join(t.TempDir(), "trial"), Drop: true}, nil)
+	hash := func(p worker.Pool, s trial.Spec) string {
+		d, err := p.Run(t.Context(), trial.Task{Spec: s, Folder: filepath.Join(t.TempDir(), "trial"), Drop: true}, nil)
 		if err != nil || d.Trial.Err != "" {
 			t.Fatal(err, d.Trial.Err)
 		}
@@ -51,9 +57,11 @@ func TestWorkersDrawRandomNumbersFromTheTrialsSeed(t *testing.T) {
 	}
 	other := spec
 	other.Seed++
-	p := forked(t, 1)
+	t.Setenv(asWorker, "1")
+	p := worker.NewPool(nil, []string{os.Args[0]}, 1)
+	t.Cleanup(p.Close)
 	first, another, again := hash(p, spec), hash(p, other), hash(p, spec)
-	p.renew()
+	p.Renew()
 	if elsewhere := hash(p, spec); again != first || elsewhere != first || another == first {
 		t.Errorf("got %s, in the same process %s, in another %s, and with another seed %s", first, again, elsewhere, another)
 	}
@@ -66,7 +74,7 @@ func TestATestDrawsRandomNumbersFromTheTrialsSeed(t *testing.T) {
 	var hashes [2]string
 	for i := range hashes {
 		sim.SeedTest(t, spec.Seed)
-		e, err := RunTrial(t.Context(), tb, spec, history.NewRecorder(nil, tb.Clock()), nil)
+		e, err := trial.Run(t.Context(), tb, spec, history.NewRecorder(nil, tb.Clock()), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,99 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/testbed"
-	"github.com/lockstorm/lockstorm/workloads"
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/shrink"
+	"github.com/lockstorm/lockstorm/trial/worker"
 )
-
-// PlanTrial returns the spec that a campaign with this configuration gives trial
-// k of a cell. What a plan aims at is seen in a fault-free trial, which is run
-// first if the fault needs it. Names are taken as they are: no globs. The error
-// is an InputError if there is no such trial, also where the cell is not supported.
-func PlanTrial(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string, k int) (Spec, error) {
-	if k < 0 {
-		return Spec{}, Inputf("--trial %d: expected a number from 0", k)
-	}
-	p, cell, err := planning(ctx, tb, c, lock, fault, workload)
-	if err != nil {
-		return Spec{}, err
-	}
-	s, _, err := p.trial(cell, workload, k)
-	if errors.Is(err, nemesis.ErrNotSupported) {
-		err = &InputError{err}
-	}
-	return s, err
-}
-
-// planning is a planner that can plan the trials of one cell with one workload,
-// and that cell.
-func planning(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string) (*planner, plannedCell, error) {
-	c = c.filled(modest)
-	if err := c.check(); err != nil {
-		return nil, plannedCell{}, err
-	}
-	if err := checkClients(c.ClientsAs, tb); err != nil {
-		return nil, plannedCell{}, err
-	}
-	p := newPlanner(c, tb)
-	cell, err := p.only(lock, fault, workload)
-	if err == nil {
-		err = p.sensible(cell)
-	}
-	if err == nil && !cell.fault.Undisturbed {
-		err = p.look(ctx, tb, cell.recipe, workload)
-	}
-	return p, cell, err
-}
-
-// only is the cell of that lock and fault, with that workload only.
-func (p *planner) only(lock, fault, workload string) (plannedCell, error) {
-	recipe, err := chosen("lock", []string{lock}, locks.All(), func(r locks.Recipe) string { return r.ID })
-	if err != nil {
-		return plannedCell{}, err
-	}
-	f, err := chosen("fault", []string{fault}, nemesis.All(), func(f nemesis.Fault) string { return f.Name })
-	if err != nil {
-		return plannedCell{}, err
-	}
-	body, err := chosen("workload", []string{workload}, workloads.All(), func(w workloads.Workload) string { return w.Name })
-	if err != nil {
-		return plannedCell{}, err
-	}
-	if len(recipe) > 1 || len(f) > 1 || len(body) > 1 {
-		return plannedCell{}, Inputf("one trial has one lock, fault and workload: got %s, %s and %s", lock, fault, workload)
-	}
-	if err := p.checkTopology(); err != nil {
-		return plannedCell{}, err
-	}
-	cell := p.cell(recipe[0], f[0], body)
-	if cell.lack != nil {
-		return cell, Inputf("%s under %s (%s): %s", lock, fault, workload, cell.lack.Sentence())
-	}
-	return cell, nil
-}
-
-// look runs the probe of a recipe under a workload.
-func (p *planner) look(ctx context.Context, tb testbed.Testbed, r locks.Recipe, workload string) error {
-	probe, err := p.probe(r, workload)
-	if err != nil {
-		return err
-	}
-	e, err := RunTrial(ctx, tb, probe.spec, history.NewRecorder(nil, tb.Clock()), nil)
-	if err != nil {
-		return fmt.Errorf("probe %s (%s): %w", r.ID, workload, err)
-	}
-	p.seen[pair{r.ID, workload}] = sightOf(e)
-	return nil
-}
 
 // Replay is one trial that is run again.
 type Replay struct {
 	Testbed testbed.Testbed
-	Spec    Spec
+	Spec    trial.Spec
 	// Dir is the folder that the trial is stored in, made if it is not there;
 	// "" = it is not stored.
 	Dir string
@@ -109,13 +30,13 @@ type Replay struct {
 }
 
 // Run runs the trial and judges it. What the recipe did wrong is in the trial's
-// verdicts; the error is the harness's, also beside a trial, or an InputError if
+// verdicts; the error is the harness's, also beside a trial, or an input.Error if
 // the spec names a lock or a workload that there is not.
-func (r Replay) Run(ctx context.Context) (t Trial, e history.Evidence, err error) {
-	if _, err := r.Spec.recipe(); err != nil {
+func (r Replay) Run(ctx context.Context) (t trial.Result, e history.Evidence, err error) {
+	if _, err := r.Spec.Recipe(); err != nil {
 		return t, e, err
 	}
-	if err := checkClients(r.Spec.ClientsAs, r.Testbed); err != nil {
+	if err := trial.CheckClients(r.Spec.ClientsAs, r.Testbed); err != nil {
 		return t, e, err
 	}
 	folder := r.Dir
@@ -125,16 +46,48 @@ func (r Replay) Run(ctx context.Context) (t Trial, e history.Evidence, err error
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	}
-	w := newWorkers(r.Testbed, r.Worker, 1)
-	d, err := w.run(ctx, task{Spec: r.Spec, Folder: folder, Keep: true, Log: r.Log != nil}, r.Log)
-	if w.close(); err != nil {
+	w := worker.NewPool(r.Testbed, r.Worker, 1)
+	d, err := w.Run(ctx, trial.Task{Spec: r.Spec, Folder: folder, Keep: true, Log: r.Log != nil}, r.Log)
+	if w.Close(); err != nil {
 		return t, e, err
 	}
 	t = d.Trial
 	t.Spec, t.Acquires = r.Spec, d.Acquires
-	record, err := LoadRecord(folder)
+	record, err := trial.LoadRecord(folder)
 	if err == nil && t.Err != "" {
 		err = errors.New(t.Err)
 	}
+	return t, record.Evidence, err
+}
+
+// Shrink looks for a smaller trial that shows the same worst flaw as r's, within
+// the budget, and stores it in r.Dir, where it replaces what is of the same name. The trial itself is run
+// first. The error is an input.Error if there is nothing to shrink, or if the
+// testbed is on real time, where no trial is the same again.
+func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t trial.Result, e history.Evidence, err error) {
+	if trial.RealTime(r.Testbed) {
+		return t, e, input.Errorf("testbed %s is on real time, where no trial is the same again: only trials on virtual time can be shrunk", r.Testbed.Name())
+	}
+	first := r
+	first.Dir, first.Log = "", nil
+	original, _, err := first.Run(ctx)
+	if err != nil {
+		return t, e, err
+	}
+	if !original.Violation() {
+		return t, e, input.Errorf("the trial shows no violation (%s): there is nothing to shrink", original.Outcome)
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, budget, shrink.BudgetUsed(budget))
+	defer cancel()
+	pool := worker.NewPool(r.Testbed, r.Worker, 1)
+	defer pool.Close()
+	t, err = shrink.Run(ctx, limited, pool, original, r.Dir)
+	if why := shrink.NotShrunk(""); errors.As(err, &why) {
+		return t, e, &input.Error{Err: err}
+	}
+	if err != nil {
+		return t, e, err
+	}
+	record, err := trial.LoadRecord(r.Dir)
 	return t, record.Evidence, err
 }

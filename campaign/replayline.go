@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/lockstorm/lockstorm/internal/shell"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // hashDigits are enough of a hash to tell histories apart.
@@ -13,15 +14,15 @@ const hashDigits = 16
 // replay is the command line that runs a trial again: by itself and with the
 // hash that must come out where trials do the same again, else within its cell.
 // Trials are numbered from 0 and keep their seeds whatever runs beside them.
-func replay(info Info, t Trial) string {
+func replay(info Info, t trial.Result) string {
 	s := t.Spec
 	words := []string{"lockstorm", "run", "--testbed", s.Testbed, "--locks", s.Lock, "--faults", s.Fault, "--workloads", s.Workload}
 	count, k := "--trials", s.Trial+1
-	if info.Deterministic || s.named() {
+	if info.Deterministic || s.Named() {
 		words = []string{"lockstorm", "replay", "--testbed", s.Testbed, "--lock", s.Lock, "--fault", s.Fault, "--workload", s.Workload}
 		count, k = "--trial", s.Trial
 	}
-	if s.named() {
+	if s.Named() {
 		words = append(words, "--schedule", s.Schedule)
 	} else {
 		words = append(words, "--seed", strconv.FormatUint(info.Config.Seed, 10), count, strconv.Itoa(k))
@@ -66,8 +67,8 @@ func (c Config) flags() (words []string) {
 	if c.Trusting {
 		words = append(words, "--clients-trust")
 	}
-	if c.ClientsAs == Processes {
-		words = append(words, "--clients-as", Processes)
+	if c.ClientsAs == trial.Processes {
+		words = append(words, "--clients-as", trial.Processes)
 	}
 	return words
 }

@@ -3,6 +3,8 @@ package campaign
 import (
 	"context"
 	"slices"
+
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // retries is how often a trial is run again that the machine spoilt.
@@ -13,14 +15,14 @@ const retries = 2
 // undeclared one in doubt (Excuse).
 type spoilt struct {
 	job   job
-	trial Trial
+	trial trial.Result
 }
 
 // leaves is what the trial's next run inherits: the violations in doubt, and the folder of
 // the earliest run whose doubt is unresolved.
 func (s spoilt) leaves(doubted bool) earlier {
 	next := earlier{undeclared(s.trial.Doubtful), s.trial.Settled, s.job.before.dir}
-	same := func(f Flaw) bool { return slices.ContainsFunc(next.flaws, f.same) }
+	same := func(f trial.Flaw) bool { return slices.ContainsFunc(next.flaws, f.Same) }
 	if doubted && !slices.ContainsFunc(s.job.before.flaws, same) {
 		next.dir = s.trial.Dir
 	}
@@ -29,7 +31,7 @@ func (s spoilt) leaves(doubted bool) earlier {
 
 // spoils says whether the trial has to be run again, as far as it is about the
 // trial itself.
-func (r *run) spoils(d done, t Trial) bool {
+func (r *run) spoils(d trial.Done, t trial.Result) bool {
 	return d.Stalled || !r.info.Deterministic && inDoubt(t, r.trials) // where it does the same again, no run settles it
 }
 
@@ -49,7 +51,7 @@ func (r *run) rounds(ctx context.Context, jobs []job) {
 }
 
 // further is another attempt at a trial that is recorded.
-func (p *planner) further(s Spec) Spec {
+func (p *planner) further(s trial.Spec) trial.Spec {
 	if p.confirm != nil { // it has attempts of its own
 		return p.confirm.next(s)
 	}
@@ -83,7 +85,7 @@ func (r *run) again(ctx context.Context, n int) []job {
 		s.job.before = s.leaves(doubt)
 		if doubt { // which has to stay to be seen
 			s.job.spec = r.planner.further(s.job.spec)
-		} else if err := removeFolder(r.folder(s.job.spec)); err != nil {
+		} else if err := trial.RemoveFolder(r.folder(s.job.spec)); err != nil {
 			r.fail(err)
 		}
 		s.job.again++
@@ -96,12 +98,12 @@ func (r *run) again(ctx context.Context, n int) []job {
 // decided says whether the cell of s has a verdict that outranks unknown; where
 // another campaign's flaws are confirmed, whether all that it showed there have
 // shown.
-func (r *run) decided(s Spec) bool {
+func (r *run) decided(s trial.Spec) bool {
 	if sought := r.info.Sought; len(sought) > 0 {
 		shows := huntOf(r.info, r.trials).shows
 		return !slices.ContainsFunc(sought, func(f Sought) bool { return f.Lock == s.Lock && f.Fault == s.Fault && !shows(f) })
 	}
-	return slices.ContainsFunc(r.trials, func(t Trial) bool {
+	return slices.ContainsFunc(r.trials, func(t trial.Result) bool {
 		return t.Violation() && t.Spec.Lock == s.Lock && t.Spec.Fault == s.Fault
 	})
 }

@@ -9,10 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/internal/jsonfile"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
 // Campaign is a comparison that is ready to run.
@@ -24,7 +25,7 @@ type Campaign struct {
 	// Prefix is as in Info.
 	Prefix  string
 	Testbed testbed.Testbed
-	// Worker is the command line of a program that calls ServeWorker on such a
+	// Worker is the command line of a program that calls worker.Serve on such a
 	// testbed: Config.Parallel of them run the trials. Nil = trials run in this
 	// process, which a panic in a goroutine of the code under test ends.
 	Worker []string
@@ -41,7 +42,7 @@ type Campaign struct {
 // what was found. If ctx ends, no trial is started any more, those under way are
 // torn down, and what is finished is stored and returned with
 // Matrix.Interrupted, without an error. A trial that fails is part of the result
-// (Matrix.Failed), not an error. An InputError says that nothing was run.
+// (Matrix.Failed), not an error. An input.Error says that nothing was run.
 func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	c.Config = c.Config.filled(c.Defaults)
 	confirm, err := newConfirmation(&c.Config)
@@ -51,7 +52,7 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	if err := c.Config.check(); err != nil {
 		return Stored{}, err
 	}
-	if err := checkClients(c.Config.ClientsAs, c.Testbed); err != nil {
+	if err := trial.CheckClients(c.Config.ClientsAs, c.Testbed); err != nil {
 		return Stored{}, err
 	}
 	p := newPlanner(c.Config, c.Testbed)
@@ -72,22 +73,14 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 		return Stored{}, err
 	}
 	r := &run{Campaign: c, store: st, planner: p, started: started, info: Info{
-		Format: storeFormat,
+		Format: trial.Format,
 		Config: c.Config, Command: c.Command, Versions: c.Versions, Prefix: c.Prefix, Started: started.UTC(),
-		Deterministic: !realTime(c.Testbed), Plan: planned(cells),
+		Deterministic: !trial.RealTime(c.Testbed), Plan: planned(cells),
 	}}
-	r.workers = newWorkers(c.Testbed, c.Worker, c.Config.Parallel)
+	r.workers = worker.NewPool(c.Testbed, c.Worker, c.Config.Parallel)
 	err = r.all(ctx, cells)
-	r.workers.close()
+	r.workers.Close()
 	return r.result, errors.Join(err, st.close())
-}
-
-// newWorkers are processes of that command line, or this process if there is none.
-func newWorkers(tb testbed.Testbed, argv []string, parallel int) workers {
-	if len(argv) > 0 {
-		return newProcesses(argv, parallel)
-	}
-	return &inProcess{bed: tb, entrance: newEntrance(parallel)}
 }
 
 // run is a campaign under way.
@@ -95,16 +88,16 @@ type run struct {
 	Campaign
 	store   *store
 	planner *planner
-	workers workers
+	workers worker.Pool
 	started time.Time
 	info    Info
 	sink    Sink
 	result  Stored
 
 	mu       sync.Mutex
-	trials   []Trial
-	spoilt   []spoilt // in this round
-	sample   []Trial  // to be repeated
+	trials   []trial.Result
+	spoilt   []spoilt       // in this round
+	sample   []trial.Result // to be repeated
 	shown    shown
 	progress Progress
 	err      error // the first of storing, of the workers or of the sink
@@ -162,7 +155,9 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	return r.finish(ctx)
 }
 
-func (r *run) saveInfo() error { return writeJSON(filepath.Join(r.store.dir, CampaignFile), r.info) }
+func (r *run) saveInfo() error {
+	return jsonfile.Write(filepath.Join(r.store.dir, CampaignFile), r.info)
+}
 
 // pool runs jobs, in their order, parallel at a time, until ctx ends or nothing
 // can be stored any more.
@@ -207,7 +202,7 @@ func (r *run) failed() bool {
 // trial runs one trial and counts it. One that the machine spoilt is set aside
 // instead.
 func (r *run) trial(ctx context.Context, j job) {
-	d, err := r.workers.run(ctx, task{
+	d, err := r.workers.Run(ctx, trial.Task{
 		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec),
 	}, nil)
 	r.mu.Lock()
@@ -222,9 +217,9 @@ func (r *run) trial(ctx context.Context, j job) {
 	}
 }
 
-// enough is what task.Enough says: nothing where a trial is not as it was when it
+// enough is what trial.Task.Enough says: nothing where a trial is not as it was when it
 // is run again.
-func (r *run) enough(s Spec) []string {
+func (r *run) enough(s trial.Spec) []string {
 	if !r.info.Deterministic {
 		return nil
 	}
@@ -234,7 +229,7 @@ func (r *run) enough(s Spec) []string {
 }
 
 // folder is where a trial is stored.
-func (r *run) folder(s Spec) string { return filepath.Join(r.store.dir, folderName(s)) }
+func (r *run) folder(s trial.Spec) string { return filepath.Join(r.store.dir, trial.Folder(s)) }
 
 // fail keeps the first error that makes going on senseless. The caller holds mu.
 func (r *run) fail(err error) {
@@ -244,16 +239,16 @@ func (r *run) fail(err error) {
 }
 
 // take counts what became of a job. The caller holds mu.
-func (r *run) take(ctx context.Context, j job, d done) {
+func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	t := d.Trial
 	t.Spec, t.Again, t.Further, t.Acquires = j.spec, j.again, j.further, d.Acquires
-	if d.Kept && (r.Config.Keep || t.Violation() || t.Outcome == Unknown) {
-		t.Dir = folderName(j.spec)
+	if d.Kept && (r.Config.Keep || t.Violation() || t.Outcome == trial.Unknown) {
+		t.Dir = trial.Folder(j.spec)
 	}
 	if j.probe && t.Err == "" {
 		r.planner.seen[pair{t.Spec.Lock, t.Spec.Workload}] = d.Seen
 	}
-	t.inherit(j.before)
+	inherit(&t, j.before)
 	if r.spoils(d, t) && j.again < retries {
 		r.spoilt = append(r.spoilt, spoilt{job: j, trial: t})
 		return
@@ -265,13 +260,13 @@ func (r *run) take(ctx context.Context, j job, d done) {
 }
 
 // record stores a judged trial and passes it on. The caller holds mu.
-func (r *run) record(ctx context.Context, t Trial) {
+func (r *run) record(ctx context.Context, t trial.Result) {
 	if err := r.store.add(t); err != nil {
 		r.fail(err)
 	}
 	if r.sink != nil {
 		if err := r.sink.Trial(ctx, t, history.Evidence{}); err != nil {
-			r.fail(fmt.Errorf("report %s: %w", folderName(t.Spec), err))
+			r.fail(fmt.Errorf("report %s: %w", trial.Folder(t.Spec), err))
 		}
 	}
 	r.trials = append(r.trials, t)
@@ -295,7 +290,7 @@ func (r *run) finish(ctx context.Context) error {
 	r.result.Matrix = fold(r.info, r.store.dir, r.trials)
 	r.result.Matrix.Interrupted = ctx.Err() != nil
 	r.result.Matrix.withMinimals(r.store.dir)
-	err := cmp.Or(r.saveInfo(), writeJSON(filepath.Join(r.store.dir, MatrixFile), r.result.Matrix))
+	err := cmp.Or(r.saveInfo(), jsonfile.Write(filepath.Join(r.store.dir, MatrixFile), r.result.Matrix))
 	if err == nil && r.sink != nil {
 		err = r.report(context.WithoutCancel(ctx)) // an interrupted campaign is reported too
 	}
@@ -312,29 +307,4 @@ func (r *run) report(ctx context.Context) error {
 		return fmt.Errorf("report the campaign: %w", err)
 	}
 	return nil
-}
-
-// verdictFile is verdict.json.
-type verdictFile struct {
-	Outcome  Outcome           `json:"outcome"`
-	Kind     locks.Kind        `json:"kind"`
-	Flaws    []Flaw            `json:"flaws"`
-	Verdicts []checker.Verdict `json:"verdicts"`
-	Hits     int               `json:"hits"`
-	Progress *checker.Progress `json:"progress,omitempty"`
-	// Of the files that were judged.
-	Ops      int    `json:"ops"`
-	Commands int    `json:"commands"`
-	Keys     int    `json:"keys"` // changes of keys
-	Hash     string `json:"hash,omitempty"`
-	Promised string `json:"promised,omitempty"`
-	Err      string `json:"error,omitempty"`
-	// Shrinking says how the trial came about, if it is a minimal one, or why there
-	// is none of it.
-	Shrinking *Shrinking `json:"shrinking,omitempty"`
-}
-
-func verdictOf(t Trial) verdictFile {
-	return verdictFile{Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits, Progress: t.Progress,
-		Ops: t.Ops, Commands: t.Commands, Keys: t.Keys, Hash: t.Hash, Promised: t.Promised, Err: t.Err, Shrinking: t.Shrinking}
 }

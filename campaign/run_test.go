@@ -13,8 +13,11 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/fakebed"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // fakeConfig is a small campaign over the fake testbed.
@@ -27,13 +30,13 @@ func fakeConfig(dir string, locks ...string) Config {
 
 // tally is a sink that counts.
 type tally struct {
-	trials   []Trial
+	trials   []trial.Result
 	acquires int
 	done     int
 	fail     error
 }
 
-func (s *tally) Trial(_ context.Context, t Trial, _ history.Evidence) error {
+func (s *tally) Trial(_ context.Context, t trial.Result, _ history.Evidence) error {
 	s.trials = append(s.trials, t)
 	s.acquires += len(t.Acquires)
 	return s.fail
@@ -51,10 +54,10 @@ func inBubble(t *testing.T, c Campaign, then func(t *testing.T, s Stored, err er
 }
 
 func TestCampaignRunsEveryCellAndStoresWhatItFound(t *testing.T) {
-	dir, bed, sink := t.TempDir(), &fakeBed{}, &tally{}
+	dir, bed, sink := t.TempDir(), &fakebed.Bed{}, &tally{}
 	var last Progress
 	c := Campaign{
-		Config: fakeConfig(dir, soundLock, brokenLock), Command: "lockstorm run", Testbed: bed,
+		Config: fakeConfig(dir, fakebed.Sound, fakebed.Broken), Command: "lockstorm run", Testbed: bed,
 		NewSink:  func(string) (Sink, error) { return sink, nil },
 		Progress: func(p Progress) { last = p },
 	}
@@ -62,8 +65,8 @@ func TestCampaignRunsEveryCellAndStoresWhatItFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bed.most != 2 || len(bed.seeds) != 12 || s.Repeated != 6 {
-			t.Errorf("%d trials, at most %d at a time, and %d repeated; want 12, 2 and 6", len(bed.seeds), bed.most, s.Repeated)
+		if bed.Most != 2 || len(bed.Seeds) != 12 || s.Repeated != 6 {
+			t.Errorf("%d trials, at most %d at a time, and %d repeated; want 12, 2 and 6", len(bed.Seeds), bed.Most, s.Repeated)
 		}
 		if want := (Progress{Done: 6, Total: 6, Violations: 3}); last != want {
 			t.Errorf("progress ended at %+v, want %+v", last, want)
@@ -72,10 +75,10 @@ func TestCampaignRunsEveryCellAndStoresWhatItFound(t *testing.T) {
 			t.Errorf("sink got %d trials and %d ends", len(sink.trials), sink.done)
 		}
 		broken, sound := s.Matrix.Cells[0], s.Matrix.Cells[1]
-		if broken.Lock != brokenLock || broken.Verdict != Violated || broken.Violations != 3 || broken.Trials != 3 {
+		if broken.Lock != fakebed.Broken || broken.Verdict != trial.Violated || broken.Violations != 3 || broken.Trials != 3 {
 			t.Errorf("broken lock's cell is %+v", broken)
 		}
-		if sound.Lock != soundLock || sound.Verdict != Holds || sound.Exercised != 3 || sound.Words() != "no violation in 3 trials" {
+		if sound.Lock != fakebed.Sound || sound.Verdict != trial.Holds || sound.Exercised != 3 || sound.Words() != "no violation in 3 trials" {
 			t.Errorf("sound lock's cell is %+v", sound)
 		}
 		checkStore(t, s)
@@ -85,29 +88,29 @@ func TestCampaignRunsEveryCellAndStoresWhatItFound(t *testing.T) {
 // checkStore looks at what a finished campaign left on disk.
 func checkStore(t *testing.T, s Stored) {
 	t.Helper()
-	for _, trial := range s.Trials {
-		folder := filepath.Join(s.Dir, folderName(trial.Spec))
+	for _, result := range s.Trials {
+		folder := filepath.Join(s.Dir, trial.Folder(result.Spec))
 		_, err := os.Stat(folder)
-		if kept := err == nil; kept != trial.Violation() || kept != (trial.Dir != "") {
-			t.Errorf("%s: kept %v, outcome %s, dir %q", folder, kept, trial.Outcome, trial.Dir)
+		if kept := err == nil; kept != result.Violation() || kept != (result.Dir != "") {
+			t.Errorf("%s: kept %v, outcome %s, dir %q", folder, kept, result.Outcome, result.Dir)
 		}
-		if !trial.Violation() {
+		if !result.Violation() {
 			continue
 		}
-		r, err := LoadRecord(folder)
+		r, err := trial.LoadRecord(folder)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h := history.Hash(r.Evidence); h != trial.Hash {
-			t.Errorf("%s: stored history has hash %s, want %s", folder, h, trial.Hash)
+		if h := history.Hash(r.Evidence); h != result.Hash {
+			t.Errorf("%s: stored history has hash %s, want %s", folder, h, result.Hash)
 		}
-		again, err := Judge(t.Context(), r)
+		again, err := trial.Judge(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, _ := json.Marshal(again.Verdicts)
-		want, _ := json.Marshal(trial.Verdicts)
-		if string(got) != string(want) || again.Outcome != trial.Outcome {
+		want, _ := json.Marshal(result.Verdicts)
+		if string(got) != string(want) || again.Outcome != result.Outcome {
 			t.Errorf("%s: judged again: %s, want %s", folder, got, want)
 		}
 	}
@@ -124,41 +127,41 @@ func checkStore(t *testing.T, s Stored) {
 
 func TestSeedsDoNotDependOnWhatRunsBeside(t *testing.T) {
 	seeds := func(locks ...string) []uint64 {
-		bed := &fakeBed{}
+		bed := &fakebed.Bed{}
 		inBubble(t, Campaign{Config: fakeConfig(t.TempDir(), locks...), Testbed: bed}, func(t *testing.T, _ Stored, err error) {
 			if err != nil {
 				t.Fatal(err)
 			}
 		})
-		return bed.seeds
+		return bed.Seeds
 	}
-	alone, both := seeds(soundLock), seeds(soundLock, brokenLock)
+	alone, both := seeds(fakebed.Sound), seeds(fakebed.Sound, fakebed.Broken)
 	for _, seed := range alone {
 		if !slices.Contains(both, seed) {
 			t.Errorf("seed %d of the lock alone is not among %v", seed, both)
 		}
-		if seed > MaxSeed {
+		if seed > trial.MaxSeed {
 			t.Errorf("seed %d is above 2^53", seed)
 		}
 	}
 }
 
 func TestAFailingTrialIsReportedAndEndsNothing(t *testing.T) {
-	first := trialSeed(1, soundLock, undisturbed, "mutex", 1)
-	bed := &fakeBed{fail: func(s testbed.Setup) error {
+	first := trialSeed(1, fakebed.Sound, undisturbed, "mutex", 1)
+	bed := &fakebed.Bed{Fail: func(s testbed.Setup) error {
 		if s.Seed == first {
 			return errors.New("redis-server died")
 		}
 		return nil
 	}}
-	inBubble(t, Campaign{Config: fakeConfig(t.TempDir(), soundLock), Testbed: bed}, func(t *testing.T, s Stored, err error) {
+	inBubble(t, Campaign{Config: fakeConfig(t.TempDir(), fakebed.Sound), Testbed: bed}, func(t *testing.T, s Stored, err error) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(s.Trials) != 3 || len(s.Matrix.Failed) != 1 || !strings.Contains(s.Matrix.Failed[0].Err, "redis-server died") {
 			t.Errorf("%d trials, failed: %+v", len(s.Trials), s.Matrix.Failed)
 		}
-		if c := s.Matrix.Cells[0]; c.Verdict != Unknown || c.Why != "redis-server died" {
+		if c := s.Matrix.Cells[0]; c.Verdict != trial.Unknown || c.Why != "redis-server died" {
 			t.Errorf("cell is %+v", c)
 		}
 		if code := s.Matrix.ExitCode(false); code != ExitHarness {
@@ -171,7 +174,7 @@ func TestAFailingTrialIsReportedAndEndsNothing(t *testing.T) {
 }
 
 func TestAnInterruptedCampaignKeepsWhatIsFinished(t *testing.T) {
-	c := Campaign{Config: fakeConfig(t.TempDir(), soundLock), Testbed: &fakeBed{}}
+	c := Campaign{Config: fakeConfig(t.TempDir(), fakebed.Sound), Testbed: &fakebed.Bed{}}
 	c.Config.Trials = 50
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
@@ -191,10 +194,10 @@ func TestAnInterruptedCampaignKeepsWhatIsFinished(t *testing.T) {
 }
 
 // littering leaves something behind when it is interrupted.
-type littering struct{ *fakeBed }
+type littering struct{ *fakebed.Bed }
 
 func (l littering) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
-	err := l.fakeBed.Run(ctx, s, body)
+	err := l.Bed.Run(ctx, s, body)
 	if ctx.Err() != nil {
 		err = testbed.JoinErrors(err, &testbed.TeardownError{Err: errors.New("3 keys stay")})
 	}
@@ -202,7 +205,7 @@ func (l littering) Run(ctx context.Context, s testbed.Setup, body func(context.C
 }
 
 func TestAnInterruptedCampaignTellsWhatItLeftBehind(t *testing.T) {
-	c := Campaign{Config: fakeConfig(t.TempDir(), soundLock), Testbed: littering{&fakeBed{}}}
+	c := Campaign{Config: fakeConfig(t.TempDir(), fakebed.Sound), Testbed: littering{&fakebed.Bed{}}}
 	c.Config.Trials = 50
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
@@ -220,18 +223,18 @@ func TestAStoreThatCannotBeWrittenRunsNothing(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	bed := &fakeBed{}
-	_, err := Campaign{Config: fakeConfig(file, soundLock), Testbed: bed}.Run(t.Context())
-	var input *InputError
-	if !errors.As(err, &input) || !strings.HasPrefix(err.Error(), "--store "+file+": expected a directory that can be written") || len(bed.seeds) > 0 {
-		t.Errorf("got %v after %d trials", err, len(bed.seeds))
+	bed := &fakebed.Bed{}
+	_, err := Campaign{Config: fakeConfig(file, fakebed.Sound), Testbed: bed}.Run(t.Context())
+	var wrong *input.Error
+	if !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), "--store "+file+": expected a directory that can be written") || len(bed.Seeds) > 0 {
+		t.Errorf("got %v after %d trials", err, len(bed.Seeds))
 	}
 }
 
 func TestASinkThatFailsEndsTheCampaign(t *testing.T) {
 	sink := &tally{fail: errors.New("disk full")}
 	c := Campaign{
-		Config: fakeConfig(t.TempDir(), soundLock), Testbed: &fakeBed{},
+		Config: fakeConfig(t.TempDir(), fakebed.Sound), Testbed: &fakebed.Bed{},
 		NewSink: func(string) (Sink, error) { return sink, nil },
 	}
 	inBubble(t, c, func(t *testing.T, s Stored, err error) {
@@ -252,11 +255,11 @@ func TestACampaignThatCanTestNothingIsBadUsageAndLeavesNothing(t *testing.T) {
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := fakeConfig(t.TempDir(), soundLock)
+			c := fakeConfig(t.TempDir(), fakebed.Sound)
 			change(&c)
-			inBubble(t, Campaign{Config: c, Testbed: &fakeBed{}}, func(t *testing.T, _ Stored, err error) {
-				var input *InputError
-				if !errors.As(err, &input) || !strings.Contains(err.Error(), "nothing can be tested") {
+			inBubble(t, Campaign{Config: c, Testbed: &fakebed.Bed{}}, func(t *testing.T, _ Stored, err error) {
+				var wrong *input.Error
+				if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "nothing can be tested") {
 					t.Errorf("got %v, want an InputError", err)
 				}
 				if _, err := os.Lstat(filepath.Join(c.Store, Latest)); err == nil {
@@ -272,11 +275,11 @@ func TestACampaignThatCanTestNothingIsBadUsageAndLeavesNothing(t *testing.T) {
 
 // TestWhatTheRunningWorldsCannotDoIsBadUsageToo: a fakeBed promises more than its worlds have.
 func TestWhatTheRunningWorldsCannotDoIsBadUsageToo(t *testing.T) {
-	c := fakeConfig(t.TempDir(), soundLock)
+	c := fakeConfig(t.TempDir(), fakebed.Sound)
 	c.Faults, c.Duration = []string{"client-pause"}, 5*time.Second
-	inBubble(t, Campaign{Config: c, Testbed: &fakeBed{}}, func(t *testing.T, s Stored, err error) {
-		var input *InputError
-		if !errors.As(err, &input) || !strings.Contains(err.Error(), "nothing can be tested") || len(s.Trials) == 0 {
+	inBubble(t, Campaign{Config: c, Testbed: &fakebed.Bed{}}, func(t *testing.T, s Stored, err error) {
+		var wrong *input.Error
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "nothing can be tested") || len(s.Trials) == 0 {
 			t.Errorf("got %v after %d trials, want an InputError", err, len(s.Trials))
 		}
 	})
@@ -292,7 +295,7 @@ func TestConfigurationErrorsNameTheFlag(t *testing.T) {
 		"--overrun 2":                    func(c *Config) { c.Overrun = 2 },
 		"--duration 0s":                  func(c *Config) { c.Duration = 0 },
 		"--trials -1":                    func(c *Config) { c.Trials = -1 },
-		"--seed 9007":                    func(c *Config) { c.Seed = MaxSeed + 1 },
+		"--seed 9007":                    func(c *Config) { c.Seed = trial.MaxSeed + 1 },
 		"--parallel -1":                  func(c *Config) { c.Parallel = -1 },
 		"--nodes 99":                     func(c *Config) { c.Nodes = 99 },
 		"--timeout -1s":                  func(c *Config) { c.Timeout = -time.Second },
@@ -305,11 +308,11 @@ func TestConfigurationErrorsNameTheFlag(t *testing.T) {
 		`"ring": expected one of single`: func(c *Config) { c.Topology = "ring" },
 	}
 	for want, change := range tests {
-		c := fakeConfig(t.TempDir(), soundLock)
+		c := fakeConfig(t.TempDir(), fakebed.Sound)
 		change(&c)
-		_, err := Campaign{Config: c, Testbed: &fakeBed{}}.Run(t.Context())
-		var input *InputError
-		if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
+		_, err := Campaign{Config: c, Testbed: &fakebed.Bed{}}.Run(t.Context())
+		var wrong *input.Error
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an InputError with %q", err, want)
 		}
 	}
@@ -362,9 +365,9 @@ func TestATrialWhoseOrderNobodySawIsRunAgain(t *testing.T) {
 			{Index: 1, Node: "n0", Key: "l", By: history.ByUnknown, Exec: 2, From: ms(19), To: ms(21), Before: held},
 		},
 	}
-	var d done
+	var d trial.Done
 	d.Trial.Spec = soundSpec()
-	if d.judge(t.Context(), locks.Recipe{}, e, nil); !d.Stalled {
+	if d.Judge(t.Context(), locks.Recipe{}, e, nil); !d.Stalled {
 		t.Errorf("got %+v, want it run again", d.Trial)
 	}
 }
@@ -383,12 +386,12 @@ func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
 	// at has the trial judged, as of its run number again, and taken by r.
 	at := func(r *run, again int) {
 		folder := r.folder(spec)
-		if err := makeFolder(folder); err != nil {
+		if err := trial.MakeFolder(folder); err != nil {
 			t.Fatal(err)
 		}
-		var d done
+		var d trial.Done
 		d.Trial.Spec = spec
-		d.judge(t.Context(), locks.Recipe{}, e, nil)
+		d.Judge(t.Context(), locks.Recipe{}, e, nil)
 		if !d.Stalled {
 			t.Fatalf("not seen to have stalled: %+v", d)
 		}
@@ -404,7 +407,7 @@ func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
 			}
 		}
 		at(r, retries)
-		if len(r.spoilt) > 0 || len(r.trials) != 1 || r.trials[0].Outcome != Unknown || r.trials[0].Again != retries || r.err != nil {
+		if len(r.spoilt) > 0 || len(r.trials) != 1 || r.trials[0].Outcome != trial.Unknown || r.trials[0].Again != retries || r.err != nil {
 			t.Errorf("%d set aside, recorded %+v, %v", len(r.spoilt), r.trials, r.err)
 		}
 	})
@@ -416,8 +419,8 @@ func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
 		}
 	})
 	t.Run("not where another trial has decided", func(t *testing.T) {
-		shown := []Flaw{{Oracle: "exclusion", Cause: "unclassified"}}
-		r := &run{store: s, trials: []Trial{{Spec: spec, Outcome: Violated, Flaws: shown}}}
+		shown := []trial.Flaw{{Oracle: "exclusion", Cause: "unclassified"}}
+		r := &run{store: s, trials: []trial.Result{{Spec: spec, Outcome: trial.Violated, Flaws: shown}}}
 		at(r, 0)
 		if jobs := r.again(t.Context(), 5); len(jobs) > 0 || len(r.trials) != 2 || r.err != nil {
 			t.Errorf("again %+v, recorded %d, %v", jobs, len(r.trials), r.err)

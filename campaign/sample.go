@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // leastSample is how many trials are repeated at least, if there are as many, and
@@ -58,7 +59,7 @@ type repetition struct {
 func (r *run) repeat(ctx context.Context) {
 	again := make([]repetition, len(r.sample))
 	if len(r.sample) > 0 && ctx.Err() == nil && !r.failed() {
-		r.workers.renew()
+		r.workers.Renew()
 		numbers := make([]int, len(r.sample))
 		for i := range numbers {
 			numbers[i] = i
@@ -73,7 +74,7 @@ func (r *run) repeat(ctx context.Context) {
 	for i, t := range r.sample {
 		keep := r.repeated(ctx, t, again[i])
 		if t.Dir == "" && !keep {
-			if err := removeFolder(r.folder(t.Spec)); err != nil {
+			if err := trial.RemoveFolder(r.folder(t.Spec)); err != nil {
 				r.fail(err)
 			}
 		}
@@ -82,7 +83,7 @@ func (r *run) repeat(ctx context.Context) {
 
 // repeated counts a trial that was run again; keep says that both its folders tell
 // something. The caller holds mu.
-func (r *run) repeated(ctx context.Context, t Trial, again repetition) (keep bool) {
+func (r *run) repeated(ctx context.Context, t trial.Result, again repetition) (keep bool) {
 	switch {
 	case again.differs == nil && again.err == nil:
 		if again.ran {
@@ -101,7 +102,7 @@ func (r *run) repeated(ctx context.Context, t Trial, again repetition) (keep boo
 		r.fail(fmt.Errorf("%s of %s under %s (%s) %w: run again it differs first in %s: compare %s and %s",
 			v.Trial, v.Lock, v.Fault, v.Workload, errDiffers, v.Difference, r.folder(t.Spec), filepath.Base(v.Again)))
 	case r.info.varies(t.Spec.Lock): // one tells
-		if err := removeFolder(r.folder(t.Spec) + againSuffix); err != nil {
+		if err := trial.RemoveFolder(r.folder(t.Spec) + againSuffix); err != nil {
 			r.fail(err)
 		}
 		return false
@@ -113,10 +114,10 @@ func (r *run) repeated(ctx context.Context, t Trial, again repetition) (keep boo
 
 // compare runs a trial again beside its folder, and returns the first difference;
 // then both folders are there. Of a trial that failed the second is.
-func (r *run) compare(ctx context.Context, t Trial) (*history.Difference, error) {
+func (r *run) compare(ctx context.Context, t trial.Result) (*history.Difference, error) {
 	first := r.folder(t.Spec)
 	second := first + againSuffix
-	d, err := r.workers.run(ctx, task{Spec: t.Spec, Folder: second, Keep: true, Probe: t.Probe}, nil)
+	d, err := r.workers.Run(ctx, trial.Task{Spec: t.Spec, Folder: second, Keep: true, Probe: t.Probe}, nil)
 	if err == nil && d.Trial.Err != "" {
 		return nil, fmt.Errorf("%s of %s under %s (%s) failed when it was run again, see %s: %s",
 			t.Spec.Title(), t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, second, d.Trial.Err)
@@ -126,5 +127,5 @@ func (r *run) compare(ctx context.Context, t Trial) (*history.Difference, error)
 			return differs, nil
 		}
 	}
-	return nil, errors.Join(err, removeFolder(second))
+	return nil, errors.Join(err, trial.RemoveFolder(second))
 }

@@ -10,19 +10,21 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/fakebed"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // answering are workers that answer every task so, after they made its folder.
 type answering struct {
-	done done
+	done trial.Done
 	err  error
 }
 
-func (w answering) run(_ context.Context, t task, _ func(history.Command)) (done, error) {
-	return w.done, errors.Join(w.err, makeFolder(t.Folder))
+func (w answering) Run(_ context.Context, t trial.Task, _ func(history.Command)) (trial.Done, error) {
+	return w.done, errors.Join(w.err, trial.MakeFolder(t.Folder))
 }
-func (answering) renew() {}
-func (answering) close() {}
+func (answering) Renew() {}
+func (answering) Close() {}
 
 func TestOfTheSampleOnlyWhatDiffersStays(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
@@ -35,22 +37,22 @@ func TestOfTheSampleOnlyWhatDiffersStays(t *testing.T) {
 		err           string
 		varies        bool
 	}{
-		"the same":               {t.Context(), answering{done: done{Trial: Trial{Hash: "a"}}}, soundLock, false, false, "", false},
-		"another":                {t.Context(), answering{done: done{Trial: Trial{Hash: "b"}}}, soundLock, true, true, "", true},
-		"another of our recipes": {t.Context(), answering{done: done{Trial: Trial{Hash: "b"}}}, "set-nx-px", true, true, "is not deterministic", false},
-		"judged in another way":  {t.Context(), answering{done: done{Trial: Trial{Hash: "a", Hits: 1}}}, soundLock, true, true, "", true},
-		"a failure":              {t.Context(), answering{done: done{Trial: Trial{Err: "lost"}}}, soundLock, false, true, "failed when it was run again", false},
-		"no worker":              {t.Context(), answering{err: errors.New("no worker")}, soundLock, false, false, "no worker", false},
-		"not run again":          {stopped, answering{}, soundLock, false, false, "", false},
+		"the same":               {t.Context(), answering{done: trial.Done{Trial: trial.Result{Hash: "a"}}}, fakebed.Sound, false, false, "", false},
+		"another":                {t.Context(), answering{done: trial.Done{Trial: trial.Result{Hash: "b"}}}, fakebed.Sound, true, true, "", true},
+		"another of our recipes": {t.Context(), answering{done: trial.Done{Trial: trial.Result{Hash: "b"}}}, "set-nx-px", true, true, "is not deterministic", false},
+		"judged in another way":  {t.Context(), answering{done: trial.Done{Trial: trial.Result{Hash: "a", Hits: 1}}}, fakebed.Sound, true, true, "", true},
+		"a failure":              {t.Context(), answering{done: trial.Done{Trial: trial.Result{Err: "lost"}}}, fakebed.Sound, false, true, "failed when it was run again", false},
+		"no worker":              {t.Context(), answering{err: errors.New("no worker")}, fakebed.Sound, false, false, "no worker", false},
+		"not run again":          {stopped, answering{}, fakebed.Sound, false, false, "", false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := soundSpec()
 			s.Lock = test.lock
-			r := &run{store: &store{dir: t.TempDir()}, workers: test.workers, sample: []Trial{{Spec: s, Hash: "a"}}}
+			r := &run{store: &store{dir: t.TempDir()}, workers: test.workers, sample: []trial.Result{{Spec: s, Hash: "a"}}}
 			r.Config.Parallel = 1
-			first := filepath.Join(r.store.dir, folderName(s))
-			if err := makeFolder(first); err != nil {
+			first := filepath.Join(r.store.dir, trial.Folder(s))
+			if err := trial.MakeFolder(first); err != nil {
 				t.Fatal(err)
 			}
 			r.repeat(test.ctx)

@@ -6,16 +6,18 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // NamedTrials returns the specs of all named schedules of a cell under a
 // workload, as a campaign with this configuration runs them, whatever its seed;
 // none if the fault has nothing that could be enumerated. The fault-free trial
-// that shows which schedules there are is run first. The error is an InputError
+// that shows which schedules there are is run first. The error is an input.Error
 // if the cell is not supported.
-func NamedTrials(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string) ([]Spec, error) {
+func NamedTrials(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string) ([]trial.Spec, error) {
 	p, cell, err := planning(ctx, tb, c, lock, fault, workload)
 	if err != nil {
 		return nil, err
@@ -33,7 +35,7 @@ func (p *planner) enumerated(cells []plannedCell) ([]job, error) {
 	if !p.config.Named {
 		return nil, nil
 	}
-	var lists [][]Spec
+	var lists [][]trial.Spec
 	most := 0
 	for i := range cells {
 		c := &cells[i]
@@ -49,7 +51,7 @@ func (p *planner) enumerated(cells []plannedCell) ([]job, error) {
 			lists, most = append(lists, specs), max(most, len(specs))
 		}
 		if p.config.NamedOnly && c.named == 0 && c.lack == nil && !c.fault.Undisturbed {
-			c.workloads, c.lack = nil, &Lack{What: LackOfNamed}
+			c.workloads, c.lack = nil, &trial.Lack{What: trial.LackOfNamed}
 		}
 	}
 	var jobs []job
@@ -64,9 +66,9 @@ func (p *planner) enumerated(cells []plannedCell) ([]job, error) {
 }
 
 // schedules are the named trials of a cell under a workload.
-func (p *planner) schedules(c plannedCell, workload string) ([]Spec, error) {
+func (p *planner) schedules(c plannedCell, workload string) ([]trial.Spec, error) {
 	s := p.spec(c, workload, 0)
-	claims := s.claims(c.recipe)
+	claims := s.PromisedBy(c.recipe)
 	world := p.world(s, claims)
 	all, err := p.schedule(s.Fault, world)
 	switch {
@@ -75,7 +77,7 @@ func (p *planner) schedules(c plannedCell, workload string) ([]Spec, error) {
 	case err != nil:
 		return nil, fmt.Errorf("name schedules for %s under %s (%s): %w", s.Lock, s.Fault, workload, err)
 	}
-	specs := make([]Spec, 0, len(all))
+	specs := make([]trial.Spec, 0, len(all))
 	for k, n := range all {
 		t := s
 		t.Schedule, t.Trial = n.Name, k
@@ -126,12 +128,12 @@ func strikesInside(p nemesis.Plan) bool {
 
 // PlanNamed returns the spec of a named schedule of a cell, as a campaign with
 // this configuration runs it, whatever its seed. The fault-free trial that shows
-// which schedules there are is run first. The error is an InputError if there is
+// which schedules there are is run first. The error is an input.Error if there is
 // no such schedule, also where the cell is not supported.
-func PlanNamed(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload, schedule string) (Spec, error) {
+func PlanNamed(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload, schedule string) (trial.Spec, error) {
 	specs, err := NamedTrials(ctx, tb, c, lock, fault, workload)
 	if err != nil {
-		return Spec{}, err
+		return trial.Spec{}, err
 	}
 	var names []string
 	for _, s := range specs {
@@ -141,7 +143,7 @@ func PlanNamed(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, w
 		names = append(names, s.Schedule)
 	}
 	if len(names) == 0 {
-		return Spec{}, Inputf("--schedule %q: %s under %s (%s) has no named schedules", schedule, lock, fault, workload)
+		return trial.Spec{}, input.Errorf("--schedule %q: %s under %s (%s) has no named schedules", schedule, lock, fault, workload)
 	}
-	return Spec{}, Inputf("--schedule %q: did you mean %s? there are %d", schedule, Nearest(schedule, names), len(names))
+	return trial.Spec{}, input.Errorf("--schedule %q: did you mean %s? there are %d", schedule, Nearest(schedule, names), len(names))
 }

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // renewingLock claims to renew.
@@ -42,7 +44,7 @@ func namedJobs(t *testing.T, adjust func(*Config), ids ...string) ([]job, []plan
 	if adjust != nil {
 		adjust(&c)
 	}
-	p := newPlanner(c, &fakeBed{})
+	p := newPlanner(c, &fakebed.Bed{})
 	p.schedule = func(fault string, w nemesis.World) ([]nemesis.Schedule, error) {
 		if fault == undisturbed {
 			return nil, nil
@@ -54,7 +56,7 @@ func namedJobs(t *testing.T, adjust func(*Config), ids ...string) ([]job, []plan
 		t.Fatal(err)
 	}
 	for _, id := range ids {
-		p.seen[pair{id, "mutex"}] = sight{Points: []testbed.Point{{Step: testbed.StepAcquire, Node: "n0", N: 1, When: testbed.Before}}}
+		p.seen[pair{id, "mutex"}] = trial.Sight{Points: []testbed.Point{{Step: testbed.StepAcquire, Node: "n0", N: 1, When: testbed.Before}}}
 	}
 	jobs, err := p.jobs(cells)
 	if err != nil {
@@ -64,14 +66,14 @@ func namedJobs(t *testing.T, adjust func(*Config), ids ...string) ([]job, []plan
 }
 
 func onlyNamed(jobs []job) []job {
-	return slices.DeleteFunc(slices.Clone(jobs), func(j job) bool { return !j.spec.named() })
+	return slices.DeleteFunc(slices.Clone(jobs), func(j job) bool { return !j.spec.Named() })
 }
 
 func TestNamedTrialsRunBeforeThoseThatAreDrawnCellByCell(t *testing.T) {
-	jobs, cells := namedJobs(t, nil, soundLock, renewingLock)
+	jobs, cells := namedJobs(t, nil, fakebed.Sound, renewingLock)
 	var got []string
 	for _, j := range jobs {
-		got = append(got, folderName(j.spec))
+		got = append(got, trial.Folder(j.spec))
 	}
 	want := []string{
 		"trials/test-renewing/client-pause/mutex-acquire.n0.1.before-1of2",
@@ -96,9 +98,9 @@ func TestNamedTrialsRunBeforeThoseThatAreDrawnCellByCell(t *testing.T) {
 }
 
 func TestANamedTrialIsTheSameWhateverTheSeed(t *testing.T) {
-	one, _ := namedJobs(t, func(c *Config) { c.Seed = 1 }, soundLock)
-	two, _ := namedJobs(t, func(c *Config) { c.Seed, c.Trials, c.Clients = 2, 5, 9 }, soundLock, renewingLock)
-	two = slices.DeleteFunc(two, func(j job) bool { return j.spec.Lock != soundLock })
+	one, _ := namedJobs(t, func(c *Config) { c.Seed = 1 }, fakebed.Sound)
+	two, _ := namedJobs(t, func(c *Config) { c.Seed, c.Trials, c.Clients = 2, 5, 9 }, fakebed.Sound, renewingLock)
+	two = slices.DeleteFunc(two, func(j job) bool { return j.spec.Lock != fakebed.Sound })
 	for i, j := range onlyNamed(one) {
 		a, b := j.spec, onlyNamed(two)[i].spec
 		if !reflect.DeepEqual(a, b) || a.Seed != a.Options.Seed {
@@ -112,7 +114,7 @@ func TestANamedTrialIsTheSameWhateverTheSeed(t *testing.T) {
 
 func TestANamedTrialIsAsLargeAndLongAsItsScheduleNeeds(t *testing.T) {
 	long := func(c *Config) { c.Duration = time.Minute }
-	jobs, _ := namedJobs(t, long, soundLock, renewingLock)
+	jobs, _ := namedJobs(t, long, fakebed.Sound, renewingLock)
 	for _, j := range onlyNamed(jobs) {
 		o := j.spec.Options
 		inside := j.spec.Schedule == "hold-2of3"
@@ -120,7 +122,7 @@ func TestANamedTrialIsAsLargeAndLongAsItsScheduleNeeds(t *testing.T) {
 		if inside {
 			clients, overrun, want = 3, 1, j.spec.Plan.Length(nemesis.World{TTL: o.TTL, Hold: o.Hold})
 		}
-		if j.spec.Lock == soundLock {
+		if j.spec.Lock == fakebed.Sound {
 			overrun = 0
 		}
 		if o.Clients != clients || o.Duration != want || o.Overrun != overrun {
@@ -135,26 +137,26 @@ func TestANamedTrialIsAsLargeAndLongAsItsScheduleNeeds(t *testing.T) {
 }
 
 func TestWithoutNamedThereAreOnlyDrawnTrials(t *testing.T) {
-	jobs, _ := namedJobs(t, func(c *Config) { c.Named = false }, soundLock)
+	jobs, _ := namedJobs(t, func(c *Config) { c.Named = false }, fakebed.Sound)
 	if named := onlyNamed(jobs); len(named) > 0 || len(jobs) != 3 {
 		t.Errorf("%d named of %d trials, want none of 3", len(named), len(jobs))
 	}
 }
 
 func TestNamedTrialsCountAmongThePlanned(t *testing.T) {
-	named := func(k int) Trial {
+	named := func(k int) trial.Result {
 		x := found("delay", k, 1)
-		x.Spec.Schedule = "s" + x.Spec.number()
+		x.Spec.Schedule = "s" + x.Spec.Number()
 		return x
 	}
 	info := Info{Plan: []PlannedCell{{Lock: "test-flawed", Fault: "delay", Workloads: []string{"mutex"}, Named: 3}}}
 	info.Config.Trials = 1
 	for _, test := range []struct {
-		trials   []Trial
+		trials   []trial.Result
 		finished int
 	}{
-		{[]Trial{named(0), named(1), named(2)}, 3},
-		{[]Trial{named(0), named(1), named(2), found("delay", 0, 1)}, 4},
+		{[]trial.Result{named(0), named(1), named(2)}, 3},
+		{[]trial.Result{named(0), named(1), named(2), found("delay", 0, 1)}, 4},
 	} {
 		m := fold(info, "", test.trials)
 		if m.Planned != 4 || m.Finished != test.finished || m.Interrupted != (test.finished < 4) {
@@ -170,7 +172,7 @@ func TestACellIsShownByItsNamedTrialWithItsCommand(t *testing.T) {
 	named.Spec.Seed, named.Hash = 5, strings.Repeat("ab", 32)
 	info := Info{Config: DefaultConfig(), Deterministic: true, Plan: []PlannedCell{{Lock: "test-flawed", Fault: "delay"}}}
 	info.Config.Seed = 99
-	c := fold(info, "", []Trial{drawn, named}).Cells[0]
+	c := fold(info, "", []trial.Result{drawn, named}).Cells[0]
 	want := "lockstorm replay --testbed fake --lock test-flawed --fault delay --workload mutex --schedule release.n0.1.before-1of2 --hash abababababababab"
 	if c.Seed != 5 || c.Replay != want {
 		t.Errorf("seed %d, replay\n%s\nwant 5 and\n%s", c.Seed, c.Replay, want)

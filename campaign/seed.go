@@ -5,11 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strconv"
-)
 
-// MaxSeed is the largest seed: seeds stay below 2^53, so that programs that
-// read JSON numbers as floats keep them.
-const MaxSeed = 1<<53 - 1
+	"github.com/lockstorm/lockstorm/trial"
+)
 
 // trialSeed derives a trial's seed from what names it in its campaign, so that
 // a trial keeps its seed whatever else is run beside it.
@@ -28,5 +26,5 @@ func scheduleSeed(lock, fault, workload, schedule string) uint64 {
 
 func seedOf(campaign uint64, lock, fault, workload, number string) uint64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s\x00%s\x00%s\x00%s", campaign, lock, fault, workload, number))
-	return binary.BigEndian.Uint64(sum[:8]) & MaxSeed
+	return binary.BigEndian.Uint64(sum[:8]) & trial.MaxSeed
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // shares says whether the clients of that topology share their links. Where nodes
@@ -26,17 +27,17 @@ func (p *planner) able(t testbed.Topology) []testbed.Capability {
 
 // unshared says why the fault has nothing to strike where clients share their links,
 // nil if it has.
-func (p *planner) unshared(f nemesis.Fault, t testbed.Topology) *Lack {
+func (p *planner) unshared(f nemesis.Fault, t testbed.Topology) *trial.Lack {
 	if p.shares(t) && slices.Contains(f.Needs, testbed.CanSplitBrain) {
-		return &Lack{What: LackOfLinks}
+		return &trial.Lack{What: trial.LackOfLinks}
 	}
 	return nil
 }
 
 // unsupported says why the testbed does not support the fault, and how it could if
 // it knows.
-func (p *planner) unsupported(r locks.Recipe, f nemesis.Fault, err error) *Lack {
-	lack := lackOf(err)
+func (p *planner) unsupported(r locks.Recipe, f nemesis.Fault, err error) *trial.Lack {
+	lack := trial.NewLack(err)
 	if lack.Fault == nil {
 		return lack
 	}

@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // Specs returns the specs of all trials of a campaign with this configuration: the
 // fault-free ones that show which schedules there are, which are run first, then the
-// named ones, then those that are drawn. The error is an InputError if the
+// named ones, then those that are drawn. The error is an input.Error if the
 // configuration makes no sense.
-func Specs(ctx context.Context, tb testbed.Testbed, c Config) ([]Spec, error) {
+func Specs(ctx context.Context, tb testbed.Testbed, c Config) ([]trial.Spec, error) {
 	c = c.filled(modest)
 	if err := c.check(); err != nil {
 		return nil, err
@@ -27,9 +28,9 @@ func Specs(ctx context.Context, tb testbed.Testbed, c Config) ([]Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	var specs []Spec
+	var specs []trial.Spec
 	for _, probe := range probes {
-		recipe, err := probe.spec.recipe()
+		recipe, err := probe.spec.Recipe()
 		if err != nil {
 			return nil, err
 		}

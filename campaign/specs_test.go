@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestSpecsAreThoseOfTheCampaignsTrials(t *testing.T) {
@@ -23,13 +25,13 @@ func TestSpecsAreThoseOfTheCampaignsTrials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want []Spec
-	for _, trial := range ran.Trials {
-		want = append(want, trial.Spec)
+	var want []trial.Spec
+	for _, result := range ran.Trials {
+		want = append(want, result.Spec)
 	}
-	inOrder := func(specs []Spec) []Spec {
-		return slices.SortedFunc(slices.Values(specs), func(a, b Spec) int {
-			return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.number(), b.number()))
+	inOrder := func(specs []trial.Spec) []trial.Spec {
+		return slices.SortedFunc(slices.Values(specs), func(a, b trial.Spec) int {
+			return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Number(), b.Number()))
 		})
 	}
 	if got, want = inOrder(got), inOrder(want); !reflect.DeepEqual(got, want) {
@@ -45,7 +47,7 @@ func TestSpecsRefuseWhatMakesNoSense(t *testing.T) {
 	} {
 		c := DefaultConfig()
 		change(&c)
-		if _, err := Specs(t.Context(), sim.New(), c); !errors.As(err, new(*InputError)) {
+		if _, err := Specs(t.Context(), sim.New(), c); !errors.As(err, new(*input.Error)) {
 			t.Errorf("locks %q, parallel %d, hold %v: %v, want an InputError", c.Locks, c.Parallel, c.Hold, err)
 		}
 	}

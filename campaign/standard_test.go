@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -46,8 +47,8 @@ func TestStandardWorkloadsAreWhatTheRegistrySays(t *testing.T) {
 
 func TestStandardIsOfferedAmongTheWorkloads(t *testing.T) {
 	_, err := chosenWorkloads([]string{"standart"})
-	var input *InputError
-	if !errors.As(err, &input) || !strings.Contains(err.Error(), "did you mean standard") {
+	var wrong *input.Error
+	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "did you mean standard") {
 		t.Errorf("got %v, want an InputError that offers standard", err)
 	}
 }

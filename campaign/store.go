@@ -9,21 +9,15 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Names of the files in a campaign's directory and in a trial's folder.
+// Names of files in a campaign's directory.
 const (
 	CampaignFile = "campaign.json"
-	TrialsFile   = "trials.jsonl"
 	MatrixFile   = "matrix.json"
-
-	HistoryFile  = "history.jsonl"
-	CommandsFile = "commands.jsonl"
-	KeysFile     = "keys.jsonl"
-	SpecFile     = "spec.json"
-	VerdictFile  = "verdict.json"
-	// GoroutinesFile shows the goroutines of a trial that broke down.
-	GoroutinesFile = "goroutines.txt"
 )
 
 // Latest is the symbolic link, in the root of a store, to its newest campaign.
@@ -41,7 +35,7 @@ type store struct {
 func createStore(root, name string, now time.Time) (*store, error) {
 	parent := filepath.Join(root, name)
 	if err := os.MkdirAll(parent, 0o777); err != nil {
-		return nil, Inputf("--store %s: expected a directory that can be written: %w", root, err)
+		return nil, input.Errorf("--store %s: expected a directory that can be written: %w", root, err)
 	}
 	stamp := now.UTC().Format("20060102T150405Z")
 	dir := filepath.Join(parent, stamp)
@@ -51,16 +45,16 @@ func createStore(root, name string, now time.Time) (*store, error) {
 			break
 		}
 		if !errors.Is(err, fs.ErrExist) {
-			return nil, Inputf("--store %s: expected a directory that can be written: %w", root, err)
+			return nil, input.Errorf("--store %s: expected a directory that can be written: %w", root, err)
 		}
 		dir = filepath.Join(parent, fmt.Sprintf("%s-%d", stamp, n))
 	}
 	if err := replaceable(root); err != nil {
 		return nil, errors.Join(err, os.Remove(dir))
 	}
-	f, err := os.OpenFile(filepath.Join(dir, TrialsFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	f, err := os.OpenFile(filepath.Join(dir, trial.ResultsFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
-		return nil, Inputf("--store %s: %w", root, err)
+		return nil, input.Errorf("--store %s: %w", root, err)
 	}
 	// It says that somebody runs the campaign, until this program ends however it does.
 	// Where files cannot be locked, nobody will take it for dead.
@@ -69,20 +63,20 @@ func createStore(root, name string, now time.Time) (*store, error) {
 }
 
 // Over is nil if nobody runs the campaign in that directory any more, however it
-// ended. The error is an InputError.
+// ended. The error is an input.Error.
 func Over(dir string) error {
-	path := filepath.Join(dir, TrialsFile)
+	path := filepath.Join(dir, trial.ResultsFile)
 	f, err := os.Open(path)
 	if err != nil {
-		return Inputf("%s: expected the directory of a stored campaign: %w", dir, errors.Unwrap(err))
+		return input.Errorf("%s: expected the directory of a stored campaign: %w", dir, errors.Unwrap(err))
 	}
 	defer f.Close()
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	switch {
 	case errors.Is(err, syscall.EWOULDBLOCK):
-		return Inputf("%s: the campaign is running", dir)
+		return input.Errorf("%s: the campaign is running", dir)
 	case err != nil:
-		return Inputf("%s: it cannot be told whether the campaign is running: %w", dir, err)
+		return input.Errorf("%s: it cannot be told whether the campaign is running: %w", dir, err)
 	}
 	return nil
 }
@@ -97,7 +91,7 @@ func (s *store) discard() error { return os.RemoveAll(s.dir) }
 func replaceable(root string) error {
 	link := filepath.Join(root, Latest)
 	if info, err := os.Lstat(link); err == nil && info.Mode()&fs.ModeSymlink == 0 {
-		return Inputf("--store %s: %s is not a symbolic link: move it away", root, link)
+		return input.Errorf("--store %s: %s is not a symbolic link: move it away", root, link)
 	}
 	return nil
 }
@@ -111,21 +105,21 @@ func pointLatest(root, dir string) error {
 	link := filepath.Join(root, Latest)
 	target, err := filepath.Rel(root, dir)
 	if err != nil {
-		return Inputf("--store %s: %w", root, err)
+		return input.Errorf("--store %s: %w", root, err)
 	}
 	// Two campaigns may start at once: each link has a name of its own first.
 	temporary := filepath.Join(dir, "."+Latest)
 	if err := os.Symlink(target, temporary); err != nil {
-		return Inputf("--store %s: %w", root, err)
+		return input.Errorf("--store %s: %w", root, err)
 	}
 	if err := os.Rename(temporary, link); err != nil {
-		return Inputf("--store %s: %w", root, err)
+		return input.Errorf("--store %s: %w", root, err)
 	}
 	return nil
 }
 
 // add appends a line to trials.jsonl.
-func (s *store) add(t Trial) error {
+func (s *store) add(t trial.Result) error {
 	line, err := json.Marshal(t)
 	if err != nil {
 		return fmt.Errorf("encode trial: %w", err)
@@ -137,42 +131,3 @@ func (s *store) add(t Trial) error {
 }
 
 func (s *store) close() error { return s.trials.Close() }
-
-// folderDepth is how many names lead from a campaign to a trial.
-const folderDepth = 4
-
-// folderName is where a trial is stored, relative to its campaign.
-func folderName(s Spec) string {
-	return filepath.Join("trials", s.Lock, s.Fault, s.Workload+"-"+s.number())
-}
-
-// removeFolder takes a trial's folder away, and those above it that are empty
-// then, up to the campaign's.
-func removeFolder(path string) error {
-	if err := os.RemoveAll(path); err != nil {
-		return fmt.Errorf("remove the trial's folder: %w", err)
-	}
-	// os.Remove refuses a directory that is not empty: just what is wanted.
-	for range folderDepth - 1 {
-		path = filepath.Dir(path)
-		_ = os.Remove(path)
-	}
-	return nil
-}
-
-// writeJSON writes v, indented, whole or not at all. Its error names the file.
-func writeJSON(path string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", filepath.Base(path), err)
-	}
-	temporary := path + ".part"
-	err = os.WriteFile(temporary, append(data, '\n'), 0o666)
-	if err == nil {
-		err = os.Rename(temporary, path)
-	}
-	if err != nil {
-		_ = os.Remove(temporary) // it may be the disk that is full
-	}
-	return err
-}

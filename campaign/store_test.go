@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestStoreNeverOverwritesACampaign(t *testing.T) {
@@ -49,18 +51,18 @@ func TestRemovingAFolderLeavesItsNeighbours(t *testing.T) {
 	dir := t.TempDir()
 	var folders []string
 	for k := range 2 {
-		folders = append(folders, filepath.Join(dir, folderName(Spec{Lock: "l", Fault: "f", Workload: "w", Trial: k})))
-		if err := makeFolder(folders[k]); err != nil {
+		folders = append(folders, filepath.Join(dir, trial.Folder(trial.Spec{Lock: "l", Fault: "f", Workload: "w", Trial: k})))
+		if err := trial.MakeFolder(folders[k]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := removeFolder(folders[0]); err != nil {
+	if err := trial.RemoveFolder(folders[0]); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(folders[1]); err != nil {
 		t.Errorf("the neighbour is gone: %v", err)
 	}
-	if err := removeFolder(folders[1]); err != nil {
+	if err := trial.RemoveFolder(folders[1]); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "trials")); !os.IsNotExist(err) {

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockstorm/lockstorm/internal/fakebed"
+	"github.com/lockstorm/lockstorm/internal/input"
 )
 
 func TestClientsWaitForRepliesAsLongAsChosen(t *testing.T) {
@@ -17,15 +20,15 @@ func TestClientsWaitForRepliesAsLongAsChosen(t *testing.T) {
 		"generous":   {3 * time.Second, 3 * time.Second, 2500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plain, _ := namedJobs(t, nil, soundLock)
-			jobs, _ := namedJobs(t, func(conf *Config) { conf.CommandTimeout = c.chosen }, soundLock)
+			plain, _ := namedJobs(t, nil, fakebed.Sound)
+			jobs, _ := namedJobs(t, func(conf *Config) { conf.CommandTimeout = c.chosen }, fakebed.Sound)
 			if len(jobs) != len(plain) {
 				t.Fatalf("%d jobs, want %d", len(jobs), len(plain))
 			}
 			for i, j := range jobs {
 				got, without := j.spec.Options, plain[i].spec.Options
 				longer := c.longer
-				if !j.spec.named() {
+				if !j.spec.Named() {
 					longer *= 2
 				}
 				if j.spec.CommandTimeout != c.timeout || got.Duration != without.Duration+longer || got.Margin != without.Margin+c.longer {
@@ -43,11 +46,11 @@ func TestATimeoutThatMakesNoSenseIsRefusedInOneLine(t *testing.T) {
 		"--command-timeout 500ns: expected 1ms to 1m0s":  500,
 		"--command-timeout 2m0s: expected 1ms to 1m0s, ": 2 * time.Minute,
 	} {
-		c := fakeConfig(t.TempDir(), soundLock).filled(modest)
+		c := fakeConfig(t.TempDir(), fakebed.Sound).filled(modest)
 		c.CommandTimeout = timeout
 		err := c.check()
-		var input *InputError
-		if !errors.As(err, &input) || !strings.HasPrefix(err.Error(), text) || strings.Contains(err.Error(), "\n") {
+		var wrong *input.Error
+		if !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), text) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("got %v, want %q", err, text)
 		}
 	}

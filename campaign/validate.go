@@ -5,10 +5,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
-// sensible is an InputError if verdicts on the cells would mean nothing: a recipe's
+// sensible is an input.Error if verdicts on the cells would mean nothing: a recipe's
 // claims cannot be meant, or clients are to hold a lock for longer than anybody
 // promises that they have it.
 func (p *planner) sensible(cells ...plannedCell) error {
@@ -17,8 +19,8 @@ func (p *planner) sensible(cells ...plannedCell) error {
 			continue
 		}
 		s := p.spec(c, "", 0)
-		if err := c.recipe.CheckClaims(s.Options.TTL, s.voters()); err != nil {
-			return &InputError{err}
+		if err := c.recipe.CheckClaims(s.Options.TTL, s.Voters()); err != nil {
+			return &input.Error{Err: err}
 		}
 		if err := p.config.checkHold(c.recipe, s); err != nil {
 			return err
@@ -29,18 +31,18 @@ func (p *planner) sensible(cells ...plannedCell) error {
 
 // checkHold refuses holds that outlive the lease where nobody asked for that, by
 // Overrun, and nothing renews it: each would be a violation of the client's own making.
-func (c Config) checkHold(r locks.Recipe, s Spec) error {
-	claims := s.claims(r)
+func (c Config) checkHold(r locks.Recipe, s trial.Spec) error {
+	claims := s.PromisedBy(r)
 	lease := claims.TTL
 	longest := c.Hold * 3 / 2
 	if c.Overrun > 0 || claims.Renews || claims.Recovery == 0 || longest < lease {
 		return nil
 	}
-	return Inputf("--hold %v: holds last 0.5 to 1.5 times as long, and a lease of %s ends after %v (--ttl %v): expected --hold below %v, a longer --ttl, or --overrun for holds that are to outlive it",
+	return input.Errorf("--hold %v: holds last 0.5 to 1.5 times as long, and a lease of %s ends after %v (--ttl %v): expected --hold below %v, a longer --ttl, or --overrun for holds that are to outlive it",
 		c.Hold, r.ID, lease, c.TTL, (lease * 2 / 3).Truncate(time.Millisecond))
 }
 
-// testsSomething is an InputError with the reasons if no cell can be tested.
+// testsSomething is an input.Error with the reasons if no cell can be tested.
 func testsSomething(cells []plannedCell) error {
 	var whys []string
 	for _, c := range cells {
@@ -58,7 +60,7 @@ func testsSomething(cells []plannedCell) error {
 func (m Matrix) testsSomething() error {
 	var whys []string
 	for _, c := range m.Cells {
-		if c.Verdict != NotSupported {
+		if c.Verdict != trial.NotSupported {
 			return nil
 		}
 		if !slices.Contains(whys, c.Why) {
@@ -69,5 +71,5 @@ func (m Matrix) testsSomething() error {
 }
 
 func testsNothing(whys []string) error {
-	return Inputf("nothing can be tested: no chosen recipe supports a chosen fault and workload: %s", strings.Join(whys, "; "))
+	return input.Errorf("nothing can be tested: no chosen recipe supports a chosen fault and workload: %s", strings.Join(whys, "; "))
 }

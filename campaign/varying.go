@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // Varying marks a lock that is not replayable byte for byte: one of its trials, run
@@ -19,7 +20,7 @@ type Varying struct {
 	Lock     string `json:"lock"`
 	Fault    string `json:"fault"`
 	Workload string `json:"workload"`
-	Trial    string `json:"trial"` // Spec.Title
+	Trial    string `json:"trial"` // trial.Spec.Title
 	// Difference is the first one. Its Log may also be verdict, if both runs are the
 	// same and were judged differently, or hash, if what they did cannot be read.
 	history.Difference
@@ -48,12 +49,12 @@ func Ours(lock string) bool {
 	}
 	f := runtime.FuncForPC(reflect.ValueOf(r.New).Pointer())
 	file, _ := f.FileLine(f.Entry())
-	return strings.HasPrefix(f.Name(), module) && !strings.HasSuffix(file, "_test.go") // of a user's test
+	return strings.HasPrefix(f.Name(), "github.com/lockstorm/lockstorm/") && !strings.HasSuffix(file, "_test.go") // of a user's test
 }
 
 // difference is the first between two runs of a trial, which are stored in these
 // folders; nil if they did the same and were judged alike.
-func difference(first, second Trial, before, after string) *history.Difference {
+func difference(first, second trial.Result, before, after string) *history.Difference {
 	if first.Hash != second.Hash {
 		if d := differenceOf(before, after); d != nil {
 			return d
@@ -75,10 +76,10 @@ func difference(first, second Trial, before, after string) *history.Difference {
 
 // differenceOf compares what two folders hold.
 func differenceOf(before, after string) *history.Difference {
-	a, err := LoadRecord(before)
+	a, err := trial.LoadRecord(before)
 	if err == nil {
-		var b Record
-		if b, err = LoadRecord(after); err == nil {
+		var b trial.Record
+		if b, err = trial.LoadRecord(after); err == nil {
 			return history.Compare(a.Evidence, b.Evidence)
 		}
 	}
@@ -86,8 +87,8 @@ func differenceOf(before, after string) *history.Difference {
 }
 
 // varying describes a trial that did something else when it was run again.
-func varying(t Trial, d history.Difference) Varying {
-	folder := folderName(t.Spec)
+func varying(t trial.Result, d history.Difference) Varying {
+	folder := trial.Folder(t.Spec)
 	return Varying{
 		Lock: t.Spec.Lock, Fault: t.Spec.Fault, Workload: t.Spec.Workload, Trial: t.Spec.Title(), Difference: d,
 		Dir: folder, Again: filepath.ToSlash(folder) + againSuffix,

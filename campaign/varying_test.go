@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // Locks that draw from a generator that has no seed: one its tokens alone, the other
@@ -54,7 +56,7 @@ func TestALockThatDoesSomethingElseAgainIsMarkedAndTheCampaignGoesOn(t *testing.
 		t.Errorf("got %+v", v)
 	}
 	for _, dir := range []string{v.Dir, v.Again} {
-		if _, err := LoadRecord(filepath.Join(s.Dir, dir)); err != nil {
+		if _, err := trial.LoadRecord(filepath.Join(s.Dir, dir)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -73,7 +75,7 @@ func TestALockThatDoesSomethingElseAgainIsMarkedAndTheCampaignGoesOn(t *testing.
 }
 
 func TestOurRecipesAreTold(t *testing.T) {
-	for lock, want := range map[string]bool{"set-nx-px": true, "redlock": true, soundLock: false, varyingLock: false, "none such": false} {
+	for lock, want := range map[string]bool{"set-nx-px": true, "redlock": true, fakebed.Sound: false, varyingLock: false, "none such": false} {
 		if got := Ours(lock); got != want {
 			t.Errorf("%s: got %v", lock, got)
 		}

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -86,7 +86,7 @@ func struck(t *testing.T, lock, workload string, faults []string, seed uint64) (
 	if !found {
 		t.Fatalf("no recipe %q", lock)
 	}
-	s := campaign.Spec{
+	s := trial.Spec{
 		Lock: lock, Workload: workload, Fault: "none", Testbed: "sim", Topology: testbed.Single, Seed: seed, CommandTimeout: 300 * time.Millisecond,
 		Options: workloads.Options{
 			Clients: 3, Keys: 1, TTL: time.Second, Hold: 100 * time.Millisecond, Rest: 50 * time.Millisecond,
@@ -98,7 +98,7 @@ func struck(t *testing.T, lock, workload string, faults []string, seed uint64) (
 		s.Topology, s.Nodes = testbed.Independent, 3
 		world.Nodes = []string{"n0", "n1", "n2"}
 	}
-	quiet := trial(t, tb, s)
+	quiet := runTrial(t, tb, s)
 	o := s.Options
 	world.Clients, world.Topology, world.TTL, world.Hold, world.Retry, world.Duration = o.Clients, s.Topology, o.TTL, o.Hold, o.Retry, o.Duration
 	world.CommandTimeout, world.Points, world.Claims = s.CommandTimeout, nemesis.Points(quiet.Commands), quiet.Claims
@@ -110,12 +110,12 @@ func struck(t *testing.T, lock, workload string, faults []string, seed uint64) (
 		t.Fatal(err)
 	}
 	s.Fault, s.Plan, s.Durability = strings.Join(faults, "+"), plan, plan.Durability()
-	return trial(t, tb, s), true
+	return runTrial(t, tb, s), true
 }
 
-func trial(t *testing.T, tb testbed.Testbed, s campaign.Spec) history.Evidence {
+func runTrial(t *testing.T, tb testbed.Testbed, s trial.Spec) history.Evidence {
 	t.Helper()
-	e, err := campaign.RunTrial(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
+	e, err := trial.Run(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
 	if err != nil {
 		t.Fatalf("%s under %s, seed %d: %v", s.Lock, s.Fault, s.Seed, err)
 	}

@@ -88,6 +88,12 @@ func ByName(name string) (Fault, bool) {
 	return faults[i], true
 }
 
+// Mixes says whether the fault of that name is a mix of others.
+func Mixes(name string) bool {
+	f, ok := ByName(name)
+	return ok && f.Mix
+}
+
 // Undisturbed returns the fault that does nothing, which probe trials run under.
 func Undisturbed() Fault {
 	return faults[slices.IndexFunc(faults, func(f Fault) bool { return f.Undisturbed })]

@@ -10,6 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 	"github.com/lockstorm/lockstorm/reports/story"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // sampleMatrix has 20 recipes and 18 faults with every verdict there is.
@@ -41,22 +42,22 @@ func sampleMatrix(tb testing.TB) campaign.Matrix {
 
 func sampleCell(lock, fault string, n int) campaign.Cell {
 	c := campaign.Cell{
-		Lock: lock, Fault: fault, Verdict: campaign.Holds, Causes: []string{}, Oracles: map[string]string{"exclusion": "holds", "liveness": "holds"},
+		Lock: lock, Fault: fault, Verdict: trial.Holds, Causes: []string{}, Oracles: map[string]string{"exclusion": "holds", "liveness": "holds"},
 		Trials: 5, Exercised: 5, Seed: 7, Replay: fmt.Sprintf("lockstorm run --locks %s --faults %s --seed 7 --trials 1", lock, fault),
 	}
 	switch n {
 	case 6:
-		c.Verdict, c.Why, c.Trials, c.Exercised = campaign.NotSupported, fault+": not supported: it cannot strike "+fault+" here", 0, 0
-		c.Lack = &campaign.Lack{What: campaign.LackAsTold, Text: "it cannot strike " + fault + " here"}
+		c.Verdict, c.Why, c.Trials, c.Exercised = trial.NotSupported, fault+": not supported: it cannot strike "+fault+" here", 0, 0
+		c.Lack = &trial.Lack{What: trial.LackAsTold, Text: "it cannot strike " + fault + " here"}
 	case 8:
-		c.Verdict, c.Exercised = campaign.NotExercised, 0
+		c.Verdict, c.Exercised = trial.NotExercised, 0
 	case 10:
-		c.Verdict, c.Exercised, c.Undecided, c.Why = campaign.Unknown, 3, 2, "the harness stood still for 300 ms\nand more"
+		c.Verdict, c.Exercised, c.Undecided, c.Why = trial.Unknown, 3, 2, "the harness stood still for 300 ms\nand more"
 	}
 	return c
 }
 
-func cellOfTrial(t campaign.Trial) campaign.Cell {
+func cellOfTrial(t trial.Result) campaign.Cell {
 	c := sampleCell(t.Spec.Lock, t.Spec.Fault, 0)
 	c.Verdict, c.Kind, c.Dir, c.Flaws, c.Violations = t.Outcome, t.Kind, t.Dir, t.Flaws, 2
 	c.Shown, c.Exercised, c.Undecided, c.UndecidedWhy = 1, 4, 1, "exclusion: the harness stood still for 40 ms"
@@ -66,7 +67,7 @@ func cellOfTrial(t campaign.Trial) campaign.Cell {
 		c.Oracles[f.Oracle] = string(checker.Violated)
 	}
 	if c.Kind == "" {
-		c.Flaws = []campaign.Flaw{{Oracle: "exclusion", Cause: "unclassified"}}
+		c.Flaws = []trial.Flaw{{Oracle: "exclusion", Cause: "unclassified"}}
 	}
 	return c
 }

@@ -5,15 +5,16 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // madeUp is a campaign of three cells: fences that went back, a fault that hit
 // nothing, and nothing violated in trials most of which were enumerated.
 func madeUp(expect bool) result {
 	fenced := sampleCell("fenced", "failover", 0)
-	fenced.Verdict, fenced.Kind, fenced.Shown, fenced.Violations = campaign.Violated, "limit", 2, 2
+	fenced.Verdict, fenced.Kind, fenced.Shown, fenced.Violations = trial.Violated, "limit", 2, 2
 	fenced.Causes, fenced.Oracles["fencing"] = []string{"fence-regressed"}, "violated"
-	fenced.Flaws = []campaign.Flaw{{Oracle: "fencing", Cause: "fence-regressed", Kind: "limit"}}
+	fenced.Flaws = []trial.Flaw{{Oracle: "fencing", Cause: "fence-regressed", Kind: "limit"}}
 	idle := sampleCell("fenced", "eviction", 8)
 	quiet := sampleCell("fenced", "delay", 0)
 	quiet.Trials, quiet.Exercised, quiet.Enumerated = 50, 50, 20

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // Beside writes the matrices of several campaigns as one, in Markdown: first which
@@ -58,7 +59,7 @@ func together(all []campaign.Stored, recipe, fault string) string {
 			continue
 		}
 		word := cellSymbol(c).Text
-		if c.Verdict == campaign.Holds {
+		if c.Verdict == trial.Holds {
 			word = "0" // of how many is each campaign's own
 		}
 		words = append(words, word)
@@ -83,7 +84,7 @@ func differing(all []campaign.Stored, recipe, fault string) (lines []string) {
 	var have []int
 	for i, s := range all {
 		c, ok := cellOf(s.Matrix, recipe, fault)
-		if !ok || c.Verdict == campaign.NotSupported {
+		if !ok || c.Verdict == trial.NotSupported {
 			continue
 		}
 		have = append(have, i)

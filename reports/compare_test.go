@@ -8,6 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestBeside(t *testing.T) {
@@ -16,29 +17,29 @@ func TestBeside(t *testing.T) {
 		s.Info.Config.TTL = ttl
 		return s
 	}
-	cell := func(lock, fault string, v campaign.Outcome, flaws ...campaign.Flaw) campaign.Cell {
+	cell := func(lock, fault string, v trial.Outcome, flaws ...trial.Flaw) campaign.Cell {
 		c := campaign.Cell{Lock: lock, Fault: fault, Verdict: v, Flaws: flaws}
 		if len(flaws) > 0 {
 			c.Kind = flaws[0].Kind
 		}
 		return c
 	}
-	outlived := campaign.Flaw{Oracle: "exclusion", Cause: "lease-outlived", Kind: locks.Limit}
-	deleted := campaign.Flaw{Oracle: "exclusion", Cause: "foreign-delete", Kind: locks.Bug}
-	undeclared := campaign.Flaw{Oracle: "exclusion", Cause: "race"}
+	outlived := trial.Flaw{Oracle: "exclusion", Cause: "lease-outlived", Kind: locks.Limit}
+	deleted := trial.Flaw{Oracle: "exclusion", Cause: "foreign-delete", Kind: locks.Bug}
+	undeclared := trial.Flaw{Oracle: "exclusion", Cause: "race"}
 	var b bytes.Buffer
 	if err := Beside(&b,
 		stored("sim", time.Second,
-			cell("set-nx-px", "none", campaign.Holds), cell("set-nx-px", "client-pause", campaign.Violated, outlived),
-			cell("redlock", "none", campaign.Holds), cell("redlock", "failover", campaign.NotSupported),
-			cell("set-nx-ex", "client-pause", campaign.Violated, deleted, outlived),
+			cell("set-nx-px", "none", trial.Holds), cell("set-nx-px", "client-pause", trial.Violated, outlived),
+			cell("redlock", "none", trial.Holds), cell("redlock", "failover", trial.NotSupported),
+			cell("set-nx-ex", "client-pause", trial.Violated, deleted, outlived),
 		),
 		stored("process", time.Second,
-			cell("set-nx-px", "none", campaign.Holds), cell("set-nx-px", "client-pause", campaign.Unknown),
-			cell("redlock", "none", campaign.Violated, undeclared), cell("redlock", "failover", campaign.NotSupported),
-			cell("set-nx-ex", "client-pause", campaign.Violated, deleted),
+			cell("set-nx-px", "none", trial.Holds), cell("set-nx-px", "client-pause", trial.Unknown),
+			cell("redlock", "none", trial.Violated, undeclared), cell("redlock", "failover", trial.NotSupported),
+			cell("set-nx-ex", "client-pause", trial.Violated, deleted),
 		),
-		stored("container", 2*time.Second, cell("set-nx-px", "client-pause", campaign.Violated, outlived)),
+		stored("container", 2*time.Second, cell("set-nx-px", "client-pause", trial.Violated, outlived)),
 	); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/story"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // counterexample tells a violated trial in Markdown: what happened, in numbered
@@ -18,7 +19,7 @@ import (
 // operations and commands that matter, in order; how to look again. folder is
 // the trial's, as command lines name it; origin says how the trial came about, ""
 // if that is not known.
-func (g glossary) counterexample(t campaign.Trial, f story.Focus, folder, origin string) []byte {
+func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", trialTitle(t), trialWords(t))
 	if some := undeclaredFlaws(t.Flaws); len(some) > 0 && t.Kind != "" { // the title does not say it
@@ -42,18 +43,18 @@ func (g glossary) counterexample(t campaign.Trial, f story.Focus, folder, origin
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", prose.Stamp(x.At), x.Who, prose.Cell(x.What))
 	}
 	if more > 0 {
-		fmt.Fprintf(&b, "\n%d more in %s and %s.\n", more, campaign.HistoryFile, campaign.CommandsFile)
+		fmt.Fprintf(&b, "\n%d more in %s and %s.\n", more, trial.HistoryFile, trial.CommandsFile)
 	}
 	fmt.Fprintf(&b, "\n## Look again\n\n```\nlockstorm replay %s\nlockstorm check %s\n```\n\n", shell.Quote(folder), shell.Quote(folder))
 	fmt.Fprintf(&b, "Seed %d, %s of %s with %s on testbed %s (%s); %d operations, %d commands. The whole history is in [%s](%s), porcupine's picture of it in [%s](%s).\n",
 		t.Spec.Seed, t.Spec.Title(), t.Spec.Lock, t.Spec.Workload, t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands,
-		campaign.HistoryFile, campaign.HistoryFile, PorcupineFile, PorcupineFile)
+		trial.HistoryFile, trial.HistoryFile, PorcupineFile, PorcupineFile)
 	return []byte(b.String())
 }
 
 // trialTitle names a trial: its lock, its fault, and the schedule if it is one of
 // those that are enumerated.
-func trialTitle(t campaign.Trial) string {
+func trialTitle(t trial.Result) string {
 	title := fmt.Sprintf("%s under %s", t.Spec.Lock, t.Spec.Fault)
 	if t.Spec.Schedule != "" {
 		title += ", " + t.Spec.Title()
@@ -61,7 +62,7 @@ func trialTitle(t campaign.Trial) string {
 	return title
 }
 
-func verdictRows(b *strings.Builder, t campaign.Trial, v checker.Verdict) {
+func verdictRows(b *strings.Builder, t trial.Result, v checker.Verdict) {
 	if len(v.Findings) == 0 {
 		fmt.Fprintf(b, "| %s | %s | | %s |\n", v.Oracle, v.Result, prose.Cell(v.Why))
 		return
@@ -80,7 +81,7 @@ func verdictRows(b *strings.Builder, t campaign.Trial, v checker.Verdict) {
 }
 
 // trialWords are a cell's words for a trial's outcome.
-func trialWords(t campaign.Trial) string {
+func trialWords(t trial.Result) string {
 	c := campaign.Cell{Verdict: t.Outcome, Kind: t.Kind, Exercised: 1, Trials: 1}
 	for _, f := range t.Flaws {
 		c.Forever = c.Forever || f.Forever
@@ -89,7 +90,7 @@ func trialWords(t campaign.Trial) string {
 }
 
 // declaredWords say whether the recipe declares the finding, and what it says.
-func (g glossary) declaredWords(t campaign.Trial, f story.Finding) string {
+func (g glossary) declaredWords(t trial.Result, f story.Finding) string {
 	if f.Kind == "" {
 		return fmt.Sprintf("The recipe declares no flaw that reads %q by %q: this was not expected.", f.Oracle, f.Cause)
 	}

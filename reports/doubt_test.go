@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestADoubtIsInEveryReport(t *testing.T) {
-	cell := campaign.Cell{Lock: "set-nx-px", Fault: "client-pause", Verdict: campaign.Violated, Kind: "limit", Trials: 3, Shown: 2, Exercised: 2}
+	cell := campaign.Cell{Lock: "set-nx-px", Fault: "client-pause", Verdict: trial.Violated, Kind: "limit", Trials: 3, Shown: 2, Exercised: 2}
 	r := result{Matrix: campaign.Matrix{Cells: []campaign.Cell{cell}, Doubtful: []campaign.Doubt{
-		{Lock: cell.Lock, Fault: cell.Fault, Flaws: []campaign.Flaw{{Oracle: "exclusion", Cause: "race"}}},
+		{Lock: cell.Lock, Fault: cell.Fault, Flaws: []trial.Flaw{{Oracle: "exclusion", Cause: "race"}}},
 	}}}
-	r.Matrix.Settled = []campaign.Doubt{{Lock: cell.Lock, Fault: cell.Fault, Flaws: []campaign.Flaw{{Oracle: "resource", Cause: "race"}}, Settled: true}}
+	r.Matrix.Settled = []campaign.Doubt{{Lock: cell.Lock, Fault: cell.Fault, Flaws: []trial.Flaw{{Oracle: "resource", Cause: "race"}}, Settled: true}}
 	const want, over = "exclusion by race in doubt, not declared", "resource by race showed in a run, not declared"
 	if text := string(markdownReport(r, nil)); strings.Count(text, over) != 1 {
 		t.Errorf("Markdown: got\n%s\nwant one line of %q", text, over)

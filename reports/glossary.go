@@ -3,11 +3,11 @@ package reports
 import (
 	"slices"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/reports/story"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // named is a name with what it stands for.
@@ -60,7 +60,7 @@ func (g glossary) recipe(id string) (locks.Recipe, bool) {
 
 // declared finds what the recipe itself says about the finding under the trial's
 // fault: of a mix of faults, what it says about any.
-func (g glossary) declared(t campaign.Trial, f story.Finding) (locks.Flaw, bool) {
+func (g glossary) declared(t trial.Result, f story.Finding) (locks.Flaw, bool) {
 	r, ok := g.recipe(t.Spec.Lock)
 	if !ok {
 		return locks.Flaw{}, false

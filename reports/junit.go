@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // The elements of JUnit's XML, as CI systems read them.
@@ -130,13 +131,13 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 	switch {
 	case len(lines) > 0:
 		out.Failure = &junitMessage{Message: c.Words() + ": " + strings.Join(lines, "; "), Type: "violated", Text: printableText(strings.Join(r.failure(c), "\n"))}
-	case c.Verdict == campaign.Unknown:
+	case c.Verdict == trial.Unknown:
 		out.Error = &junitMessage{Message: "unknown", Type: "unknown", Text: printableText(c.Why)}
 	case doubt != "" && r.Info.Config.Expect:
 		out.Error = &junitMessage{Message: doubt, Type: "unknown"}
-	case c.Verdict == campaign.NotExercised && r.Info.Config.Expect:
+	case c.Verdict == trial.NotExercised && r.Info.Config.Expect:
 		out.Failure = &junitMessage{Message: fmt.Sprintf("%s: the fault hit nothing in %d %s", c.Words(), c.Trials, prose.Plural(c.Trials, "trial")), Type: "not-exercised"}
-	case c.Verdict == campaign.NotExercised || c.Verdict == campaign.NotSupported:
+	case c.Verdict == trial.NotExercised || c.Verdict == trial.NotSupported:
 		out.Skipped = &junitMessage{Message: strings.TrimSuffix(c.Words()+": "+prose.FirstLine(c.Why), ": ")}
 	}
 	text := c.Words()
@@ -180,7 +181,7 @@ func printableText(s string) string {
 }
 
 // elapsed sums the trials of a cell.
-func elapsed(trials []campaign.Trial, c campaign.Cell) time.Duration {
+func elapsed(trials []trial.Result, c campaign.Cell) time.Duration {
 	var sum time.Duration
 	for _, t := range trials {
 		if t.Spec.Lock == c.Lock && t.Spec.Fault == c.Fault {

@@ -5,8 +5,8 @@ import (
 	"path"
 	"strings"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // markdownReport writes a campaign in GitHub's Markdown.
@@ -92,7 +92,7 @@ func markdownDifferences(b *strings.Builder, v view) {
 	if len(v.Varying) > 0 {
 		b.WriteString("## Not replayable byte for byte\n\n")
 		for _, x := range v.Varying {
-			fmt.Fprintf(b, "- %s ([first](%s), [again](%s))\n", prose.Escape(x.Words()), path.Join(x.Dir, campaign.HistoryFile), path.Join(x.Again, campaign.HistoryFile))
+			fmt.Fprintf(b, "- %s ([first](%s), [again](%s))\n", prose.Escape(x.Words()), path.Join(x.Dir, trial.HistoryFile), path.Join(x.Again, trial.HistoryFile))
 		}
 		b.WriteString("\n")
 	}

@@ -6,13 +6,13 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // Minimal implements campaign.MinimalSink: the story and the pictures of a minimal
 // trial are in its own folder.
-func (s *sink) Minimal(_ context.Context, t campaign.Trial, e history.Evidence) error {
+func (s *sink) Minimal(_ context.Context, t trial.Result, e history.Evidence) error {
 	d, err := s.glossary.minimal(filepath.Join(s.dir, filepath.FromSlash(t.Dir)), path.Join(s.dir, t.Dir), t, e)
 	if err != nil {
 		return err
@@ -23,12 +23,12 @@ func (s *sink) Minimal(_ context.Context, t campaign.Trial, e history.Evidence) 
 
 // Minimal writes the pictures and the story of a minimal trial into its folder,
 // with what it was shrunk from.
-func Minimal(folder string, t campaign.Trial, e history.Evidence) error {
+func Minimal(folder string, t trial.Result, e history.Evidence) error {
 	_, err := registries().minimal(folder, filepath.ToSlash(folder), t, e)
 	return err
 }
 
-func (g glossary) minimal(folder, name string, t campaign.Trial, e history.Evidence) (detail, error) {
+func (g glossary) minimal(folder, name string, t trial.Result, e history.Evidence) (detail, error) {
 	d, err := g.render(folder, name, originWords(t.Shrinking), t, e)
 	if err != nil {
 		return d, fmt.Errorf("render %s: %w", name, err)

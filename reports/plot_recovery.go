@@ -11,6 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // plotRecovery is a heat map: how long it took at worst until somebody got in
@@ -34,7 +35,7 @@ func plotRecovery(r result) ([]byte, error) {
 		n.Box(svg.Wash, x0, y0, x1, y1)
 		f := cells[place{c.Lock, c.Fault}]
 		switch {
-		case c.Verdict == campaign.NotSupported:
+		case c.Verdict == trial.NotSupported:
 			return
 		case f == nil || f.back.n+f.never == 0:
 			n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)

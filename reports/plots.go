@@ -16,6 +16,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // campaignPlot is a picture of a whole campaign. Draw returns nil if there is
@@ -125,15 +126,15 @@ func heatMap(m campaign.Matrix, title, axis string, paint func(n svg.Pen, c camp
 func heat(n svg.Pen, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
 	n.Box(svg.Wash, x0, y0, x1, y1)
 	switch {
-	case c.Verdict == campaign.NotSupported:
+	case c.Verdict == trial.NotSupported:
 		return
-	case c.Verdict == campaign.NotExercised || c.Verdict == campaign.Unknown || c.Exercised == 0:
+	case c.Verdict == trial.NotExercised || c.Verdict == trial.Unknown || c.Exercised == 0:
 		n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)
 		return
 	}
 	share := float64(c.Violations) / float64(c.Exercised)
 	col := svg.Alarm
-	if c.Verdict == campaign.Blocked {
+	if c.Verdict == trial.Blocked {
 		col = svg.ClientInks[3]
 	}
 	sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XCenter, draw.YCenter)

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // fared is how the clients of a cell fared, over those of its trials whose fault
@@ -58,7 +58,7 @@ func (c cases) words() string {
 const notSeen = "–"
 
 // add counts a trial in.
-func (f *fared) add(t campaign.Trial) {
+func (f *fared) add(t trial.Result) {
 	p := t.Progress
 	f.Trials++
 	f.Disturbed = f.Disturbed || len(t.Spec.Plan) > 0
@@ -92,7 +92,7 @@ type place struct{ lock, fault string }
 
 // faredIn sums up the trials of each cell. A trial whose fault hit nothing says
 // nothing of it, and one that the harness could not finish nothing at all.
-func faredIn(trials []campaign.Trial) map[place]*fared {
+func faredIn(trials []trial.Result) map[place]*fared {
 	out := map[place]*fared{}
 	for _, t := range trials {
 		if t.Progress == nil || t.Err != "" || len(t.Spec.Plan) > 0 && t.Hits == 0 {
@@ -209,7 +209,7 @@ type progressRow struct {
 
 // progressTables arrange what was measured, in the matrix's order; none if nothing
 // was.
-func progressTables(recipes, faults []string, trials []campaign.Trial) []progressTable {
+func progressTables(recipes, faults []string, trials []trial.Result) []progressTable {
 	cells := faredIn(trials)
 	var out []progressTable
 	for _, recipe := range recipes {

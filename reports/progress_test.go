@@ -6,19 +6,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // measuredTrial is a trial of one cell that went as p says.
-func measuredTrial(p checker.Progress, hits int) campaign.Trial {
-	return campaign.Trial{Spec: campaign.Spec{Lock: "a", Fault: "delay", Plan: nemesis.Plan{{}}}, Hits: hits, Progress: &p}
+func measuredTrial(p checker.Progress, hits int) trial.Result {
+	return trial.Result{Spec: trial.Spec{Lock: "a", Fault: "delay", Plan: nemesis.Plan{{}}}, Hits: hits, Progress: &p}
 }
 
 // columns are the texts of the only row that these trials give, by column.
-func columnsOf(t *testing.T, trials ...campaign.Trial) map[string]string {
+func columnsOf(t *testing.T, trials ...trial.Result) map[string]string {
 	t.Helper()
 	tables := progressTables([]string{"a"}, []string{"none", "delay"}, trials)
 	if len(tables) != 1 || len(tables[0].Rows) != 1 {
@@ -64,7 +64,7 @@ func TestTypicalIsTheMedianOfTrialsAndWorstTheWorst(t *testing.T) {
 		{"what was not seen", []checker.Progress{{Waits: 1}},
 			map[string]string{"commands a grant": "–", "commands a second": "–", "left behind": "–", "typical wait": "< 1 ms", "noticed after": "–", "orphaned key": "–", "recovery": "–", "no recovery": "–"}},
 	} {
-		var trials []campaign.Trial
+		var trials []trial.Result
 		for _, p := range c.trials {
 			trials = append(trials, measuredTrial(p, 1))
 		}
@@ -86,7 +86,7 @@ func TestTrialsThatSayNothingOfTheirFaultAreNotMeasured(t *testing.T) {
 	if got := columnsOf(t, idle, failed, unmeasured, measuredTrial(checker.Progress{Waits: 1, WaitMax: reporttest.MS(5)}, 1)); got["trials"] != "1" || got["longest wait"] != "5 ms" {
 		t.Errorf("got %v", got)
 	}
-	if tables := progressTables([]string{"a"}, []string{"delay"}, []campaign.Trial{idle}); len(tables) != 0 {
+	if tables := progressTables([]string{"a"}, []string{"delay"}, []trial.Result{idle}); len(tables) != 0 {
 		t.Errorf("a recipe whose faults hit nothing has %+v", tables)
 	}
 }

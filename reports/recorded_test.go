@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 	"github.com/lockstorm/lockstorm/reports/story"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // recorded are trials that the simulation ran and shrank, one per cause: what
@@ -29,7 +29,7 @@ func TestRecordedTrialsAreToldAsTheyWereReviewed(t *testing.T) {
 	for _, folder := range recorded(t) {
 		name := filepath.Base(folder)
 		t.Run(name, func(t *testing.T) {
-			trial, e, err := campaign.LoadTrial(folder)
+			trial, e, err := trial.Load(folder)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +53,7 @@ func TestRecordedTrialsAreToldAsTheyWereReviewed(t *testing.T) {
 // but for the name.
 func TestStoriesKnowNoRecipe(t *testing.T) {
 	const other = "a-lock-of-our-own"
-	check := func(t *testing.T, trial campaign.Trial, e sampleTrial) {
+	check := func(t *testing.T, trial trial.Result, e sampleTrial) {
 		t.Helper()
 		g, was := testGlossary, trial.Spec.Lock
 		render := func(s sampleTrial) string {
@@ -82,7 +82,7 @@ func TestStoriesKnowNoRecipe(t *testing.T) {
 	}
 	for _, folder := range recorded(t) {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
-			trial, e, err := campaign.LoadTrial(folder)
+			trial, e, err := trial.Load(folder)
 			if err != nil {
 				t.Fatal(err)
 			}

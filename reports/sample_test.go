@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -50,7 +50,7 @@ var testGlossary = glossary{
 // sampleTrial is a hand-made trial as a campaign stores it.
 type sampleTrial struct {
 	Name  string
-	Trial campaign.Trial
+	Trial trial.Result
 	history.Evidence
 }
 
@@ -65,12 +65,12 @@ func sampleTrials(tb testing.TB) []sampleTrial {
 
 // sampleOf wraps a hand-made trial into the trial of a cell.
 func sampleOf(s reporttest.Trial) sampleTrial {
-	t := campaign.Trial{
-		Spec: campaign.Spec{
+	t := trial.Result{
+		Spec: trial.Spec{
 			Lock: s.Lock, Workload: s.Workload, Fault: s.Fault, Testbed: "process", Topology: s.Topology, Nodes: s.Nodes, Seed: 7,
 			Options: workloads.Options{Clients: 3, Keys: 1, TTL: time.Second, Hold: 100 * time.Millisecond, Duration: 3 * time.Second, Seed: 7},
 		},
-		Outcome: campaign.Violated, Kind: s.Kind, Verdicts: s.Verdicts,
+		Outcome: trial.Violated, Kind: s.Kind, Verdicts: s.Verdicts,
 		Hits: 1, Ops: len(s.Ops), Commands: len(s.Commands), Hash: history.Hash(s.Evidence),
 		Dir: "trials/" + s.Lock + "/" + s.Fault + "/mutex-0", Elapsed: 3 * time.Second, Virtual: 20 * time.Minute,
 	}
@@ -91,9 +91,9 @@ func sampleOf(s reporttest.Trial) sampleTrial {
 	}
 	for _, v := range s.Verdicts {
 		for _, f := range v.Findings {
-			t.Flaws = append(t.Flaws, campaign.Flaw{Oracle: v.Oracle, Cause: string(f.Cause), Kind: s.Kind, Forever: f.Forever})
+			t.Flaws = append(t.Flaws, trial.Flaw{Oracle: v.Oracle, Cause: string(f.Cause), Kind: s.Kind, Forever: f.Forever})
 			if v.Oracle == "liveness" && len(s.Verdicts) == 1 {
-				t.Outcome = campaign.Blocked
+				t.Outcome = trial.Blocked
 			}
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // asItRan says of a trial that there is no smaller one.
@@ -16,16 +16,16 @@ const asItRan = "Not shrunk: the trial as it ran"
 // origin says how a trial came about: shrunk from another, or as it ran, with the
 // reason why it was not shrunk, if there is one, or with the way to the smaller one
 // that is stored below its folder.
-func origin(folder string, s *campaign.Shrinking) string {
-	if _, err := os.Stat(filepath.Join(folder, campaign.MinimalFolder, campaign.VerdictFile)); err == nil {
+func origin(folder string, s *trial.Shrinking) string {
+	if _, err := os.Stat(filepath.Join(folder, trial.MinimalFolder, trial.VerdictFile)); err == nil {
 		return fmt.Sprintf("The trial as it ran; a smaller one that shows the same is in [%s](%s)",
-			campaign.MinimalFolder, path.Join(campaign.MinimalFolder, CounterexampleFile))
+			trial.MinimalFolder, path.Join(trial.MinimalFolder, CounterexampleFile))
 	}
 	return originWords(s)
 }
 
 // originWords are origin's but for what is stored.
-func originWords(s *campaign.Shrinking) string {
+func originWords(s *trial.Shrinking) string {
 	switch {
 	case s == nil:
 		return asItRan

@@ -7,15 +7,16 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
-	unfinished := campaign.Shrinking{NotShrunk: true, Unfinished: "the time budget of 1s was used up"}
-	shrunk := campaign.Shrinking{Trials: 41, From: campaign.Size{Clients: 3, Ops: 90}, To: campaign.Size{Clients: 2, Ops: 12}}
+	unfinished := trial.Shrinking{NotShrunk: true, Unfinished: "the time budget of 1s was used up"}
+	shrunk := trial.Shrinking{Trials: 41, From: trial.Size{Clients: 3, Ops: 90}, To: trial.Size{Clients: 2, Ops: 12}}
 	for _, c := range []struct {
 		name    string
-		verdict *campaign.Shrinking
-		minimal *campaign.Shrinking
+		verdict *trial.Shrinking
+		minimal *trial.Shrinking
 		want    string // of the trial as it ran
 		small   string // of the minimal one
 	}{
@@ -26,15 +27,15 @@ func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
 	} {
 		dir, trials := storedCampaign(t)
 		whole := trials[0]
-		stored := func(trial sampleTrial, s *campaign.Shrinking) {
-			writeLines(t, filepath.Join(dir, trial.Trial.Dir, campaign.VerdictFile), []any{map[string]any{
-				"outcome": trial.Trial.Outcome, "kind": trial.Trial.Kind, "flaws": trial.Trial.Flaws, "verdicts": trial.Trial.Verdicts, "shrinking": s,
+		stored := func(sample sampleTrial, s *trial.Shrinking) {
+			writeLines(t, filepath.Join(dir, sample.Trial.Dir, trial.VerdictFile), []any{map[string]any{
+				"outcome": sample.Trial.Outcome, "kind": sample.Trial.Kind, "flaws": sample.Trial.Flaws, "verdicts": sample.Trial.Verdicts, "shrinking": s,
 			}})
 		}
 		stored(whole, c.verdict)
 		if c.minimal != nil {
-			small, lines := whole, filepath.Join(dir, campaign.TrialsFile)
-			small.Trial.Dir += "/" + campaign.MinimalFolder
+			small, lines := whole, filepath.Join(dir, trial.ResultsFile)
+			small.Trial.Dir += "/" + trial.MinimalFolder
 			before, err := os.ReadFile(lines)
 			if err != nil {
 				t.Fatal(err)
@@ -54,8 +55,8 @@ func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
 		}
 		folder := filepath.Join(dir, whole.Trial.Dir)
 		for path, want := range map[string]string{
-			filepath.Join(folder, CounterexampleFile):                         c.want,
-			filepath.Join(folder, campaign.MinimalFolder, CounterexampleFile): c.small,
+			filepath.Join(folder, CounterexampleFile):                      c.want,
+			filepath.Join(folder, trial.MinimalFolder, CounterexampleFile): c.small,
 		} {
 			if text, err := os.ReadFile(path); want != "" && (err != nil || !strings.Contains(string(text), "\n"+want+"\n")) {
 				t.Errorf("%s: %s lacks %q (%v)", c.name, path, want, err)

@@ -24,6 +24,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/reports/timeline"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // latencyFile keeps the figures of acquire.svg: the histories of undisturbed
@@ -60,7 +61,7 @@ type sink struct {
 }
 
 // Trial implements campaign.Sink. It has to be quick: thousands of trials come by.
-func (s *sink) Trial(_ context.Context, t campaign.Trial, _ history.Evidence) error {
+func (s *sink) Trial(_ context.Context, t trial.Result, _ history.Evidence) error {
 	s.acquires[t.Spec.Lock] = append(s.acquires[t.Spec.Lock], t.Acquires...)
 	return nil
 }
@@ -126,7 +127,7 @@ func (s *sink) details(ctx context.Context, r result) (map[string]detail, error)
 				return err
 			}
 			folder := filepath.Join(s.dir, filepath.FromSlash(t.Dir))
-			whole, evidence, err := campaign.LoadTrial(folder)
+			whole, evidence, err := trial.Load(folder)
 			if err != nil && !(errors.Is(err, fs.ErrNotExist) && len(evidence.Ops) > 0) { // without its verdict there is still its evidence
 				return err
 			}
@@ -145,7 +146,7 @@ func (s *sink) details(ctx context.Context, r result) (map[string]detail, error)
 
 // Trial writes the pictures and the story of a violated trial into its folder,
 // and nothing if there is nothing violated to tell.
-func Trial(folder string, t campaign.Trial, e history.Evidence) error {
+func Trial(folder string, t trial.Result, e history.Evidence) error {
 	if !t.Violation() {
 		return nil
 	}
@@ -155,7 +156,7 @@ func Trial(folder string, t campaign.Trial, e history.Evidence) error {
 
 // render tells and draws one violated trial, and writes that into its folder;
 // name is the folder as command lines name it, and origin how the trial came about.
-func (g glossary) render(folder, name, origin string, t campaign.Trial, e history.Evidence) (detail, error) {
+func (g glossary) render(folder, name, origin string, t trial.Result, e history.Evidence) (detail, error) {
 	if len(e.Ops) == 0 {
 		return detail{}, nil
 	}
@@ -176,7 +177,7 @@ func (g glossary) render(folder, name, origin string, t campaign.Trial, e histor
 }
 
 // told is a trial as its story and its timeline take it.
-func told(t campaign.Trial, e history.Evidence) story.Trial {
+func told(t trial.Result, e history.Evidence) story.Trial {
 	s := story.Trial{Title: trialTitle(t), Verdicts: t.Verdicts, Evidence: e}
 	for _, f := range t.Flaws {
 		s.Declared = append(s.Declared, locks.Flaw{Oracle: f.Oracle, Cause: f.Cause, Kind: f.Kind})
@@ -194,13 +195,13 @@ func picture(folder string, e history.Evidence) error {
 }
 
 // detail tells and draws one violated trial.
-func (g glossary) detail(t campaign.Trial, f story.Focus) (detail, error) {
+func (g glossary) detail(t trial.Result, f story.Focus) (detail, error) {
 	drawn, err := timeline.Draw(f, g.faultColor)
 	if err != nil {
 		return detail{}, fmt.Errorf("timeline: %w", err)
 	}
 	return detail{Story: story.Tell(f), Declared: g.declaredWords(t, f.Finding), Timeline: drawn, Title: f.Title,
-		Told: campaign.Flaw{Oracle: f.Finding.Oracle, Cause: string(f.Finding.Cause), Kind: f.Finding.Kind}}, nil
+		Told: trial.Flaw{Oracle: f.Finding.Oracle, Cause: string(f.Finding.Cause), Kind: f.Finding.Kind}}, nil
 }
 
 // latencies joins what this run measured with what is stored of an earlier one.

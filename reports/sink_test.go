@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // storedCampaign writes what a campaign stores before its sink sees it.
@@ -33,13 +34,13 @@ func storeTrial(t testing.TB, dir string, s sampleTrial) {
 		t.Fatal(err)
 	}
 	spec := struct {
-		campaign.Spec
+		trial.Spec
 		Claims any `json:"claims"`
 	}{s.Trial.Spec, s.Claims}
-	writeLines(t, filepath.Join(folder, campaign.HistoryFile), s.Ops)
-	writeLines(t, filepath.Join(folder, campaign.CommandsFile), s.Commands)
-	writeLines(t, filepath.Join(folder, campaign.SpecFile), []any{spec})
-	writeLines(t, filepath.Join(dir, campaign.TrialsFile), []campaign.Trial{s.Trial})
+	writeLines(t, filepath.Join(folder, trial.HistoryFile), s.Ops)
+	writeLines(t, filepath.Join(folder, trial.CommandsFile), s.Commands)
+	writeLines(t, filepath.Join(folder, trial.SpecFile), []any{spec})
+	writeLines(t, filepath.Join(dir, trial.ResultsFile), []trial.Result{s.Trial})
 }
 
 // writeLines appends to a file.
@@ -112,7 +113,7 @@ func TestTrialsThatThePagesShowAreRendered(t *testing.T) {
 
 func TestTrialsWithoutViolationGetNoFiles(t *testing.T) {
 	quiet := sampleTrials(t)[0]
-	quiet.Trial.Outcome, quiet.Trial.Flaws = campaign.Holds, nil
+	quiet.Trial.Outcome, quiet.Trial.Flaws = trial.Holds, nil
 	dir := t.TempDir()
 	if err := Trial(dir, quiet.Trial, quiet.Evidence); err != nil {
 		t.Fatal(err)

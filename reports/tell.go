@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/story"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // Roughly writes how long something took as a person would: "4.1 s", "41 s",
@@ -34,12 +34,12 @@ const proseWidth = 100
 // the story, what the recipe says about it, and the entries that matter in
 // order of time. Of any other trial it writes the verdict only. Width is the
 // terminal's; 0 is unknown.
-func Tell(w io.Writer, t campaign.Trial, e history.Evidence, width int) error {
+func Tell(w io.Writer, t trial.Result, e history.Evidence, width int) error {
 	_, err := io.WriteString(w, registries().tell(t, e, width))
 	return err
 }
 
-func (g glossary) tell(t campaign.Trial, e history.Evidence, width int) string {
+func (g glossary) tell(t trial.Result, e history.Evidence, width int) string {
 	var b strings.Builder
 	var flaws []string
 	for _, f := range t.Flaws {

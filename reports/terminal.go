@@ -15,6 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // Matrix writes the matrix as text: recipes down, faults across, the worst
@@ -50,12 +51,12 @@ func cellSymbol(c campaign.Cell) symbol {
 
 // undeclared says whether a cell shows a flaw that its recipe does not declare.
 func undeclared(c campaign.Cell) bool {
-	return slices.ContainsFunc(c.Flaws, func(f campaign.Flaw) bool { return f.Kind == "" })
+	return slices.ContainsFunc(c.Flaws, func(f trial.Flaw) bool { return f.Kind == "" })
 }
 
 func plainSymbol(c campaign.Cell) symbol {
 	switch c.Verdict {
-	case campaign.Violated:
+	case trial.Violated:
 		switch c.Kind {
 		case locks.Bug:
 			return symbol{"BUG", text.Colors{text.FgHiRed, text.Bold}}
@@ -63,16 +64,16 @@ func plainSymbol(c campaign.Cell) symbol {
 			return symbol{"limit", text.Colors{text.FgYellow}}
 		}
 		return symbol{"NEW", text.Colors{text.FgHiRed, text.Bold}}
-	case campaign.Blocked:
+	case trial.Blocked:
 		if c.Forever {
 			return symbol{"BLOCK", text.Colors{text.FgHiMagenta, text.Bold}}
 		}
 		return symbol{"ttl", text.Colors{text.FgCyan}}
-	case campaign.NotExercised:
+	case trial.NotExercised:
 		return symbol{"–", text.Colors{text.Faint}}
-	case campaign.NotSupported:
+	case trial.NotSupported:
 		return symbol{"n/s", text.Colors{text.Faint}}
-	case campaign.Holds:
+	case trial.Holds:
 		return symbol{fmt.Sprintf("0/%d", c.Exercised), text.Colors{text.FgGreen}}
 	}
 	return symbol{"?", text.Colors{text.FgHiYellow, text.ReverseVideo}}
@@ -298,12 +299,12 @@ func unjudged(m campaign.Matrix) string {
 		b.WriteString(v.Words() + "\n")
 	}
 	groups := []struct {
-		verdict campaign.Outcome
+		verdict trial.Outcome
 		title   string
 	}{
-		{campaign.Unknown, "unknown"},
-		{campaign.NotExercised, "fault not exercised"},
-		{campaign.NotSupported, "not supported"},
+		{trial.Unknown, "unknown"},
+		{trial.NotExercised, "fault not exercised"},
+		{trial.NotSupported, "not supported"},
 	}
 	for _, g := range groups {
 		for _, r := range reasons(m, g.verdict) {
@@ -318,7 +319,7 @@ func unjudged(m campaign.Matrix) string {
 
 // reasons groups the cells of a verdict by why, then by fault: "failover:
 // exists-set, setnx (why)".
-func reasons(m campaign.Matrix, verdict campaign.Outcome) []string {
+func reasons(m campaign.Matrix, verdict trial.Outcome) []string {
 	type group struct{ fault, why string }
 	var order []group
 	recipes := map[group][]string{}
@@ -327,7 +328,7 @@ func reasons(m campaign.Matrix, verdict campaign.Outcome) []string {
 			continue
 		}
 		why := cmp.Or(c.Lack.Words(), prose.FirstLine(c.Why)) // the line says already which fault it is
-		if verdict == campaign.Unknown && c.Undecided > 0 {
+		if verdict == trial.Unknown && c.Undecided > 0 {
 			why = undecidedWords(c)
 		}
 		g := group{c.Fault, why}
@@ -376,7 +377,7 @@ func undecided(m campaign.Matrix) []string {
 }
 
 // isOpen says whether a cell has a verdict although some of its trials have none.
-func isOpen(c campaign.Cell) bool { return c.Undecided > 0 && c.Verdict != campaign.Unknown }
+func isOpen(c campaign.Cell) bool { return c.Undecided > 0 && c.Verdict != trial.Unknown }
 
 func openWords(c campaign.Cell) string {
 	return fmt.Sprintf("%s under %s: %s", c.Lock, c.Fault, undecidedWords(c))

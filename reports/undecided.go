@@ -5,9 +5,9 @@ import (
 	"path"
 	"slices"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // openCell is a cell that has a verdict though some of its trials have none, with the
@@ -50,7 +50,7 @@ func (o openCell) markdown() string {
 	if o.Dir == "" {
 		return text + "\n"
 	}
-	text += fmt.Sprintf(" ([history](%s), [commands](%s))\n", path.Join(o.Dir, campaign.HistoryFile), path.Join(o.Dir, campaign.CommandsFile))
+	text += fmt.Sprintf(" ([history](%s), [commands](%s))\n", path.Join(o.Dir, trial.HistoryFile), path.Join(o.Dir, trial.CommandsFile))
 	for _, c := range o.Commands {
 		text += fmt.Sprintf("  - %s: `%s`\n", c.What, c.Line)
 	}

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestUndecidedTrialsCanBeLookedAt(t *testing.T) {
 	r := result{
 		Matrix: campaign.Matrix{Store: "store/demo", Cells: []campaign.Cell{{
-			Lock: "rw-hash-owners", Fault: "partition", Verdict: campaign.Holds, Trials: 26, Exercised: 24, Undecided: 2,
+			Lock: "rw-hash-owners", Fault: "partition", Verdict: trial.Holds, Trials: 26, Exercised: 24, Undecided: 2,
 			UndecidedWhy: "liveness: c0 never got into lock-0", UndecidedDir: "trials/a/b/mutex-2",
 		}}},
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // mostListed is how many findings of one oracle a table lists, if they do not show
@@ -14,7 +15,7 @@ const mostListed = 5
 // Listed are the findings of a verdict of t that a table shows, and how many it
 // leaves out: the first of each cause always, those that the recipe does not declare
 // before all others.
-func Listed(t campaign.Trial, v checker.Verdict) (shown []checker.Finding, more int) {
+func Listed(t trial.Result, v checker.Verdict) (shown []checker.Finding, more int) {
 	var surprising, others []checker.Finding
 	seen, room := map[checker.Cause]bool{}, mostListed
 	for _, f := range v.Findings {
@@ -43,16 +44,16 @@ func Listed(t campaign.Trial, v checker.Verdict) (shown []checker.Finding, more 
 
 // Declared says whether t's recipe declares what was found, or there is no recipe
 // that could, or the judge is none whose findings recipes declare.
-func Declared(t campaign.Trial, oracle string, cause checker.Cause) bool {
+func Declared(t trial.Result, oracle string, cause checker.Cause) bool {
 	if t.Spec.Lock == "" || oracle == checker.LinearizableName {
 		return true
 	}
-	i := slices.IndexFunc(t.Flaws, func(f campaign.Flaw) bool { return f.Oracle == oracle && f.Cause == string(cause) })
+	i := slices.IndexFunc(t.Flaws, func(f trial.Flaw) bool { return f.Oracle == oracle && f.Cause == string(cause) })
 	return i < 0 || t.Flaws[i].Kind != ""
 }
 
 // flawWords name a flaw, and say so if the recipe does not declare it.
-func flawWords(f campaign.Flaw) string {
+func flawWords(f trial.Flaw) string {
 	words := f.Oracle + " by " + f.Cause
 	if f.Kind == "" {
 		words += " (not declared)"
@@ -61,7 +62,7 @@ func flawWords(f campaign.Flaw) string {
 }
 
 // undeclaredFlaws names those that the recipe does not declare.
-func undeclaredFlaws(flaws []campaign.Flaw) []string {
+func undeclaredFlaws(flaws []trial.Flaw) []string {
 	var out []string
 	for _, f := range flaws {
 		if f.Kind == "" {

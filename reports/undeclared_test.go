@@ -11,6 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 	"github.com/lockstorm/lockstorm/reports/story"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // alsoRenewal is a trial whose recipe declares its many removals of others' keys, and
@@ -26,7 +27,7 @@ func alsoRenewal(tb testing.TB) sampleTrial {
 		all = append(all, x)
 	}
 	s.Trial.Verdicts = []checker.Verdict{reporttest.Violated("ownership", append(all, renewal)...)}
-	s.Trial.Flaws = []campaign.Flaw{
+	s.Trial.Flaws = []trial.Flaw{
 		{Oracle: "ownership", Cause: string(checker.ForeignDelete), Kind: locks.Bug},
 		{Oracle: "ownership", Cause: string(checker.ForeignRenewal)},
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestALockThatIsNotReplayableByteForByteIsNamed(t *testing.T) {
@@ -13,7 +14,7 @@ func TestALockThatIsNotReplayableByteForByteIsNamed(t *testing.T) {
 		Lock: "theirs", Fault: "none", Workload: "mutex", Trial: "trial 0", Dir: "trials/a", Again: "trials/a-again",
 		Difference: history.Difference{Log: "history", Entry: 4, Field: "time", First: "1ms", Second: "2ms"},
 	}
-	m := campaign.Matrix{Varying: []campaign.Varying{v}, Cells: []campaign.Cell{{Lock: "theirs", Fault: "none", Verdict: campaign.Holds, Varies: true}}}
+	m := campaign.Matrix{Varying: []campaign.Varying{v}, Cells: []campaign.Cell{{Lock: "theirs", Fault: "none", Verdict: trial.Holds, Varies: true}}}
 	page, err := htmlReport(result{Matrix: m}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -10,13 +10,14 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/story"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // result is all that the campaign's pages are made of.
 type result struct {
 	Info   campaign.Info
 	Matrix campaign.Matrix
-	Trials []campaign.Trial
+	Trials []trial.Result
 	// Details of the kept violated trials, by Trial.Dir.
 	Details  map[string]detail
 	Latency  []latency
@@ -30,7 +31,7 @@ type detail struct {
 	Timeline []byte // SVG
 	Title    string
 	// Told is the flaw that the story is about.
-	Told campaign.Flaw
+	Told trial.Flaw
 	// Shrunk says how a minimal trial came about; empty for a trial as it ran.
 	Shrunk string
 }
@@ -150,9 +151,9 @@ func newView(r result) view {
 		Unexpected: r.Matrix.Unexpected, Missed: missed(r.Matrix.Missed), Interrupted: interrupted(r.Matrix),
 		Undecided:    r.openCells(),
 		Varying:      r.Matrix.Varying,
-		Unknown:      reasons(r.Matrix, campaign.Unknown),
-		NotExercised: reasons(r.Matrix, campaign.NotExercised),
-		NotSupported: reasons(r.Matrix, campaign.NotSupported),
+		Unknown:      reasons(r.Matrix, trial.Unknown),
+		NotExercised: reasons(r.Matrix, trial.NotExercised),
+		NotSupported: reasons(r.Matrix, trial.NotSupported),
 		Oracles:      r.Glossary.Oracles,
 		Failed:       failures(r.Matrix.Failed),
 		Progress:     progressTables(recipes, faults, r.Trials), Measures: measures,
@@ -228,7 +229,7 @@ func interrupted(m campaign.Matrix) string {
 }
 
 // failures names the trials that the harness could not finish, and why.
-func failures(trials []campaign.Trial) []fact {
+func failures(trials []trial.Result) []fact {
 	var out []fact
 	for _, t := range trials {
 		out = append(out, fact{fmt.Sprintf("%s under %s, %s, %s", t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Title()), prose.FirstLine(t.Err)})
@@ -238,10 +239,10 @@ func failures(trials []campaign.Trial) []fact {
 
 // withReasons says of unknown cells without a reason what the first oracle that
 // could not tell said.
-func withReasons(cells []campaign.Cell, trials []campaign.Trial) []campaign.Cell {
+func withReasons(cells []campaign.Cell, trials []trial.Result) []campaign.Cell {
 	out := slices.Clone(cells)
 	for i, c := range out {
-		if c.Verdict != campaign.Unknown || c.Why != "" {
+		if c.Verdict != trial.Unknown || c.Why != "" {
 			continue
 		}
 		for _, t := range trials {

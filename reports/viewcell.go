@@ -12,26 +12,27 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/story"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // classOf is the verdict's class in the page's style sheet.
 func classOf(c campaign.Cell) string {
 	switch {
-	case c.Verdict == campaign.Violated && c.Kind == "":
+	case c.Verdict == trial.Violated && c.Kind == "":
 		return "new"
-	case c.Verdict == campaign.Violated && c.Kind == locks.Bug:
+	case c.Verdict == trial.Violated && c.Kind == locks.Bug:
 		return "bug"
-	case c.Verdict == campaign.Violated:
+	case c.Verdict == trial.Violated:
 		return "limit"
-	case c.Verdict == campaign.Blocked && c.Forever:
+	case c.Verdict == trial.Blocked && c.Forever:
 		return "block"
-	case c.Verdict == campaign.Blocked:
+	case c.Verdict == trial.Blocked:
 		return "ttl"
-	case c.Verdict == campaign.NotExercised:
+	case c.Verdict == trial.NotExercised:
 		return "idle"
-	case c.Verdict == campaign.NotSupported:
+	case c.Verdict == trial.NotSupported:
 		return "unsupported"
-	case c.Verdict == campaign.Holds:
+	case c.Verdict == trial.Holds:
 		return "holds"
 	}
 	return "unknown"
@@ -40,18 +41,18 @@ func classOf(c campaign.Cell) string {
 func newViewCell(c campaign.Cell) viewCell {
 	v := viewCell{Class: classOf(c), Word: strings.ToLower(cellSymbol(c).Text), Title: c.Words()}
 	switch c.Verdict {
-	case campaign.Violated, campaign.Blocked:
+	case trial.Violated, trial.Blocked:
 		v.Count = fmt.Sprintf("%d/%d", c.Shown, c.Exercised)
 		v.Title += ": " + strings.Join(c.Causes, ", ")
 		v.Anchor = anchor(c.Lock, c.Fault)
-	case campaign.Holds:
+	case trial.Holds:
 		v.Title += " (" + c.BoundWords() + ")"
 	default:
 		if c.Why != "" {
 			v.Title += ": " + prose.FirstLine(c.Why)
 		}
 	}
-	if c.Undecided > 0 && c.Verdict != campaign.Unknown {
+	if c.Undecided > 0 && c.Verdict != trial.Unknown {
 		v.Title += "; " + undecidedWords(c)
 	}
 	return v

@@ -8,20 +8,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
 // spec is a trial as a run plans it, of a recipe on one node.
-func spec(lock, workload string, seed uint64) campaign.Spec {
+func spec(lock, workload string, seed uint64) trial.Spec {
 	w, _ := workloads.ByName(workload)
-	return campaign.Spec{
+	return trial.Spec{
 		Lock: lock, Workload: workload, Fault: "none", Testbed: "sim", Topology: testbed.Single, Seed: seed,
 		CommandTimeout: 500 * time.Millisecond,
 		Options: workloads.Options{
@@ -31,10 +31,10 @@ func spec(lock, workload string, seed uint64) campaign.Spec {
 	}
 }
 
-func run(t *testing.T, s campaign.Spec) history.Evidence {
+func run(t *testing.T, s trial.Spec) history.Evidence {
 	t.Helper()
 	tb := sim.New()
-	e, err := campaign.RunTrial(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
+	e, err := trial.Run(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
 	if err != nil {
 		t.Fatalf("%s, %s under %s, seed %d: %v", s.Lock, s.Workload, s.Fault, s.Seed, err)
 	}
@@ -42,7 +42,7 @@ func run(t *testing.T, s campaign.Spec) history.Evidence {
 }
 
 // struck is the same trial with a plan of a fault; ok = false: it has none there.
-func struck(t *testing.T, s campaign.Spec, fault string, undisturbed history.Evidence) (_ campaign.Spec, ok bool) {
+func struck(t *testing.T, s trial.Spec, fault string, undisturbed history.Evidence) (_ trial.Spec, ok bool) {
 	t.Helper()
 	o := s.Options
 	plan, err := nemesis.New(s.Seed, []string{fault}, nemesis.World{
@@ -118,7 +118,7 @@ func TestAScriptOfATrialsChoicesGivesTheSameHistory(t *testing.T) {
 
 // same runs a trial again from its script, and that from its own, after a
 // journey through JSON.
-func same(t *testing.T, w workloads.Workload, s campaign.Spec, original history.Evidence) {
+func same(t *testing.T, w workloads.Workload, s trial.Spec, original history.Evidence) {
 	t.Helper()
 	want := history.Hash(original)
 	for range 2 {

@@ -14,8 +14,10 @@ import (
 	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/history/jepsen"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // checkFlags are check's.
@@ -129,36 +131,36 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 		return a.exportHistory(f, h)
 	}
 	if m, ok := linear.ModelNamed(f.model); ok && m.Claims.Fenced && unfenced(h.record.Evidence.Ops) {
-		return campaign.Inputf("%s: --model %s: no grant in this history has a fence (in JSON \"lease\":{\"fence\":7}, in EDN :fence 7 or a number as :value): expected fences, or a model without them", path, f.model)
+		return input.Errorf("%s: --model %s: no grant in this history has a fence (in JSON \"lease\":{\"fence\":7}, in EDN :fence 7 or a number as :value): expected fences, or a model without them", path, f.model)
 	}
 	if f.model == "" && h.record.Spec == nil {
-		return campaign.Inputf("%s: no %s beside it that says what was promised: expected --model %s", path, campaign.SpecFile, modelWords())
+		return input.Errorf("%s: no %s beside it that says what was promised: expected --model %s", path, trial.SpecFile, modelWords())
 	}
-	trial, err := h.judge(ctx, f.judges()...)
+	result, err := h.judge(ctx, f.judges()...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	h.withhold(trial.Verdicts)
-	if _, known := locks.ByID(trial.Spec.Lock); !known {
-		trial.Flaws = nil // nobody knows what it declares, so nothing is said of that
+	h.withhold(result.Verdicts)
+	if _, known := locks.ByID(result.Spec.Lock); !known {
+		result.Flaws = nil // nobody knows what it declares, so nothing is said of that
 	}
 	if f.timeline != "" {
-		if err := a.draw(ctx, f, path, trial, h.record.Evidence); err != nil {
+		if err := a.draw(ctx, f, path, result, h.record.Evidence); err != nil {
 			return err
 		}
 	}
-	told := tellingOf(trial, h.record.Evidence)
+	told := tellingOf(result, h.record.Evidence)
 	if f.json {
 		err = printJSON(a.stdout, checked{
-			Schema: 1, Model: f.model, Result: gravest(trial.Verdicts), Standing: h.standing(), Verdicts: trial.Verdicts, Differ: readingsDiffer(trial.Verdicts),
+			Schema: 1, Model: f.model, Result: gravest(result.Verdicts), Standing: h.standing(), Verdicts: result.Verdicts, Differ: readingsDiffer(result.Verdicts),
 			Conflict: told.entries(), Notes: append([]string{}, h.notes...),
 		})
 	} else {
-		a.verdicts(trial)
-		if why := readingsDiffer(trial.Verdicts); why != "" {
+		a.verdicts(result)
+		if why := readingsDiffer(result.Verdicts); why != "" {
 			fmt.Fprintf(a.stdout, "\n%s\n", why)
 		}
 		told.print(a.stdout)
@@ -166,7 +168,7 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	if err != nil {
 		return err
 	}
-	return checkExit(trial.Verdicts)
+	return checkExit(result.Verdicts)
 }
 
 // unfenced says whether there are grants, none of which has a fence.
@@ -179,24 +181,24 @@ func unfenced(ops []history.Op) bool {
 	})
 }
 
-// check returns an InputError if the flags do not go together.
+// check returns an input.Error if the flags do not go together.
 func (f checkFlags) check() error {
 	if f.model != "" {
 		if _, ok := linear.ModelNamed(f.model); !ok {
-			return campaign.Inputf("--model %q: expected one of %s", f.model, modelWords())
+			return input.Errorf("--model %q: expected one of %s", f.model, modelWords())
 		}
 	}
 	switch {
 	case f.values != "" && f.values != string(jepsen.ValuesLock) && f.values != string(jepsen.ValuesToken):
-		return campaign.Inputf("--values %q: expected %s or %s", f.values, jepsen.ValuesLock, jepsen.ValuesToken)
+		return input.Errorf("--values %q: expected %s or %s", f.values, jepsen.ValuesLock, jepsen.ValuesToken)
 	case f.export != "" && exports[f.export] == nil:
-		return campaign.Inputf("--export %q: expected one of %s", f.export, strings.Join(exportNames(), ", "))
+		return input.Errorf("--export %q: expected one of %s", f.export, strings.Join(exportNames(), ", "))
 	case f.out != "" && f.export == "":
-		return campaign.Inputf("--out %s: expected --export with it", f.out)
+		return input.Errorf("--out %s: expected --export with it", f.out)
 	case f.export != "" && (f.json || f.timeline != ""):
-		return campaign.Inputf("--export %s: expected neither --json nor --timeline with it: nothing is judged", f.export)
+		return input.Errorf("--export %s: expected neither --json nor --timeline with it: nothing is judged", f.export)
 	case f.timeline != "" && drawings[pictureKind(f.timeline)] == nil:
-		return campaign.Inputf("--timeline %s: expected a name that ends in .svg or .html", f.timeline)
+		return input.Errorf("--timeline %s: expected a name that ends in .svg or .html", f.timeline)
 	}
 	return nil
 }
@@ -242,7 +244,7 @@ type checked struct {
 	Model  string         `json:"model,omitempty"`
 	Result checker.Result `json:"result"`
 	// Standing says what vouches for the files.
-	Standing campaign.Standing `json:"standing"`
+	Standing trial.Standing    `json:"standing"`
 	Verdicts []checker.Verdict `json:"verdicts"`
 	// Differ says why exclusion and linearizable can differ, if they do.
 	Differ string `json:"differ,omitempty"`
@@ -264,16 +266,16 @@ func gravest(verdicts []checker.Verdict) checker.Result {
 
 // verdicts prints a table: a row per finding, what is not declared first, or why there
 // is none.
-func (a *app) verdicts(trial campaign.Trial) {
+func (a *app) verdicts(result trial.Result) {
 	t := plainTable("oracle", "result", "cause", "what happened")
-	for _, v := range trial.Verdicts {
+	for _, v := range result.Verdicts {
 		if len(v.Findings) == 0 {
 			t.AppendRow(table.Row{v.Oracle, v.Result, "", v.Why})
 		}
-		shown, more := reports.Listed(trial, v)
+		shown, more := reports.Listed(result, v)
 		for _, f := range shown {
 			cause := string(f.Cause)
-			if !reports.Declared(trial, v.Oracle, f.Cause) {
+			if !reports.Declared(result, v.Oracle, f.Cause) {
 				cause += " (not declared)"
 			}
 			t.AppendRow(table.Row{v.Oracle, v.Result, cause, f.Summary})

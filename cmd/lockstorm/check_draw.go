@@ -8,18 +8,19 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/reports"
 	"github.com/lockstorm/lockstorm/reports/story"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // drawings are the pictures that --timeline makes, by the file's extension; nil
 // and no error if there is nothing to draw.
-var drawings = map[string]func(context.Context, campaign.Trial, history.Evidence) ([]byte, error){
+var drawings = map[string]func(context.Context, trial.Result, history.Evidence) ([]byte, error){
 	".svg": timelineSVG,
-	".html": func(ctx context.Context, _ campaign.Trial, e history.Evidence) ([]byte, error) {
+	".html": func(ctx context.Context, _ trial.Result, e history.Evidence) ([]byte, error) {
 		var b bytes.Buffer
 		err := checker.Visualize(ctx, &b, e, story.WindowWords)
 		return b.Bytes(), err
@@ -29,7 +30,7 @@ var drawings = map[string]func(context.Context, campaign.Trial, history.Evidence
 func pictureKind(path string) string { return strings.ToLower(filepath.Ext(path)) }
 
 // timelineSVG is the timeline of a violated trial, which reports writes into a folder.
-func timelineSVG(_ context.Context, t campaign.Trial, e history.Evidence) ([]byte, error) {
+func timelineSVG(_ context.Context, t trial.Result, e history.Evidence) ([]byte, error) {
 	if !t.Violation() {
 		return nil, nil
 	}
@@ -45,7 +46,7 @@ func timelineSVG(_ context.Context, t campaign.Trial, e history.Evidence) ([]byt
 }
 
 // draw writes the picture that --timeline asks for.
-func (a *app) draw(ctx context.Context, f checkFlags, path string, t campaign.Trial, e history.Evidence) error {
+func (a *app) draw(ctx context.Context, f checkFlags, path string, t trial.Result, e history.Evidence) error {
 	if t.Spec.Lock == "" { // nobody's recipe: the picture is headed by what it shows
 		t.Spec.Lock, t.Spec.Fault = filepath.Base(path), "the model "+f.model
 	}
@@ -58,7 +59,7 @@ func (a *app) draw(ctx context.Context, f checkFlags, path string, t campaign.Tr
 		return nil
 	}
 	if err := os.WriteFile(f.timeline, picture, 0o666); err != nil {
-		return &campaign.InputError{Err: err}
+		return &input.Error{Err: err}
 	}
 	return nil
 }

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/history/jepsen"
+	"github.com/lockstorm/lockstorm/internal/input"
 )
 
 // exports are the formats that a history is written in.
@@ -38,14 +38,14 @@ func exportNames() []string { return slices.Sorted(maps.Keys(exports)) }
 func (a *app) exportHistory(f checkFlags, h givenHistory) error {
 	var b bytes.Buffer
 	if err := exports[f.export](&b, h.record.Evidence); err != nil {
-		return &campaign.InputError{Err: err}
+		return &input.Error{Err: err}
 	}
 	if f.out == "" {
 		_, err := a.stdout.Write(b.Bytes())
 		return err
 	}
 	if err := os.WriteFile(f.out, b.Bytes(), 0o666); err != nil {
-		return &campaign.InputError{Err: err}
+		return &input.Error{Err: err}
 	}
 	return nil
 }

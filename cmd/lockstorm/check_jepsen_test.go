@@ -13,6 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history/jepsen"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 func sample(name string) string { return filepath.Join("testdata", "jepsen", name) }
@@ -106,7 +107,7 @@ func TestCheckSaysWhyItsTwoReadingsDiffer(t *testing.T) {
 // A trial of ours is judged by what clients believed, unless a model is named.
 func TestATrialIsReadBothWaysIfAModelIsNamed(t *testing.T) {
 	path := file(t, "history.jsonl", inTurn)
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), campaign.SpecFile), []byte(`{"lock":"x","claims":{"lock":"x","quorum":1}}`), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), trial.SpecFile), []byte(`{"lock":"x","claims":{"lock":"x","quorum":1}}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{path}, {path, "--model", "mutex"}} {

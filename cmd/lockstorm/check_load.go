@@ -9,16 +9,17 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/history/jepsen"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // givenHistory is what check was given: a stored trial of Lockstorm's, or what
 // somebody else recorded.
 type givenHistory struct {
-	record campaign.Record
+	record trial.Record
 	// notes say what was supposed to read it.
 	notes []string
 	// apart are the operations with each process a client of its own, if in the
@@ -40,28 +41,28 @@ func exists(path string) bool {
 // loadHistory reads a trial's folder, a run of Jepsen's, or a history in a file of any format.
 func loadHistory(path string, values jepsen.Values) (givenHistory, error) {
 	info, err := os.Stat(path)
-	if err == nil && info.IsDir() && exists(filepath.Join(path, jepsenFile)) && !exists(filepath.Join(path, campaign.HistoryFile)) {
+	if err == nil && info.IsDir() && exists(filepath.Join(path, jepsenFile)) && !exists(filepath.Join(path, trial.HistoryFile)) {
 		path = filepath.Join(path, jepsenFile)
 	} else if err != nil || info.IsDir() {
-		record, err := campaign.LoadJudged(path)
+		record, err := trial.LoadJudged(path)
 		return givenHistory{record: record}, err
 	}
 	r, err := readHistory(path, values)
 	if err != nil {
-		return givenHistory{}, &campaign.InputError{Err: err}
+		return givenHistory{}, &input.Error{Err: err}
 	}
 	if !r.Foreign {
-		record, err := campaign.LoadJudged(path)
+		record, err := trial.LoadJudged(path)
 		return givenHistory{record: record, notes: r.Notes, silent: silent(r)}, err
 	}
 	if i := slices.IndexFunc(r.Ops, hasInstant); r.Untimed && i >= 0 {
-		return givenHistory{}, campaign.Inputf("%s: entry %d has a deadline or an offset, which are instants and durations, and no entry has a time: expected times as well", path, r.Ops[i].Index)
+		return givenHistory{}, input.Errorf("%s: entry %d has a deadline or an offset, which are instants and durations, and no entry has a time: expected times as well", path, r.Ops[i].Index)
 	}
 	if r.Truncated != nil {
-		return givenHistory{}, campaign.Inputf("%w: expected a whole file, since clients or indices are missing too", r.Truncated)
+		return givenHistory{}, input.Errorf("%w: expected a whole file, since clients or indices are missing too", r.Truncated)
 	}
 	return givenHistory{
-		record: campaign.Record{Evidence: history.Evidence{Ops: r.Ops}}, notes: r.Notes, silent: silent(r),
+		record: trial.Record{Evidence: history.Evidence{Ops: r.Ops}}, notes: r.Notes, silent: silent(r),
 		apart: r.Apart, step: r.Step,
 	}, nil
 }
@@ -93,7 +94,7 @@ func silent(r jepsen.Reading) map[string]checker.What {
 }
 
 // standing is what vouches for the files.
-func (h givenHistory) standing() campaign.Standing { return cmp.Or(h.record.Standing, campaign.Given) }
+func (h givenHistory) standing() trial.Standing { return cmp.Or(h.record.Standing, trial.Given) }
 
 // withhold takes back what oracles said that have nothing to go by.
 func (h givenHistory) withhold(verdicts []checker.Verdict) {
@@ -106,26 +107,26 @@ func (h givenHistory) withhold(verdicts []checker.Verdict) {
 
 // judge judges a history; if its clients are a guess, also with each process a
 // client of its own. What is violated or unknown in one way only is unknown.
-func (h givenHistory) judge(ctx context.Context, more ...func(context.Context, history.Evidence) checker.Verdict) (campaign.Trial, error) {
-	trial, err := campaign.Judge(ctx, h.record, more...)
+func (h givenHistory) judge(ctx context.Context, more ...func(context.Context, history.Evidence) checker.Verdict) (trial.Result, error) {
+	result, err := trial.Judge(ctx, h.record, more...)
 	if err != nil || h.apart == nil {
-		return trial, err
+		return result, err
 	}
 	record := h.record
 	record.Evidence.Ops = h.apart
-	other, err := campaign.Judge(ctx, record, more...)
+	other, err := trial.Judge(ctx, record, more...)
 	if err != nil {
-		return trial, err
+		return result, err
 	}
-	for i, v := range trial.Verdicts {
+	for i, v := range result.Verdicts {
 		fine := func(r checker.Result) bool { return r == checker.Held || r == checker.NotApplicable }
 		if w := other.Verdicts[i]; v.Result != w.Result && !(fine(v.Result) && fine(w.Result)) {
-			trial.Verdicts[i] = checker.Judged(v.Oracle, checker.Unknown, checker.Fact{
+			result.Verdicts[i] = checker.Judged(v.Oracle, checker.Unknown, checker.Fact{
 				What: checker.ClientsGuessed, Count: h.step, Results: []checker.Result{v.Result, w.Result},
 			})
 		}
 	}
-	return trial, nil
+	return result, nil
 }
 
 // warn says on stderr what is to be known of what was read.

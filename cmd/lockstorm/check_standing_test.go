@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // TestCheckSaysWhatVouchesForTheFiles in one line, and as a value for other programs.
@@ -16,22 +16,22 @@ func TestCheckSaysWhatVouchesForTheFiles(t *testing.T) {
 	tests := []struct {
 		name   string
 		spoil  func(folder string) error
-		want   campaign.Standing
+		want   trial.Standing
 		code   int
 		result checker.Result
 		stderr string
 	}{
-		{"as it was judged", func(string) error { return nil }, campaign.Vouched, 1, checker.Violated, ""},
+		{"as it was judged", func(string) error { return nil }, trial.Vouched, 1, checker.Violated, ""},
 		{"changed", func(folder string) error {
-			path := filepath.Join(folder, campaign.KeysFile)
+			path := filepath.Join(folder, trial.KeysFile)
 			data, err := os.ReadFile(path)
 			if err != nil {
 				return err
 			}
 			return os.WriteFile(path, []byte(strings.Replace(string(data), `"by":"command"`, `"by":"stranger"`, 1)), 0o666)
-		}, campaign.Changed, 2, checker.Unknown, "the files are not what was judged"},
-		{"without its verdict", func(folder string) error { return os.Remove(filepath.Join(folder, campaign.VerdictFile)) },
-			campaign.Unvouched, 1, checker.Violated, "nobody vouches for the files"},
+		}, trial.Changed, 2, checker.Unknown, "the files are not what was judged"},
+		{"without its verdict", func(folder string) error { return os.Remove(filepath.Join(folder, trial.VerdictFile)) },
+			trial.Unvouched, 1, checker.Violated, "nobody vouches for the files"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestCheckSaysWhatVouchesForTheFiles(t *testing.T) {
 // TestCheckSaysNothingOfTheDeclarationsOfALockThatItDoesNotKnow: nor of files without any.
 func TestCheckSaysNothingOfTheDeclarationsOfALockThatItDoesNotKnow(t *testing.T) {
 	path := file(t, "history.jsonl", both)
-	spec := filepath.Join(filepath.Dir(path), campaign.SpecFile)
+	spec := filepath.Join(filepath.Dir(path), trial.SpecFile)
 	if err := os.WriteFile(spec, []byte(`{"lock":"nobodys","claims":{"lock":"nobodys","quorum":1}}`), 0o666); err != nil {
 		t.Fatal(err)
 	}

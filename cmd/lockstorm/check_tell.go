@@ -10,10 +10,10 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // telling is the finding that shows most, with the entries that show it.
@@ -31,19 +31,19 @@ var tellingOrder = []string{"exclusion", checker.LinearizableName, "fencing", "r
 
 // tellingOf picks the first finding of the first violated oracle, of those that the
 // recipe does not declare if there are any; the zero telling if nothing is violated.
-func tellingOf(trial campaign.Trial, e history.Evidence) telling {
+func tellingOf(result trial.Result, e history.Evidence) telling {
 	var t telling
 	best := 2 * (len(tellingOrder) + 1)
-	for _, v := range trial.Verdicts {
+	for _, v := range result.Verdicts {
 		rank := slices.Index(tellingOrder, v.Oracle)
 		if rank < 0 {
 			rank = len(tellingOrder)
 		}
-		shown, _ := reports.Listed(trial, v)
+		shown, _ := reports.Listed(result, v)
 		if v.Result != checker.Violated || len(shown) == 0 {
 			continue
 		}
-		if reports.Declared(trial, v.Oracle, shown[0].Cause) {
+		if reports.Declared(result, v.Oracle, shown[0].Cause) {
 			rank += len(tellingOrder) + 1
 		}
 		if rank < best {

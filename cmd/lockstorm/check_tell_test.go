@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestCheckShowsWhatIsNotDeclaredFirst(t *testing.T) {
@@ -20,28 +20,28 @@ func TestCheckShowsWhatIsNotDeclaredFirst(t *testing.T) {
 		}
 		return all
 	}
-	trial := campaign.Trial{
-		Spec: campaign.Spec{Lock: "getset"},
+	result := trial.Result{
+		Spec: trial.Spec{Lock: "getset"},
 		Verdicts: []checker.Verdict{
 			{Oracle: "exclusion", Result: checker.Violated, Findings: found(checker.Race, 2)},
 			{Oracle: "ownership", Result: checker.Violated, Findings: append(found(checker.ForeignDelete, 9), found(checker.ForeignRenewal, 1)...)},
 		},
-		Flaws: []campaign.Flaw{
+		Flaws: []trial.Flaw{
 			{Oracle: "exclusion", Cause: "race", Kind: locks.Bug}, {Oracle: "ownership", Cause: "foreign-delete", Kind: locks.Bug},
 			{Oracle: "ownership", Cause: "foreign-renewal"},
 		},
 	}
 	var out bytes.Buffer
-	(&app{stdout: &out}).verdicts(trial)
+	(&app{stdout: &out}).verdicts(result)
 	before, after, ok := strings.Cut(out.String(), "foreign-renewal (not declared)")
 	if !ok || strings.Contains(before, "foreign-delete") || strings.Count(after, "foreign-delete") != 4 || !strings.Contains(after, "and 5 more") {
 		t.Errorf("got\n%s", &out)
 	}
-	if got := tellingOf(trial, history.Evidence{}); got.oracle != "ownership" || got.finding.Cause != checker.ForeignRenewal {
+	if got := tellingOf(result, history.Evidence{}); got.oracle != "ownership" || got.finding.Cause != checker.ForeignRenewal {
 		t.Errorf("it is about %s by %s", got.oracle, got.finding.Cause)
 	}
-	trial.Spec.Lock = "" // anybody's: nothing is declared
-	if got := tellingOf(trial, history.Evidence{}); got.oracle != "exclusion" {
+	result.Spec.Lock = "" // anybody's: nothing is declared
+	if got := tellingOf(result, history.Evidence{}); got.oracle != "exclusion" {
 		t.Errorf("of a lock without declarations it is about %s", got.oracle)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // entries writes a history of (process, type, f) with a time of 10 ms each.
@@ -77,7 +77,7 @@ func TestCheckTellsByItsExitCode(t *testing.T) {
 
 func TestCheckTakesTheClaimsBesideTheHistory(t *testing.T) {
 	path := file(t, "history.jsonl", both)
-	spec := filepath.Join(filepath.Dir(path), campaign.SpecFile)
+	spec := filepath.Join(filepath.Dir(path), trial.SpecFile)
 	if err := os.WriteFile(spec, []byte(`{"lock":"x","claims":{"lock":"x","quorum":1}}`), 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/testbed/external"
 )
 
@@ -29,7 +30,7 @@ Servers, user and database are the campaign's, if they are not given.`,
 				return err
 			}
 			if info.Prefix == "" {
-				return campaign.Inputf("%s: it ran on testbed %s, on servers of its own: expected one of testbed %s", args[0], info.Config.Testbed, external.Name)
+				return input.Errorf("%s: it ran on testbed %s, on servers of its own: expected one of testbed %s", args[0], info.Config.Testbed, external.Name)
 			}
 			if err := campaign.Over(args[0]); err != nil {
 				return err
@@ -39,11 +40,11 @@ Servers, user and database are the campaign's, if they are not given.`,
 			}
 			o, err := f.named()
 			if err != nil {
-				return &campaign.InputError{Err: err}
+				return &input.Error{Err: err}
 			}
 			n, err := external.Clean(cmd.Context(), o, info.Prefix)
 			if err != nil {
-				return &campaign.InputError{Err: err}
+				return &input.Error{Err: err}
 			}
 			fmt.Fprintf(a.stdout, "%s that began with %s removed\n", count(n, "key"), info.Prefix)
 			return nil

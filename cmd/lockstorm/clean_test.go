@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // storedCampaign is a directory with as much of a campaign as clean and replay ask for.
@@ -21,7 +22,7 @@ func storedCampaign(t *testing.T, info campaign.Info) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string][]byte{campaign.CampaignFile: data, campaign.TrialsFile: nil} {
+	for name, text := range map[string][]byte{campaign.CampaignFile: data, trial.ResultsFile: nil} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // lockstorm runs the program in this process.
@@ -44,7 +45,7 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 	wrong := file(t, "wrong.json", `{"trials": "many"}`)
 	history := file(t, "history.jsonl", "")
 	nested := file(t, "nested.json", `{"locks": {"a": 1}}`)
-	stored := func(spec string) string { return filepath.Dir(file(t, campaign.SpecFile, spec)) }
+	stored := func(spec string) string { return filepath.Dir(file(t, trial.SpecFile, spec)) }
 	same := stored(`{"lock":"set-nx-px","testbed":"process"}`)
 	tests := []struct {
 		name string
@@ -186,7 +187,7 @@ func TestConfigFileSetsFlagsAndFlagsWin(t *testing.T) {
 
 func TestExpectSaysWhenEverythingWasFound(t *testing.T) {
 	const line = "as expected: every declared flaw that was looked for was found, and no other"
-	cells := []campaign.Cell{{Lock: "a", Fault: "none", Verdict: campaign.Holds}}
+	cells := []campaign.Cell{{Lock: "a", Fault: "none", Verdict: trial.Holds}}
 	surprise := []campaign.Surprise{{Lock: "a", Fault: "none", Oracle: "exclusion", Cause: "race"}}
 	tests := []struct {
 		name   string
@@ -199,7 +200,7 @@ func TestExpectSaysWhenEverythingWasFound(t *testing.T) {
 		{"one was missed", true, campaign.Matrix{Cells: cells, Missed: surprise}, false},
 		{"another was found", true, campaign.Matrix{Cells: cells, Unexpected: surprise}, false},
 		{"interrupted", true, campaign.Matrix{Cells: cells, Interrupted: true}, false},
-		{"undecided", true, campaign.Matrix{Cells: []campaign.Cell{{Verdict: campaign.Unknown}}}, false},
+		{"undecided", true, campaign.Matrix{Cells: []campaign.Cell{{Verdict: trial.Unknown}}}, false},
 		{"in doubt", true, campaign.Matrix{Cells: cells, Doubtful: []campaign.Doubt{{Lock: "a", Fault: "none"}}}, false},
 	}
 	for _, test := range tests {

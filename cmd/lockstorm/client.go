@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // clientName is the command that trials start client processes with.
@@ -19,13 +19,13 @@ func (a *app) clientCommand() *cobra.Command {
 		Short:  "Be one client of a trial of another lockstorm, which starts this",
 		Hidden: true,
 		Args:   expectArgs(0, 0, "no arguments"),
-		RunE:   func(cmd *cobra.Command, _ []string) error { return campaign.ServeClient(cmd.Context()) },
+		RunE:   func(cmd *cobra.Command, _ []string) error { return trial.ServeClient(cmd.Context()) },
 	}
 }
 
 // clientProgram is the command line of a client process, if clients are to be such.
 func clientProgram(as string) ([]string, error) {
-	if as != campaign.Processes {
+	if as != trial.Processes {
 		return nil, nil
 	}
 	self, err := os.Executable()

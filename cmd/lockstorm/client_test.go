@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestClientProcessesAreForRealRedisAndNotForPeople(t *testing.T) {
@@ -34,9 +35,9 @@ func TestRunAndReplayWithClientProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, trial := range s.Trials {
-		if trial.Err != "" || trial.Spec.ClientsAs != campaign.Processes {
-			t.Errorf("%s ran with clients as %q: %s", trial.Spec.Title(), trial.Spec.ClientsAs, trial.Err)
+	for _, result := range s.Trials {
+		if result.Err != "" || result.Spec.ClientsAs != trial.Processes {
+			t.Errorf("%s ran with clients as %q: %s", result.Spec.Title(), result.Spec.ClientsAs, result.Err)
 		}
 	}
 	if c := s.Matrix.Cells[0]; c.Exercised != 1 || !strings.Contains(c.Replay, "--clients-as processes") {
@@ -47,7 +48,7 @@ func TestRunAndReplayWithClientProcesses(t *testing.T) {
 	if code, _, stderr := lockstorm(t, "replay", dir, "--out", out); code != campaign.ExitExpected {
 		t.Errorf("replay: exit code %d; stderr\n%s", code, stderr)
 	}
-	if spec, err := os.ReadFile(filepath.Join(out, campaign.SpecFile)); err != nil || !strings.Contains(string(spec), `"clientsAs": "processes"`) {
+	if spec, err := os.ReadFile(filepath.Join(out, trial.SpecFile)); err != nil || !strings.Contains(string(spec), `"clientsAs": "processes"`) {
 		t.Errorf("replayed %s, %v", spec, err)
 	}
 	if left := children(t); len(left) > 0 {

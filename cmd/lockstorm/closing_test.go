@@ -13,6 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // leaky is a testbed that cannot be closed.
@@ -49,7 +50,7 @@ func TestTheFlagsOfATestbedAreKeptForAReplay(t *testing.T) {
 }
 
 func TestWhatIsInDoubtIsToldInOneLine(t *testing.T) {
-	d := campaign.Doubt{Lock: "a", Fault: "f", Flaws: []campaign.Flaw{{Oracle: "exclusion", Cause: "race"}}, Dir: "d"}
+	d := campaign.Doubt{Lock: "a", Fault: "f", Flaws: []trial.Flaw{{Oracle: "exclusion", Cause: "race"}}, Dir: "d"}
 	over := d
 	over.Settled = true
 	for want, m := range map[string]campaign.Matrix{

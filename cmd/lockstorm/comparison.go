@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // comparison is how a replayed history compares with the one that was to come out.
@@ -40,7 +41,7 @@ func (x *comparison) beside(folder string, replayed history.Evidence) {
 	if !x.comparable || x.expected == "" || x.same() || x.differs != nil {
 		return
 	}
-	if stored, err := campaign.LoadRecord(folder); err == nil {
+	if stored, err := trial.LoadRecord(folder); err == nil {
 		x.first = history.Compare(stored.Evidence, replayed)
 		x.renamed = x.first == nil
 	}
@@ -72,7 +73,7 @@ func (x comparison) words() string {
 }
 
 // seeds names the campaign's, which --seed takes, and the trial's own.
-func (x comparison) seeds(s campaign.Spec) string {
+func (x comparison) seeds(s trial.Spec) string {
 	if x.campaignSeed == 0 {
 		return fmt.Sprintf("trial seed %d", s.Seed)
 	}

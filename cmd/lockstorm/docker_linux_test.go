@@ -18,6 +18,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/testbed/container"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // engineSocket is where Docker listens that the tests use.
@@ -163,7 +164,7 @@ func TestDockerStoppedInTheMiddleOfARun(t *testing.T) {
 	p := launch(t, cmd, store, t.TempDir())
 	p.underWay(t, "none", 1)
 	w.cut()
-	trials := filepath.Join(store, campaign.Latest, campaign.TrialsFile)
+	trials := filepath.Join(store, campaign.Latest, trial.ResultsFile)
 	p.until(t, func() bool {
 		lines, err := os.ReadFile(trials)
 		return err == nil && bytes.Count(lines, []byte("\n")) == 2

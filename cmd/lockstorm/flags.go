@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // flagError makes one line of what pflag says, with the nearest flag's name if
@@ -26,20 +28,20 @@ func flagError(cmd *cobra.Command, err error) error {
 		for _, n := range flagNames(cmd.Flags()) {
 			names = append(names, "--"+n)
 		}
-		return campaign.Inputf("%s: unknown flag %q: did you mean %s?", cmd.CommandPath(), name, campaign.Nearest("--"+strings.TrimLeft(name, "-"), names))
+		return input.Errorf("%s: unknown flag %q: did you mean %s?", cmd.CommandPath(), name, campaign.Nearest("--"+strings.TrimLeft(name, "-"), names))
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
 		if kind := kinds[invalid.GetFlag().Value.Type()]; kind != "" {
-			return campaign.Inputf("--%s %q: expected %s", invalid.GetFlag().Name, invalid.GetValue(), kind)
+			return input.Errorf("--%s %q: expected %s", invalid.GetFlag().Name, invalid.GetValue(), kind)
 		}
 	}
-	return campaign.Inputf("%s: %w", cmd.CommandPath(), err)
+	return input.Errorf("%s: %w", cmd.CommandPath(), err)
 }
 
 // kinds says in words what flags of a type take.
 var kinds = map[string]string{
-	"uint64":   fmt.Sprintf("a whole number from 0 to %d", uint64(campaign.MaxSeed)),
+	"uint64":   fmt.Sprintf("a whole number from 0 to %d", uint64(trial.MaxSeed)),
 	"int":      "a whole number",
 	"float64":  "a number",
 	"duration": "a duration, as 500ms or 2s",
@@ -57,18 +59,18 @@ func flagNames(flags *pflag.FlagSet) []string {
 func configFlags(flags *pflag.FlagSet, path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return campaign.Inputf("--config %s: %w", path, errors.Unwrap(err))
+		return input.Errorf("--config %s: %w", path, errors.Unwrap(err))
 	}
 	values := map[string]any{}
 	in := json.NewDecoder(bytes.NewReader(data))
 	in.UseNumber()
 	if err := in.Decode(&values); err != nil {
-		return campaign.Inputf("--config %s: expected a JSON object of flag names and values: %w", path, err)
+		return input.Errorf("--config %s: expected a JSON object of flag names and values: %w", path, err)
 	}
 	offered := slices.DeleteFunc(flagNames(flags), func(n string) bool { return n == "config" || n == "help" })
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(offered, name) {
-			return campaign.Inputf("--config %s: unknown name %q: did you mean %q?", path, name, campaign.Nearest(name, offered))
+			return input.Errorf("--config %s: unknown name %q: did you mean %q?", path, name, campaign.Nearest(name, offered))
 		}
 		if flags.Changed(name) {
 			continue
@@ -78,7 +80,7 @@ func configFlags(flags *pflag.FlagSet, path string) error {
 			err = flags.Set(name, text)
 		}
 		if err != nil {
-			return campaign.Inputf("--config %s: %s: %w", path, name, err)
+			return input.Errorf("--config %s: %s: %w", path, name, err)
 		}
 	}
 	return nil

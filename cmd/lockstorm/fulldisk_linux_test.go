@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // smallDisk mounts a file system of that size, or says why it cannot.
@@ -122,7 +123,7 @@ func TestAFullDiskOfANodeFailsItsTrial(t *testing.T) {
 		t.Fatalf("stored: %d trials, %d failed, %v; want 4 and 2; stderr\n%s", len(s.Trials), len(s.Matrix.Failed), err, p.stderr.String())
 	}
 	for _, failed := range s.Matrix.Failed {
-		if failed.Outcome != campaign.Unknown || !strings.Contains(failed.Err, "node n0 ") || failed.Spec.Trial == 0 {
+		if failed.Outcome != trial.Unknown || !strings.Contains(failed.Err, "node n0 ") || failed.Spec.Trial == 0 {
 			t.Errorf("trial %d is %s: %s", failed.Spec.Trial, failed.Outcome, failed.Err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // The counterexamples of docs/how-it-works.md come out as they are told there.
@@ -16,7 +17,7 @@ func TestCounterexamplesOfTheDocumentsReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders, err := filepath.Glob(filepath.Join(docs, "counterexamples", "*", campaign.SpecFile))
+	folders, err := filepath.Glob(filepath.Join(docs, "counterexamples", "*", trial.SpecFile))
 	if err != nil || len(folders) != 3 {
 		t.Fatalf("%d counterexamples, %v; expected 3", len(folders), err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // TestCommandsEndAsAShellExpectsAfterASignal: whenever the signal comes, and what is
@@ -43,8 +44,8 @@ func TestCommandsEndAsAShellExpectsAfterASignal(t *testing.T) {
 				if code == want && (strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), "interrupted by "+signal.String())) {
 					t.Errorf("%s, %s after %v: stderr\n%s", name, signal, after, &stderr)
 				}
-				if exists(filepath.Join(out, campaign.HistoryFile)) {
-					if _, err := campaign.LoadRecord(out); err != nil {
+				if exists(filepath.Join(out, trial.HistoryFile)) {
+					if _, err := trial.LoadRecord(out); err != nil {
 						t.Errorf("%s, %s after %v: %v", name, signal, after, err)
 					}
 				}

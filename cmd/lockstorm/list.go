@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/reports/story"
@@ -94,7 +94,7 @@ func (a *app) listCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			i := slices.IndexFunc(listings, func(l listing) bool { return l.name == args[0] })
 			if i < 0 {
-				return campaign.Inputf("lockstorm list %q: expected one of %s", args[0], strings.Join(listingNames(), ", "))
+				return input.Errorf("lockstorm list %q: expected one of %s", args[0], strings.Join(listingNames(), ", "))
 			}
 			return a.list(listings[i], asJSON)
 		},

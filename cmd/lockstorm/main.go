@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/input"
 )
 
 func main() {
@@ -63,7 +64,7 @@ func (a *app) run(ctx context.Context) int {
 	root.SetArgs(a.args)
 	err := root.ExecuteContext(ctx)
 	var code exit
-	var bad *campaign.InputError
+	var bad *input.Error
 	var why interruption
 	switch {
 	case err == nil:
@@ -109,7 +110,7 @@ Exit codes: 0 as expected, 1 a violation that was not expected, 2 unknown,
 				return nil
 			}
 			if len(args) > 0 {
-				return campaign.Inputf("unknown command %q: did you mean %s? (lockstorm help)", args[0], campaign.Nearest(args[0], commandNames(cmd)))
+				return input.Errorf("unknown command %q: did you mean %s? (lockstorm help)", args[0], campaign.Nearest(args[0], commandNames(cmd)))
 			}
 			return cmd.Help()
 		},
@@ -136,7 +137,7 @@ func commandNames(cmd *cobra.Command) []string {
 func expectArgs(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
-			return campaign.Inputf("%s: expected %s, got %d arguments", cmd.CommandPath(), what, len(args))
+			return input.Errorf("%s: expected %s, got %d arguments", cmd.CommandPath(), what, len(args))
 		}
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // What happens to the harness itself: signals, death, the death of a Redis that
@@ -23,7 +24,7 @@ const longEnough = "8s"
 // running or lying about, and what was stored is judged and reported.
 func TestASignalEndsARunThatCanBeRead(t *testing.T) {
 	for signal, want := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130} {
-		for _, clients := range []string{campaign.Goroutines, campaign.Processes} {
+		for _, clients := range []string{trial.Goroutines, trial.Processes} {
 			t.Run(signal.String()+" with "+clients, func(t *testing.T) {
 				p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", longEnough, "--clients-as", clients)
 				p.underWay(t, "none", 1)
@@ -51,7 +52,7 @@ func TestASignalEndsARunThatCanBeRead(t *testing.T) {
 // read even if the last line is cut short, and the next run removes its temporary
 // files.
 func TestAKilledRunCanBeRead(t *testing.T) {
-	for clients, least := range map[string]int{campaign.Goroutines: 1, campaign.Processes: 4} {
+	for clients, least := range map[string]int{trial.Goroutines: 1, trial.Processes: 4} {
 		t.Run(clients, func(t *testing.T) {
 			p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", longEnough, "--clients-as", clients)
 			p.underWay(t, "none", 1)
@@ -68,9 +69,9 @@ func TestAKilledRunCanBeRead(t *testing.T) {
 			readable(t, p.folder("none", 1), "the history ends at")
 			reported(t, p.store, "interrupted: 1 of 3 planned trials")
 
-			cutShort(t, filepath.Join(p.folder("none", 1), campaign.HistoryFile))
-			cutShort(t, filepath.Join(p.store, campaign.Latest, campaign.TrialsFile))
-			readable(t, p.folder("none", 1), campaign.HistoryFile+":")
+			cutShort(t, filepath.Join(p.folder("none", 1), trial.HistoryFile))
+			cutShort(t, filepath.Join(p.store, campaign.Latest, trial.ResultsFile))
+			readable(t, p.folder("none", 1), trial.HistoryFile+":")
 			readable(t, p.folder("none", 1), "the last line is cut short")
 			reported(t, p.store, "interrupted: 0 of 3 planned trials")
 

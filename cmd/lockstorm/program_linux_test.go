@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // program is lockstorm in a process of its own, as a person starts it: with a store
@@ -86,7 +87,7 @@ func (p *program) folder(fault string, n int) string {
 func (p *program) underWay(t *testing.T, fault string, n int) {
 	t.Helper()
 	const enough = 4 << 10
-	history := filepath.Join("compare", "*", "trials", "set-nx-px", fault, fmt.Sprintf("mutex-%d", n), campaign.HistoryFile)
+	history := filepath.Join("compare", "*", "trials", "set-nx-px", fault, fmt.Sprintf("mutex-%d", n), trial.HistoryFile)
 	p.until(t, func() bool {
 		found, err := filepath.Glob(filepath.Join(p.store, history)) // latest is not there before the probe's end
 		if err != nil {

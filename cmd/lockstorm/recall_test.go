@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/testbed/container"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestTheImageThatRunsIsPartOfTheCampaign(t *testing.T) {
@@ -69,15 +70,15 @@ func TestReplayRunsAStoredTrialWhereItWasRun(t *testing.T) {
 	t.Setenv(container.ImageVariable, "redis:here")
 	folder := func(testbed string, words ...string) string {
 		dir := storedCampaign(t, campaign.Info{Config: campaign.Config{Testbed: testbed, TestbedFlags: words}})
-		trial := filepath.Join(dir, "trials", "set-nx-px", "none", "mutex-0")
-		if err := os.MkdirAll(trial, 0o777); err != nil {
+		result := filepath.Join(dir, "trials", "set-nx-px", "none", "mutex-0")
+		if err := os.MkdirAll(result, 0o777); err != nil {
 			t.Fatal(err)
 		}
 		spec := `{"lock":"set-nx-px","workload":"mutex","fault":"none","testbed":"` + testbed + `"}`
-		if err := os.WriteFile(filepath.Join(trial, campaign.SpecFile), []byte(spec), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(result, trial.SpecFile), []byte(spec), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		return trial
+		return result
 	}
 	for name, c := range map[string]struct {
 		args []string

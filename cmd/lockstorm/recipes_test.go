@@ -13,6 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 const recipesFile = "../../docs/recipes.md"
@@ -116,7 +117,7 @@ func TestCommandsOfTheRecipesPageShowTheirFlaws(t *testing.T) {
 			if err := json.Unmarshal([]byte(stdout), &r); err != nil {
 				t.Fatal(err)
 			}
-			if !slices.ContainsFunc(r.Flaws, func(f campaign.Flaw) bool { return f.Oracle == k.oracle && f.Cause == k.cause && f.Kind != "" }) {
+			if !slices.ContainsFunc(r.Flaws, func(f trial.Flaw) bool { return f.Oracle == k.oracle && f.Cause == k.cause && f.Kind != "" }) {
 				t.Errorf("%s: shows %+v, expected %s by %s", commands[k], r.Flaws, k.oracle, k.cause)
 			}
 		})

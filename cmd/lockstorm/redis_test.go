@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // TestRunCheckReportOnRealRedis is the main job in small: a lock that holds
@@ -34,10 +35,10 @@ func TestRunCheckReportOnRealRedis(t *testing.T) {
 	for _, c := range m.Cells {
 		cells[c.Lock+" "+c.Fault] = c
 	}
-	if c := cells["set-nx-px none"]; c.Verdict != campaign.Holds || c.Trials != 1 {
+	if c := cells["set-nx-px none"]; c.Verdict != trial.Holds || c.Trials != 1 {
 		t.Errorf("set-nx-px undisturbed: %+v", c)
 	}
-	if c := cells["exists-set client-pause"]; c.Verdict != campaign.Violated || c.Exercised != 1 {
+	if c := cells["exists-set client-pause"]; c.Verdict != trial.Violated || c.Exercised != 1 {
 		t.Errorf("exists-set under client-pause: %+v", c)
 	}
 	if data, err := os.ReadFile(filepath.Join(store, campaign.Latest, campaign.MatrixFile)); err != nil || string(data) != stdout {
@@ -62,7 +63,7 @@ func checkAgain(t *testing.T, dir string) {
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatalf("exit code %d, stderr %q: %v", code, stderr, err)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, campaign.VerdictFile))
+	data, err := os.ReadFile(filepath.Join(dir, trial.VerdictFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,10 +19,12 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -94,26 +96,26 @@ var besideFolder = []string{"testbed", "hash", "out", "verbose", "json"}
 // fewestDigits of a hash tell histories apart.
 const fewestDigits = 8
 
-// check returns an InputError if the flags do not name one trial, or no hash.
+// check returns an input.Error if the flags do not name one trial, or no hash.
 func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	if strings.Trim(f.hash, "0123456789abcdefABCDEF") != "" || flags.Changed("hash") && (len(f.hash) < fewestDigits || len(f.hash) > 2*sha256.Size) {
-		return campaign.Inputf("--hash %q: expected %d to %d hexadecimal digits", f.hash, fewestDigits, 2*sha256.Size)
+		return input.Errorf("--hash %q: expected %d to %d hexadecimal digits", f.hash, fewestDigits, 2*sha256.Size)
 	}
 	if len(args) == 0 {
 		switch {
 		case f.lock == "":
-			return campaign.Inputf("lockstorm replay: expected the folder of a stored trial, or --lock and --fault")
+			return input.Errorf("lockstorm replay: expected the folder of a stored trial, or --lock and --fault")
 		case f.trial < 0:
-			return campaign.Inputf("--trial %d: expected at least 0", f.trial)
+			return input.Errorf("--trial %d: expected at least 0", f.trial)
 		case f.schedule != "" && flags.Changed("trial"):
-			return campaign.Inputf("--trial %d: --schedule %s says which trial it is; expected one of them", f.trial, f.schedule)
+			return input.Errorf("--trial %d: --schedule %s says which trial it is; expected one of them", f.trial, f.schedule)
 		}
 		return nil
 	}
 	var surplus error
 	flags.Visit(func(flag *pflag.Flag) {
 		if surplus == nil && !slices.Contains(besideFolder, flag.Name) && !ofTestbed(flag) {
-			surplus = campaign.Inputf("--%s: %s says what the trial is; expected only --testbed, --hash, --out, --verbose and --json beside a folder", flag.Name, args[0])
+			surplus = input.Errorf("--%s: %s says what the trial is; expected only --testbed, --hash, --out, --verbose and --json beside a folder", flag.Name, args[0])
 		}
 	})
 	return surplus
@@ -133,7 +135,7 @@ func (f replayFlags) suitable() string {
 }
 
 // plan is the trial that the flags name.
-func (f replayFlags) plan(ctx context.Context, tb testbed.Testbed) (campaign.Spec, error) {
+func (f replayFlags) plan(ctx context.Context, tb testbed.Testbed) (trial.Spec, error) {
 	workload := cmp.Or(f.workload, f.suitable())
 	if f.schedule != "" {
 		return campaign.PlanNamed(ctx, tb, f.Config, f.lock, f.fault, workload, f.schedule)
@@ -148,17 +150,17 @@ func (f replayFlags) before(args []string) (stored, error) {
 	}
 	s, err := readStored(args[0])
 	if err == nil && sameDirectory(args[0], f.out) {
-		err = campaign.Inputf("--out %s: that is the trial that is replayed; expected another directory", f.out)
+		err = input.Errorf("--out %s: that is the trial that is replayed; expected another directory", f.out)
 	}
 	return s, err
 }
 
 // replayed is what --json prints.
 type replayed struct {
-	Spec     campaign.Spec     `json:"spec"`
-	Outcome  campaign.Outcome  `json:"outcome"`
+	Spec     trial.Spec        `json:"spec"`
+	Outcome  trial.Outcome     `json:"outcome"`
 	Kind     locks.Kind        `json:"kind"`
-	Flaws    []campaign.Flaw   `json:"flaws"`
+	Flaws    []trial.Flaw      `json:"flaws"`
 	Verdicts []checker.Verdict `json:"verdicts"`
 	Hits     int               `json:"hits"`
 	Ops      int               `json:"ops"`
@@ -214,12 +216,12 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) error {
 	if f.verbose {
 		r.Log = func(c history.Command) { fmt.Fprintln(a.notes(f.json), story.CommandLine(c)) }
 	}
-	trial, evidence, err := r.Run(ctx)
+	result, evidence, err := r.Run(ctx)
 	if why := context.Cause(ctx); why != nil {
 		return why
 	}
 	if err == nil && f.out != "" {
-		err = reports.Trial(f.out, trial, evidence)
+		err = reports.Trial(f.out, result, evidence)
 	}
 	if err != nil {
 		return err
@@ -227,14 +229,14 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) error {
 	if f.verbose {
 		fmt.Fprintf(a.notes(f.json), "\n%s\n\n", strings.Join(story.FaultLines(evidence.Ops), "\n"))
 	}
-	x := comparison{expected: hash, got: trial.Hash, stored: f.hash == "", comparable: comparable, differs: before.differs, foreign: !campaign.Ours(r.Spec.Lock)}
+	x := comparison{expected: hash, got: result.Hash, stored: f.hash == "", comparable: comparable, differs: before.differs, foreign: !campaign.Ours(r.Spec.Lock)}
 	if len(args) > 0 {
 		x.beside(args[0], evidence)
 	}
 	if len(args) == 0 && f.schedule == "" {
 		x.campaignSeed = f.Seed
 	}
-	if err := a.showReplay(*f, trial, evidence, x); err != nil {
+	if err := a.showReplay(*f, result, evidence, x); err != nil {
 		return err
 	}
 	return x.verdict(a.stderr, args)
@@ -242,7 +244,7 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) error {
 
 // openReplay makes the testbed that the trial is run on: with a folder the one that it
 // was run on, with the same image or servers, as far as flags do not say otherwise.
-func (a *app) openReplay(cmd *cobra.Command, f *replayFlags, args []string, before campaign.Spec) (choice testbedChoice, tb testbed.Testbed, done func() error, err error) {
+func (a *app) openReplay(cmd *cobra.Command, f *replayFlags, args []string, before trial.Spec) (choice testbedChoice, tb testbed.Testbed, done func() error, err error) {
 	flags, was := cmd.Flags(), ""
 	if len(args) > 0 {
 		if !flags.Changed("testbed") {
@@ -294,7 +296,7 @@ func recallTrial(flags *pflag.FlagSet, folder, testbed string) (image string, er
 }
 
 // showReplay prints what came of it.
-func (a *app) showReplay(f replayFlags, t campaign.Trial, e history.Evidence, x comparison) error {
+func (a *app) showReplay(f replayFlags, t trial.Result, e history.Evidence, x comparison) error {
 	if f.json {
 		r := replayed{
 			Spec: t.Spec, Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // simulated runs a small campaign in the simulation and returns the folder of the
@@ -25,7 +26,7 @@ func simulated(t *testing.T, flags ...string) (dir string, cell campaign.Cell) {
 		t.Fatalf("exit code %d, %v; stderr\n%s", code, err, stderr)
 	}
 	cell = m.Cells[0]
-	if cell.Verdict != campaign.Violated {
+	if cell.Verdict != trial.Violated {
 		t.Fatalf("exists-set under client-pause: %+v", cell)
 	}
 	number := flagValue(strings.Fields(cell.Replay), "--schedule")
@@ -118,7 +119,7 @@ func TestReplayOfANamedScheduleIsTheSameWhateverTheSeed(t *testing.T) {
 
 func TestReplaySaysWhenTheStoredFilesAreNotWhatWasJudged(t *testing.T) {
 	dir, _ := simulated(t)
-	path := filepath.Join(dir, campaign.HistoryFile)
+	path := filepath.Join(dir, trial.HistoryFile)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -163,10 +164,10 @@ func TestReplayTellsAndStoresWhatHappened(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 {
 		t.Fatalf("exit code %d, %v; stderr\n%s", code, err, stderr)
 	}
-	if !r.Same || r.Hash != r.Expected || r.Outcome != campaign.Violated || len(r.Verdicts) == 0 || r.Spec.Lock != "exists-set" {
+	if !r.Same || r.Hash != r.Expected || r.Outcome != trial.Violated || len(r.Verdicts) == 0 || r.Spec.Lock != "exists-set" {
 		t.Errorf("got %+v", r)
 	}
-	for _, name := range []string{campaign.SpecFile, campaign.HistoryFile, campaign.CommandsFile, campaign.VerdictFile, reports.TimelineFile, reports.CounterexampleFile} {
+	for _, name := range []string{trial.SpecFile, trial.HistoryFile, trial.CommandsFile, trial.VerdictFile, reports.TimelineFile, reports.CounterexampleFile} {
 		again, err := os.ReadFile(filepath.Join(out, name))
 		if err != nil {
 			t.Error(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports"
 )
@@ -36,7 +37,7 @@ of them showed.`,
 			if len(beside) > 0 {
 				for _, other := range []string{"all", "json", "recipes"} {
 					if cmd.Flags().Changed(other) {
-						return campaign.Inputf("--%s: --beside %s prints several campaigns, and no report; expected one of them", other, beside[0])
+						return input.Errorf("--%s: --beside %s prints several campaigns, and no report; expected one of them", other, beside[0])
 					}
 				}
 				return a.beside(append([]string{dir}, beside...))
@@ -44,7 +45,7 @@ of them showed.`,
 			if recipes != "" {
 				for _, other := range []string{"all", "json"} {
 					if cmd.Flags().Changed(other) {
-						return campaign.Inputf("--%s: --recipes %s writes another page, and no report; expected one of them", other, recipes)
+						return input.Errorf("--%s: --recipes %s writes another page, and no report; expected one of them", other, recipes)
 					}
 				}
 				return recipesPage(dir, recipes)
@@ -113,7 +114,7 @@ func recipesPage(dir, file string) error {
 		return x.Replay
 	})
 	if err := os.WriteFile(file, page, 0o644); err != nil {
-		return campaign.Inputf("--recipes: %w", err)
+		return input.Errorf("--recipes: %w", err)
 	}
 	return nil
 }

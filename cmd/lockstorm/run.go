@@ -15,9 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/reports"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // runFlags are those of lockstorm run.
@@ -165,7 +167,7 @@ func (a *app) chosen(f runFlags, choice testbedChoice) (campaign.Config, error) 
 	c := f.Config
 	c.Locks, c.Faults, c.Workloads = strings.Split(f.locks, ","), strings.Split(f.faults, ","), strings.Split(f.workloads, ",")
 	if c.Seed == 0 {
-		c.Seed = rand.Uint64N(campaign.MaxSeed) + 1
+		c.Seed = rand.Uint64N(trial.MaxSeed) + 1
 	}
 	c.TTL = choice.lease(c.TTL, f.ttlChosen)
 	if !f.namedChosen {
@@ -182,7 +184,7 @@ func (a *app) prepare(c campaign.Config, choice testbedChoice, tb testbed.Testbe
 		return ready, err
 	}
 	if c.Monitor && (choice.Virtual || !slices.Contains(tb.Capabilities(), testbed.CanNodes)) {
-		return ready, campaign.Inputf("--monitor: testbed %s has no servers of its own to tell what they execute", choice.Name)
+		return ready, input.Errorf("--monitor: testbed %s has no servers of its own to tell what they execute", choice.Name)
 	}
 	v, err := choice.versions(tb)
 	if err != nil {

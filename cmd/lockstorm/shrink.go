@@ -9,8 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // shrinkBudget is how long shrinking may take if nothing is chosen.
@@ -21,7 +23,7 @@ const shrinkBudget = 30 * time.Second
 func (a *app) shrinks(budget time.Duration, chosen bool, c testbedChoice) (time.Duration, error) {
 	switch {
 	case budget < 0:
-		return 0, campaign.Inputf("--shrink %v: expected a duration of 0 or more", budget)
+		return 0, input.Errorf("--shrink %v: expected a duration of 0 or more", budget)
 	case c.Virtual || budget == 0:
 		return budget, nil
 	case chosen:
@@ -48,16 +50,16 @@ Only trials on virtual time can be shrunk: no other is the same again.`,
 		Args: expectArgs(1, 1, "the folder of a stored trial"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if budget <= 0 {
-				return campaign.Inputf("--budget %v: expected a positive duration", budget)
+				return input.Errorf("--budget %v: expected a positive duration", budget)
 			}
 			if out == "" {
-				out = filepath.Join(args[0], campaign.MinimalFolder)
+				out = filepath.Join(args[0], trial.MinimalFolder)
 			}
 			return a.shrink(cmd.Context(), args[0], out, budget)
 		},
 	}
 	cmd.Flags().DurationVar(&budget, "budget", shrinkBudget, "how long to look")
-	cmd.Flags().StringVar(&out, "out", "", "directory to write the smallest trial to (default DIR/"+campaign.MinimalFolder+")")
+	cmd.Flags().StringVar(&out, "out", "", "directory to write the smallest trial to (default DIR/"+trial.MinimalFolder+")")
 	return cmd
 }
 
@@ -70,7 +72,7 @@ func (a *app) shrink(ctx context.Context, dir, out string, budget time.Duration)
 	}
 	a.warnOlder(dir, s)
 	if sameDirectory(dir, out) {
-		return campaign.Inputf("--out %s: that is the trial that is shrunk; expected another directory", out)
+		return input.Errorf("--out %s: that is the trial that is shrunk; expected another directory", out)
 	}
 	choice, err := a.choice(s.spec.Testbed)
 	if err != nil {
@@ -85,18 +87,18 @@ func (a *app) shrink(ctx context.Context, dir, out string, budget time.Duration)
 	if r.Worker, err = choice.worker(); err != nil {
 		return err
 	}
-	trial, evidence, err := r.Shrink(ctx, budget)
+	result, evidence, err := r.Shrink(ctx, budget)
 	if why := context.Cause(ctx); why != nil {
 		return why
 	}
 	if err == nil {
-		err = reports.Minimal(out, trial, evidence)
+		err = reports.Minimal(out, result, evidence)
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "%s\n\n", trial.Shrinking.Words())
-	if err := reports.Tell(a.stdout, trial, evidence, terminalWidth(a.stdout)); err != nil {
+	fmt.Fprintf(a.stdout, "%s\n\n", result.Shrinking.Words())
+	if err := reports.Tell(a.stdout, result, evidence, terminalWidth(a.stdout)); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "\nwritten to %s; to run it again: %s\n", out, shell.Join("lockstorm", "replay", out))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // TestACounterexampleIsStoredShrunk wants, beside the trial that stands for a
@@ -21,11 +22,11 @@ func TestACounterexampleIsStoredShrunk(t *testing.T) {
 		t.Fatal(err)
 	}
 	cell := s.Matrix.Cells[0]
-	if cell.Minimal != filepath.Join(cell.Dir, campaign.MinimalFolder) {
+	if cell.Minimal != filepath.Join(cell.Dir, trial.MinimalFolder) {
 		t.Fatalf("of %s the minimal trial is %q", cell.Dir, cell.Minimal)
 	}
 	folder := filepath.Join(s.Dir, cell.Minimal)
-	small, _, err := campaign.LoadTrial(folder)
+	small, _, err := trial.Load(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func TestACounterexampleIsStoredShrunk(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout, small.Shrinking.Words()) {
 		t.Errorf("shrink: exit code %d\n%s%s", code, stdout, stderr)
 	}
-	if again, _, err := campaign.LoadTrial(out); err != nil || again.Hash != small.Hash {
+	if again, _, err := trial.Load(out); err != nil || again.Hash != small.Hash {
 		t.Errorf("shrink found %s (%v), the run %s", again.Hash, err, small.Hash)
 	}
 }
@@ -61,7 +62,7 @@ func TestWhatIsNotShrunkSaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	cell := s.Matrix.Cells[0]
-	whole, _, err := campaign.LoadTrial(filepath.Join(s.Dir, cell.Dir))
+	whole, _, err := trial.Load(filepath.Join(s.Dir, cell.Dir))
 	if err != nil || whole.Shrinking == nil || !whole.Shrinking.NotShrunk || whole.Shrinking.Unfinished != "the time budget of 1ns was used up" || cell.Minimal != "" {
 		t.Errorf("%+v, minimal trial %q, %v", whole.Shrinking, cell.Minimal, err)
 	}

@@ -8,18 +8,19 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // stored is what a stored trial's folder says of it.
 type stored struct {
-	spec campaign.Spec
+	spec trial.Spec
 	// hash is that of the history that was judged; "" if none was.
 	hash string
 	// differs says in what the files beside are not that history: they were cut
 	// short or changed since. Nil if they are, or if nothing tells.
 	differs error
-	// older is campaign.ErrOlder if an older version stored the trial: then its spec is
+	// older is trial.ErrOlder if an older version stored the trial: then its spec is
 	// all that is of use.
 	older error
 }
@@ -29,27 +30,27 @@ func readStored(path string) (s stored, err error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		path = filepath.Dir(path)
 	}
-	err = readFile(filepath.Join(path, campaign.SpecFile), &s.spec)
+	err = readFile(filepath.Join(path, trial.SpecFile), &s.spec)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return s, campaign.Inputf("%s: expected the folder of a stored trial, with %s in it", path, campaign.SpecFile)
+		return s, input.Errorf("%s: expected the folder of a stored trial, with %s in it", path, trial.SpecFile)
 	case err != nil:
 		return s, err
 	}
-	if _, err := campaign.LoadRecord(path); errors.Is(err, campaign.ErrNewer) {
+	if _, err := trial.LoadRecord(path); errors.Is(err, trial.ErrNewer) {
 		return s, err
 	}
 	var verdict struct{ Hash string }
-	err = readFile(filepath.Join(path, campaign.VerdictFile), &verdict)
+	err = readFile(filepath.Join(path, trial.VerdictFile), &verdict)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return s, nil
 	case err != nil:
 		return s, err
 	}
-	record, err := campaign.LoadJudged(path)
-	if errors.Is(err, campaign.ErrOlder) {
-		s.older = campaign.ErrOlder
+	record, err := trial.LoadJudged(path)
+	if errors.Is(err, trial.ErrOlder) {
+		s.older = trial.ErrOlder
 		return s, nil
 	}
 	s.hash = verdict.Hash
@@ -62,18 +63,18 @@ func readStored(path string) (s stored, err error) {
 // warnOlder says on stderr what is used of what an older version stored.
 func (a *app) warnOlder(path string, s stored) {
 	if s.older != nil {
-		fmt.Fprintf(a.stderr, "lockstorm: %s: %v: it is run again as its %s says, with nothing to compare\n", path, s.older, campaign.SpecFile)
+		fmt.Fprintf(a.stderr, "lockstorm: %s: %v: it is run again as its %s says, with nothing to compare\n", path, s.older, trial.SpecFile)
 	}
 }
 
-// readFile decodes a JSON file; the InputError names it.
+// readFile decodes a JSON file; the input.Error names it.
 func readFile(path string, v any) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return &campaign.InputError{Err: err}
+		return &input.Error{Err: err}
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return campaign.Inputf("%s: %w", path, err)
+		return input.Errorf("%s: %w", path, err)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // pace says how much a campaign did in how long, and on virtual time how much of
@@ -34,13 +35,13 @@ func pace(s campaign.Stored) []string {
 func worst(m campaign.Matrix) (worst campaign.Cell, ok bool) {
 	rank := func(c campaign.Cell) int {
 		switch {
-		case c.Verdict != campaign.Violated && c.Verdict != campaign.Blocked || c.Replay == "":
+		case c.Verdict != trial.Violated && c.Verdict != trial.Blocked || c.Replay == "":
 			return 0
-		case c.Verdict == campaign.Violated && c.Kind == "":
+		case c.Verdict == trial.Violated && c.Kind == "":
 			return 4
-		case c.Verdict == campaign.Violated && c.Kind == locks.Bug:
+		case c.Verdict == trial.Violated && c.Kind == locks.Bug:
 			return 3
-		case c.Verdict == campaign.Violated:
+		case c.Verdict == trial.Violated:
 			return 2
 		}
 		return 1

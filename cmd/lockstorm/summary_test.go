@@ -7,20 +7,21 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 func TestPaceSaysHowMuchWasDone(t *testing.T) {
-	trials := func(n int, virtual time.Duration) []campaign.Trial {
-		all := make([]campaign.Trial, n)
+	trials := func(n int, virtual time.Duration) []trial.Result {
+		all := make([]trial.Result, n)
 		for i := range all {
 			all[i].Virtual = virtual
 		}
 		return all
 	}
 	cells := []campaign.Cell{
-		{Lock: "a", Fault: "none", Verdict: campaign.Holds, Replay: "lockstorm replay a"},
-		{Lock: "b", Fault: "delay", Verdict: campaign.Violated, Kind: locks.Limit, Replay: "lockstorm replay b"},
-		{Lock: "c", Fault: "reset", Verdict: campaign.Violated, Kind: locks.Bug, Replay: "lockstorm replay c"},
+		{Lock: "a", Fault: "none", Verdict: trial.Holds, Replay: "lockstorm replay a"},
+		{Lock: "b", Fault: "delay", Verdict: trial.Violated, Kind: locks.Limit, Replay: "lockstorm replay b"},
+		{Lock: "c", Fault: "reset", Verdict: trial.Violated, Kind: locks.Bug, Replay: "lockstorm replay c"},
 	}
 	tests := []struct {
 		name string

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/container"
 	"github.com/lockstorm/lockstorm/testbed/external"
@@ -92,7 +93,7 @@ func recall(flags *pflag.FlagSet, words []string) error {
 			continue
 		}
 		if err := flags.Set(name, value); err != nil {
-			return campaign.Inputf("--%s %q, as the campaign had it: %w", name, value, err)
+			return input.Errorf("--%s %q, as the campaign had it: %w", name, value, err)
 		}
 	}
 	return nil
@@ -121,7 +122,7 @@ func testbedWords(flags *pflag.FlagSet) (words []string) {
 func checkTestbedFlags(flags *pflag.FlagSet, testbed string) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		if err == nil && ofTestbed(f) && f.Annotations[testbedAnnotation][0] != testbed {
-			err = campaign.Inputf("--%s: only --testbed %s takes it, not %s", f.Name, f.Annotations[testbedAnnotation][0], testbed)
+			err = input.Errorf("--%s: only --testbed %s takes it, not %s", f.Name, f.Annotations[testbedAnnotation][0], testbed)
 		}
 	})
 	return err
@@ -194,7 +195,7 @@ func nodesOf(tb testbed.Testbed, asked int) (int, error) {
 		return asked, nil
 	}
 	if asked > counted.Nodes() {
-		return 0, campaign.Inputf("--nodes %d: there are addresses of %d", asked, counted.Nodes())
+		return 0, input.Errorf("--nodes %d: there are addresses of %d", asked, counted.Nodes())
 	}
 	return cmp.Or(asked, counted.Nodes()), nil
 }

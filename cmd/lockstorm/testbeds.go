@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/redisserver"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/container"
@@ -96,7 +97,7 @@ func (a *app) choice(name string) (testbedChoice, error) {
 		for _, c := range a.testbeds {
 			names = append(names, c.Name)
 		}
-		return testbedChoice{}, campaign.Inputf("unknown testbed %q: did you mean %s? (lockstorm list testbeds)", name, campaign.Nearest(name, names))
+		return testbedChoice{}, input.Errorf("unknown testbed %q: did you mean %s? (lockstorm list testbeds)", name, campaign.Nearest(name, names))
 	}
 	return a.testbeds[i], nil
 }
@@ -104,7 +105,7 @@ func (a *app) choice(name string) (testbedChoice, error) {
 // open makes the testbed; done takes it down.
 func (c testbedChoice) open(ctx context.Context, f testbedFlags) (tb testbed.Testbed, done func() error, err error) {
 	if tb, err = c.New(ctx, f); err != nil {
-		return nil, nil, campaign.Inputf("--testbed %s: %w", c.Name, err)
+		return nil, nil, input.Errorf("--testbed %s: %w", c.Name, err)
 	}
 	done = func() error { return nil }
 	if closer, ok := tb.(interface{ Close() error }); ok {

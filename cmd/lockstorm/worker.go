@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
 // workerName is the command that run starts its worker processes with.
@@ -27,7 +27,7 @@ func (a *app) workerCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = campaign.ServeWorker(cmd.Context(), tb)
+			err = worker.Serve(cmd.Context(), tb)
 			if derr := done(); err == nil {
 				err = derr
 			}

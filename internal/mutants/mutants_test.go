@@ -14,9 +14,11 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // Every mutant is caught by a named schedule: there it is violated in a way in
@@ -179,7 +181,7 @@ func register(t *testing.T) []Mutant {
 
 // catch is a named trial that tells a mutant from the recipe it was made of.
 type catch struct {
-	spec   campaign.Spec
+	spec   trial.Spec
 	oracle string
 	cause  checker.Cause
 	// declared: the good recipe declares it for the fault, but does not show it in
@@ -222,7 +224,7 @@ func (h *hunter) hunt(ctx context.Context) error {
 				continue
 			}
 			specs, err := campaign.NamedTrials(ctx, h.bed, config, h.mutant.ID, f.Name, w.Name)
-			if input := new(campaign.InputError); errors.As(err, &input) {
+			if input := new(input.Error); errors.As(err, &input) {
 				continue // it cannot be tried there
 			}
 			if err != nil {
@@ -243,7 +245,7 @@ func (h *hunter) hunt(ctx context.Context) error {
 
 // try runs one schedule on the mutant, on its control and on the good recipe, and
 // takes what only the mutant shows, if that is no accident.
-func (h *hunter) try(ctx context.Context, s campaign.Spec) error {
+func (h *hunter) try(ctx context.Context, s trial.Spec) error {
 	h.trials++
 	found, err := h.run(ctx, h.mutant.ID, s)
 	if err != nil {
@@ -279,7 +281,7 @@ func (h *hunter) rests(ctx context.Context, c catch) (bool, error) {
 	shown := 0
 	for i := range uint64(repeats + 1) {
 		s := c.spec
-		s.Seed = (s.Seed + i) % campaign.MaxSeed
+		s.Seed = (s.Seed + i) % trial.MaxSeed
 		s.Options.Seed = s.Seed
 		for _, lock := range []string{h.mutant.ID + "-control", h.mutant.Of} {
 			if does, err := h.shows(ctx, lock, s, c); does || err != nil {
@@ -298,7 +300,7 @@ func (h *hunter) rests(ctx context.Context, c catch) (bool, error) {
 }
 
 // shows says whether a lock shows in a schedule what was caught.
-func (h *hunter) shows(ctx context.Context, lock string, s campaign.Spec, c catch) (bool, error) {
+func (h *hunter) shows(ctx context.Context, lock string, s trial.Spec, c catch) (bool, error) {
 	found, err := h.run(ctx, lock, s)
 	return slices.ContainsFunc(found, func(g catch) bool { return g.oracle == c.oracle && g.cause == c.cause }), err
 }
@@ -310,9 +312,9 @@ func declares(r locks.Recipe, c catch) bool {
 }
 
 // run judges one trial of a lock, and lists what is violated.
-func (h *hunter) run(ctx context.Context, lock string, s campaign.Spec) ([]catch, error) {
+func (h *hunter) run(ctx context.Context, lock string, s trial.Spec) ([]catch, error) {
 	s.Lock = lock
-	e, err := campaign.RunTrial(ctx, h.bed, s, history.NewRecorder(nil, h.bed.Clock()), nil)
+	e, err := trial.Run(ctx, h.bed, s, history.NewRecorder(nil, h.bed.Clock()), nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s under %s, %s, schedule %s: %w", s.Lock, s.Fault, s.Workload, s.Schedule, err)
 	}

@@ -64,13 +64,13 @@ func (r row) String() string {
 }
 
 // names says whether the row is about that trial.
-func (r row) names(t trial) bool {
+func (r row) names(t seeded) bool {
 	return r.fault == t.Fault && (r.workload == "" || r.workload == t.Workload) && (r.schedule == "" || r.schedule == t.number())
 }
 
 // meets says whether an answer is what the row wants.
 func (r row) meets(a answer) bool {
-	if a.Oracle != r.oracle || a.Result != r.result || !r.names(a.trial) {
+	if a.Oracle != r.oracle || a.Result != r.result || !r.names(a.seeded) {
 		return false
 	}
 	return len(r.causes) == 0 || slices.ContainsFunc(a.causes(), func(c checker.Cause) bool {
@@ -105,13 +105,13 @@ func (s subject) deviate(results *tally) []string {
 	}
 	var all []string
 	for _, k := range order {
-		all = append(all, fmt.Sprintf("%s under %s in %d trials, as in %s", k.what, k.fault, seen[k], example[k].trial))
+		all = append(all, fmt.Sprintf("%s under %s in %d trials, as in %s", k.what, k.fault, seen[k], example[k].seeded))
 	}
 	for _, r := range s.rows {
 		if stride > fine && r.schedule == "" {
 			continue // so thin a sample may miss it: it is asked for without the race detector
 		}
-		switch tried := slices.ContainsFunc(results.answers, func(a answer) bool { return r.names(a.trial) }); {
+		switch tried := slices.ContainsFunc(results.answers, func(a answer) bool { return r.names(a.seeded) }); {
 		case !tried && *fault == "" && *schedule == "":
 			all = append(all, "not tried: "+r.String())
 		case tried && !slices.ContainsFunc(results.answers, r.meets):

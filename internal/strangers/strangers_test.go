@@ -17,6 +17,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/locks/peers"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // Of all named schedules, which -all runs, one in so many (stride) is part of the
@@ -127,7 +128,7 @@ func (s subject) try(t *testing.T) *tally {
 	}
 	results := &tally{subject: s.name}
 	for _, spec := range specs {
-		e, err := campaign.RunTrial(t.Context(), bed, spec.Spec, history.NewRecorder(nil, bed.Clock()), nil)
+		e, err := trial.Run(t.Context(), bed, spec.Spec, history.NewRecorder(nil, bed.Clock()), nil)
 		if err != nil {
 			t.Errorf("%s: %v", spec, err)
 			continue
@@ -150,14 +151,14 @@ func (s subject) try(t *testing.T) *tally {
 	return results
 }
 
-// trial is a spec with the campaign's seed that it was drawn with.
-type trial struct {
-	campaign.Spec
+// seeded is a spec with the campaign's seed that it was drawn with.
+type seeded struct {
+	trial.Spec
 	seed uint64
 }
 
 // number names the trial among those of its lock, fault and workload.
-func (s trial) number() string {
+func (s seeded) number() string {
 	if s.Schedule != "" {
 		return s.Schedule
 	}
@@ -165,26 +166,26 @@ func (s trial) number() string {
 }
 
 // String says how to run the trial again.
-func (s trial) String() string {
+func (s seeded) String() string {
 	return fmt.Sprintf("%s -fault %s -schedule %s (%s)", s.Lock, s.Fault, s.number(), s.Workload)
 }
 
 // specs are the trials of a subject that are to be run.
-func (s subject) specs(ctx context.Context, bed *sim.Testbed) ([]trial, error) {
+func (s subject) specs(ctx context.Context, bed *sim.Testbed) ([]seeded, error) {
 	config := campaign.DefaultConfig()
 	config.Testbed, config.Locks, config.TTL = bed.Name(), []string{s.recipe.ID}, s.ttl
 	config.Trials, config.Named, config.Hold = 1, true, s.hold
 	if *fault != "" {
 		config.Faults = strings.Split(*fault, ",")
 	}
-	var all []trial
+	var all []seeded
 	for _, config.Seed = range seeds {
 		specs, err := campaign.Specs(ctx, bed, config)
 		if err != nil {
 			return nil, fmt.Errorf("plan the trials of %s: %w", s.name, err)
 		}
 		for _, spec := range specs {
-			if t := (trial{spec, config.Seed}); s.chooses(t) {
+			if t := (seeded{spec, config.Seed}); s.chooses(t) {
 				all = append(all, t)
 			}
 		}
@@ -194,7 +195,7 @@ func (s subject) specs(ctx context.Context, bed *sim.Testbed) ([]trial, error) {
 }
 
 // chooses says whether a trial is run.
-func (s subject) chooses(t trial) bool {
+func (s subject) chooses(t seeded) bool {
 	switch {
 	case *schedule != "":
 		return t.number() == *schedule
@@ -205,7 +206,7 @@ func (s subject) chooses(t trial) bool {
 }
 
 // told is what the oracles found in a trial.
-func told(s trial, verdicts []checker.Verdict) string {
+func told(s seeded, verdicts []checker.Verdict) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, s)
 	for _, v := range verdicts {
@@ -226,7 +227,7 @@ func told(s trial, verdicts []checker.Verdict) string {
 }
 
 // writeEvidence writes a trial's operations and commands, in order of time, one per line.
-func writeEvidence(t *testing.T, s trial, e history.Evidence) {
+func writeEvidence(t *testing.T, s seeded, e history.Evidence) {
 	t.Helper()
 	type line struct {
 		at   time.Duration

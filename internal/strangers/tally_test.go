@@ -24,7 +24,7 @@ type tally struct {
 
 // answer is what one oracle said of one trial.
 type answer struct {
-	trial
+	seeded
 	checker.Verdict
 }
 
@@ -42,7 +42,7 @@ func (a answer) forever(cause checker.Cause) bool {
 	return slices.ContainsFunc(a.Findings, func(f checker.Finding) bool { return f.Cause == cause && f.Forever })
 }
 
-func (t *tally) add(s trial, verdicts []checker.Verdict) {
+func (t *tally) add(s seeded, verdicts []checker.Verdict) {
 	t.trials++
 	for _, v := range verdicts {
 		t.answers = append(t.answers, answer{s, v})

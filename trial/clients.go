@@ -1,0 +1,215 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/crash"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial/clientproc"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// What clients of a trial are: campaign.Config.ClientsAs and Spec.ClientsAs.
+const (
+	// Goroutines of this process, which the gate pauses and crashes.
+	Goroutines = "goroutines"
+	// Processes of their own, which are stopped and killed: only on real time.
+	Processes = "processes"
+)
+
+// outside says whether clients have processes of their own.
+func (s Spec) outside() bool { return s.ClientsAs == Processes }
+
+// CheckClients returns an input.Error if a trial's clients cannot be what they are
+// to be on that testbed.
+func CheckClients(as string, tb testbed.Testbed) error {
+	switch {
+	case as != "" && as != Goroutines && as != Processes:
+		return input.Errorf("--clients-as %q: expected %s or %s", as, Goroutines, Processes)
+	case as == Processes && !RealTime(tb):
+		return input.Errorf("--clients-as %s: testbed %s has a time of its own, which a process does not see; expected %s, or a testbed with real Redis", as, tb.Name(), Goroutines)
+	}
+	return nil
+}
+
+// newHost returns the host of the trial's client processes; nil if its clients are
+// goroutines.
+func (t *running) newHost(tb testbed.Testbed) (*clientproc.Host, error) {
+	if err := CheckClients(t.spec.ClientsAs, tb); err != nil || !t.spec.outside() {
+		return nil, err
+	}
+	if len(t.spec.ClientCommand) == 0 {
+		return nil, errors.New("clients as processes: there is no program for them")
+	}
+	return clientproc.NewHost(t.spec.Options.Clients, t.rec.Now), nil
+}
+
+// startClients starts the client processes.
+func (t *running) startClients(ctx context.Context, env testbed.Env, healed <-chan struct{}) error {
+	job, err := json.Marshal(t.spec)
+	if err != nil {
+		return fmt.Errorf("encode the trial: %w", err)
+	}
+	s := stalls{rec: t.rec, worst: heartbeatLate}
+	err = t.host.Start(ctx, t.spec.ClientCommand, clientproc.World{
+		Env: env, Seed: t.spec.Seed, CommandTimeout: t.spec.CommandTimeout, Job: job,
+		Rec: t.rec, Resources: t.workload.Resources(t.spec.Options, t.claims), Healed: healed, Stalled: s.note,
+	})
+	var died *clientproc.Death
+	if errors.As(err, &died) { // before the code under test did anything
+		err = fmt.Errorf("%w: %s", err, crash.FirstLine(died.Said))
+	}
+	if err != nil {
+		return fmt.Errorf("start client processes: %w", err)
+	}
+	return nil
+}
+
+// clients are the clients' part of the storm.
+func (t *running) clients(ctx context.Context, env testbed.Env, healed <-chan struct{}) error {
+	var err error
+	if t.host != nil {
+		err = t.blame(t.host.Run(ctx))
+	} else {
+		err = t.workload.Body(ctx, t.world(env, healed))
+	}
+	if err != nil {
+		errors.As(err, &t.broken)
+		return fmt.Errorf("workload %s: %w", t.workload.Name, err)
+	}
+	return nil
+}
+
+// world is what clients are given in this process.
+func (t *running) world(env testbed.Env, healed <-chan struct{}) workloads.World {
+	return workloads.World{
+		Env:    env,
+		Make:   func(client int) (locks.Maker, error) { return t.recipe.New(env.Client(client).Locks()) },
+		Claims: t.claims,
+		Opts:   t.spec.Options,
+		Rec:    t.rec,
+		Healed: healed,
+	}
+}
+
+// blame makes of the death of a client process what the code under test did, if
+// that is what it died of.
+func (t *running) blame(err error) error {
+	var died *clientproc.Death
+	if !errors.As(err, &died) {
+		return err
+	}
+	d := crash.Death{Stderr: died.Said, Cut: died.Cut, How: died.How, Exited: died.Exited}
+	if died.Garbled {
+		d.Killed = crash.Garbled
+	}
+	b, failure := d.Breakdown()
+	if failure != nil {
+		return fmt.Errorf("%w: %w: %s", died, failure, crash.FirstLine(died.Said))
+	}
+	b.Detail, b.Stack = fmt.Sprintf("client %d: %s", died.Client, b.Detail), died.Said
+	t.broken = b
+	return b
+}
+
+// stalls records each new maximum of how long client processes were not scheduled.
+type stalls struct {
+	rec *history.Recorder
+
+	mu    sync.Mutex
+	worst time.Duration
+}
+
+// note is clientproc.World.Stalled.
+func (s *stalls) note(late time.Duration) (longest time.Duration, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if late > s.worst {
+		s.worst = late
+		err = recordStall(s.rec, late)
+	}
+	return s.worst, err
+}
+
+// ServeClient is the life of a client process, which a trial starts whose clients
+// are Processes. It returns an input.Error if no trial started this process, and
+// when the trial needs it no longer. A process calls it once.
+func ServeClient(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s, err := clientproc.Join(ctx)
+	switch {
+	case errors.Is(err, clientproc.ErrNoTrial):
+		return &input.Error{Err: err}
+	case err != nil:
+		return fmt.Errorf("client: %w", err)
+	}
+	var end clientproc.End
+	leave, err := liveAsClient(ctx, s)
+	if err != nil && !errors.As(err, &end.Broken) {
+		end.Err = err.Error()
+	}
+	// Also if ctx has ended, of which only this process knows.
+	if err := s.Ended(context.WithoutCancel(ctx), end); err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	leave()
+	s.Stay(ctx)
+	return nil
+}
+
+// liveAsClient is the session of a client in a process of its own.
+func liveAsClient(ctx context.Context, s *clientproc.Session) (leave func(), err error) {
+	leave = func() {}
+	var spec Spec
+	if err := json.Unmarshal(s.Job(), &spec); err != nil {
+		return leave, fmt.Errorf("expected a trial: %w", err)
+	}
+	t, err := newRunning(spec, nil)
+	if err != nil {
+		return leave, err
+	}
+	if err := s.Connect(ctx); err != nil {
+		return leave, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var beating sync.WaitGroup
+	beats, still := context.WithCancel(ctx)
+	beating.Go(func() {
+		if err := beat(beats, s.Now, lateness(s)); err != nil && beats.Err() == nil {
+			cancel(err)
+		}
+	})
+	world := t.world(nil, s.Healed())
+	world.Env, world.Rec, world.Resources = s, s, map[string]workloads.Resource{}
+	world.Make = func(int) (locks.Maker, error) { return t.recipe.New(s.Locks()) }
+	for lock := range t.workload.Resources(spec.Options, t.claims) {
+		world.Resources[lock] = s.Resource(lock)
+	}
+	leave, err = t.workload.Client(ctx, world, s.ID())
+	still()
+	beating.Wait()
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	return func() { leave(); cancel(nil) }, err
+}
+
+// lateness tells the trial when this process did nothing.
+func lateness(s *clientproc.Session) func(from, to, late time.Duration) (time.Duration, error) {
+	return func(from, to, late time.Duration) (time.Duration, error) {
+		longest, err := s.Late(clientproc.Gap{From: from, To: to, Late: late})
+		if errors.Is(err, history.ErrSealed) {
+			err = nil // the trial is over
+		}
+		return max(longest, heartbeatLate), err
+	}
+}

@@ -1,0 +1,150 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+	redis "github.com/lockstorm/lockstorm/testbed/process"
+)
+
+// enders are recipes that end the process in which they run, at a client's third attempt.
+var enders = map[string]func(){
+	"test-ends-panic": func() {
+		go func() { panic(fmt.Errorf("lost\nat %p", new(int))) }()
+	},
+	"test-ends-exit":  func() { os.Exit(3) },
+	"test-ends-crowd": func() { panic(errors.New("caught, as it is not in a goroutine of its own")) },
+}
+
+func init() {
+	for id, end := range enders {
+		locks.Register(locks.Recipe{
+			ID: id, Document: "tests", Summary: "ends its process", Topology: locks.Single,
+			Claims: func(ttl time.Duration, _ int) history.Claims {
+				return history.Claims{Quorum: 1, TTL: ttl, Recovery: ttl}
+			},
+			New: func(c *locks.Client) (locks.Maker, error) {
+				return func(key string, _ time.Duration) (locks.Lock, error) {
+					return &ender{redis: c, key: key, end: end}, nil
+				}, nil
+			},
+		})
+	}
+}
+
+type ender struct {
+	redis    *locks.Client
+	key      string
+	end      func()
+	attempts int
+}
+
+func (e *ender) TryLock(ctx context.Context) (locks.Lease, error) {
+	if e.attempts++; e.attempts == 3 {
+		e.end()
+	}
+	if err := e.redis.Nodes[0].Set(ctx, e.key, e.redis.ID, time.Second).Err(); err != nil {
+		return locks.Lease{}, err
+	}
+	return locks.Lease{}, locks.ErrBusy
+}
+
+func (e *ender) Unlock(context.Context, locks.Lease) error { return locks.ErrNotHeld }
+
+// onProcesses returns a testbed on real time, and the command line of client processes:
+// this test program, again.
+func onProcesses(t *testing.T) (testbed.Testbed, []string) {
+	t.Helper()
+	t.Setenv(asClient, "1")
+	tb, err := redis.New(redis.Options{Temp: t.TempDir()})
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() {
+		if left := offspring(t); len(left) > 0 {
+			t.Errorf("processes left behind: %v", left)
+		}
+	})
+	return tb, []string{os.Args[0]}
+}
+
+// offspring are the processes that this one has started and not buried.
+func offspring(t *testing.T) []string {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, path := range stats {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		_, rest, _ := strings.Cut(string(data), ") ")
+		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == fmt.Sprint(os.Getpid()) {
+			found = append(found, strings.TrimSpace(string(data)))
+		}
+	}
+	return found
+}
+
+func TestAClientProcessThatTheCodeUnderTestEndsIsAVerdict(t *testing.T) {
+	tb, argv := onProcesses(t)
+	for lock, want := range map[string]string{
+		"test-ends-panic": "panic: lost at 0x… (in github.com/lockstorm/lockstorm/trial.init.func",
+		"test-ends-exit":  "the code under test ended its process: exit status 3",
+		"test-ends-crowd": "recipe test-ends-crowd panicked: caught, as it is not in a goroutine of its own (in github.com/",
+	} {
+		t.Run(lock, func(t *testing.T) {
+			s := soundSpec()
+			s.Lock, s.Testbed, s.Options.Duration = lock, tb.Name(), 500*time.Millisecond
+			s.ClientsAs, s.ClientCommand = Processes, argv
+			rec := history.NewRecorder(nil, tb.Clock())
+			e, broken, err := run(t.Context(), tb, s, rec, receivers{})
+			if err != nil || broken == nil {
+				t.Fatalf("got %v, %v; want a breakdown", broken, err)
+			}
+			last := e.Ops[len(e.Ops)-1]
+			if last.F != history.FPanic || last.Error != broken.Detail || !strings.HasPrefix(last.Error, "client ") || !strings.Contains(last.Error, want) {
+				t.Errorf("last entry is %+v, want %q", last, want)
+			}
+		})
+	}
+}
+
+func TestClientProcessesThatCannotBeStartedAreNoFinding(t *testing.T) {
+	tb, _ := onProcesses(t)
+	for want, command := range map[string][]string{"no such file": {"/none/such"}, "exit status 1": {"false"}, "no program": nil} {
+		s := soundSpec()
+		s.Testbed = tb.Name()
+		s.ClientsAs, s.ClientCommand = Processes, command
+		_, broken, err := run(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), receivers{})
+		if broken != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: got %v, %v; want %q", command, broken, err, want)
+		}
+	}
+}
+
+// Of several clients that break down at once, the history ends with the first; the
+// testbed may return another's error.
+func TestATrialIsToldToHaveBrokenDownAsItsHistoryEnds(t *testing.T) {
+	rec := history.NewRecorder(nil, func() time.Duration { return 0 })
+	first := &testbed.Breakdown{Kind: history.FPanic, Detail: "client 1: first"}
+	if err := rec.End(first.Event(), 0); err != nil {
+		t.Fatal(err)
+	}
+	r := &running{rec: rec, broken: &testbed.Breakdown{Kind: history.FPanic, Detail: "client 0: second", Stack: "s"}}
+	if err := r.over(r.broken); err != nil || r.broken.Detail != first.Detail || r.broken.Stack != "s" {
+		t.Errorf("got %v, broken %+v, want %q", err, r.broken, first.Detail)
+	}
+}

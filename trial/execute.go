@@ -1,0 +1,203 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Task is one trial to be run, judged and stored, wherever.
+type Task struct {
+	Spec Spec `json:"spec"`
+	// Folder is the trial's, made only if there is something to store.
+	Folder string `json:"folder"`
+	Keep   bool   `json:"keep,omitempty"` // store it, whatever the outcome
+	// Monitor: with what nodes execute, if they can tell.
+	Monitor bool `json:"monitor,omitempty"`
+	Drop    bool `json:"drop,omitempty"`   // do not store it, whatever the outcome
+	Stream  bool `json:"stream,omitempty"` // store what happens as it happens
+	Probe   bool `json:"probe,omitempty"`
+	// Enough is what a violated trial may show and still not be stored.
+	Enough []string `json:"enough,omitempty"`
+	Log    bool     `json:"log,omitempty"` // pass commands on as they happen
+}
+
+// Done is what became of a task.
+type Done struct {
+	Trial Result `json:"trial"`
+	Kept  bool   `json:"kept"` // in the task's folder
+	// Stalled: the harness itself was not scheduled for so long that the outcome
+	// proves nothing, or what decides came too close together for its order to be seen.
+	Stalled  bool            `json:"stalled,omitempty"`
+	Seen     Sight           `json:"seen,omitzero"` // in a probe
+	Acquires []time.Duration `json:"acquires,omitempty"`
+	// Died: the trial ended the process in which it ran.
+	Died bool `json:"-"`
+}
+
+// Execute runs a task, judges what happened, and stores it if there is something
+// to see in it, or if it was asked for.
+func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locker, log func(history.Command)) (Done, error) {
+	started := time.Now()
+	t.Stream = t.Stream || RealTime(tb) // what took so long must survive a kill
+	d := Done{Trial: Result{Spec: t.Spec, Probe: t.Probe}}
+	recipe, err := t.Spec.Recipe()
+	if err != nil {
+		return d, err
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	rec := newTape(t.Folder, storedSpec{Spec: t.Spec, Watched: WatchesKeys(tb), Claims: t.Spec.PromisedBy(recipe)})
+	if t.Stream {
+		if err := rec.stream(stop); err != nil {
+			return d, err
+		}
+		t.Spec.Logs = filepath.Join(t.Folder, "logs")
+		if t.Monitor {
+			t.Spec.Monitor = t.Spec.Logs
+		}
+	}
+	commands := rec.command
+	if log != nil {
+		commands = func(c history.Command) { rec.command(c); log(c) }
+	}
+	e, broken, err := run(running, tb, t.Spec, history.NewRecorder(rec.writer(), tb.Clock()), receivers{commands, rec.keyChange})
+	hash, cerr := rec.close(e)
+	if cerr != nil {
+		return d, cerr
+	}
+	d.Trial.Elapsed = time.Since(started)
+	if stopped := ctx.Err(); stopped != nil { // what it wrote so far stays, but is no result
+		return d, interrupted(stopped, err)
+	}
+	judging.Lock()
+	defer judging.Unlock()
+	d.Trial.Hash = hash
+	if broken == nil {
+		d.Judge(ctx, recipe, e, err)
+	} else { // its history is whole
+		d.Judge(ctx, recipe, e, nil)
+		d.leaves(err)
+	}
+	if err := ctx.Err(); err != nil {
+		return d, err // not judged in full
+	}
+	if !RealTime(tb) && len(e.Ops) > 0 {
+		d.Trial.Virtual = e.Ops[len(e.Ops)-1].Time
+	}
+	if t.Probe && err == nil {
+		d.Seen = SightOf(e)
+	}
+	if len(t.Spec.Plan) == 0 {
+		d.Acquires = AcquireTimes(e)
+	}
+	stack := ""
+	if broken != nil {
+		stack = broken.Stack
+	}
+	return d, d.store(t, rec, stack)
+}
+
+// interrupted is the error of a trial whose context ended, stopped being the context's: the
+// trial's own error is told beside it only if something could not be torn down.
+func interrupted(stopped, err error) error {
+	var left *testbed.TeardownError
+	switch {
+	case !errors.As(err, &left):
+		return stopped
+	case !errors.Is(err, stopped):
+		return testbed.JoinErrors(stopped, err)
+	}
+	return err
+}
+
+// Conclude judges and stores the evidence of a task that ended the process in which it
+// ran. Failure is why that proves nothing of the code under test, nil if it does; goroutines
+// are those of the process, as it showed them. The evidence needs no claims.
+func Conclude(ctx context.Context, t Task, e history.Evidence, failure error, goroutines string) (Done, error) {
+	d := Done{Trial: Result{Spec: t.Spec, Probe: t.Probe}, Died: true}
+	recipe, err := t.Spec.Recipe()
+	if err != nil {
+		return d, err
+	}
+	e.Claims = t.Spec.PromisedBy(recipe)
+	rec := newTape(t.Folder, storedSpec{Spec: t.Spec, Watched: e.Watched, Claims: e.Claims})
+	rec.copy(e.Ops)
+	if d.Trial.Hash, err = rec.close(e); err != nil {
+		return d, err
+	}
+	d.Judge(ctx, recipe, e, failure)
+	if err := ctx.Err(); err != nil {
+		return d, err
+	}
+	if n := len(e.Ops); n > 0 {
+		d.Trial.Virtual = e.Ops[n-1].Time
+	}
+	t.Stream = false
+	return d, d.store(t, rec, goroutines)
+}
+
+// Judge fills in what the evidence, and the error of the run, say of the trial.
+func (d *Done) Judge(ctx context.Context, recipe locks.Recipe, e history.Evidence, err error) {
+	t := &d.Trial
+	if err == nil {
+		*t, err = judge(ctx, *t, recipe.Flaws, e)
+	}
+	switch {
+	case errors.Is(err, nemesis.ErrNotSupported):
+		t.Lack, t.Outcome = NewLack(err), NotSupported // seen only in the running world
+		t.Why = t.Lack.Sentence()
+	case err != nil:
+		t.Err, t.Outcome = err.Error(), Unknown
+	}
+	_, stalled := checker.Stalled(e)
+	unordered := slices.ContainsFunc(t.Verdicts, checker.Verdict.Unordered)
+	d.Stalled = (stalled || unordered) && err == nil && t.Outcome == Unknown
+}
+
+// leaves adds what could not be torn down, nil = nothing, to a trial that was judged:
+// it does not undo what that showed.
+func (d *Done) leaves(err error) {
+	if err != nil {
+		d.Trial.Err = strings.TrimPrefix(d.Trial.Err+"; "+err.Error(), "; ")
+	}
+}
+
+// store keeps the trial's folder if there is something to see in it, with the
+// goroutines of a trial that broke down.
+func (d *Done) store(t Task, rec *tape, goroutines string) error {
+	d.Kept = !t.Drop && (t.Keep || d.Trial.Outcome == Unknown || d.Trial.Violation() && !slices.Contains(t.Enough, d.Trial.Shows()))
+	if !d.Kept {
+		if t.Stream {
+			return RemoveFolder(t.Folder)
+		}
+		return nil
+	}
+	if err := rec.save(); err != nil {
+		return err
+	}
+	return d.Explain(t.Folder, goroutines)
+}
+
+// Explain writes the verdict, and the goroutines if there are any, beside the
+// history.
+func (d *Done) Explain(folder, goroutines string) error {
+	if goroutines != "" {
+		if err := os.WriteFile(filepath.Join(folder, GoroutinesFile), []byte(goroutines), 0o666); err != nil {
+			return fmt.Errorf("write %s: %w", GoroutinesFile, err)
+		}
+	}
+	return WriteVerdict(folder, d.Trial)
+}

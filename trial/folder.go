@@ -1,0 +1,59 @@
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Names of the files in a trial's folder.
+const (
+	HistoryFile  = "history.jsonl"
+	CommandsFile = "commands.jsonl"
+	KeysFile     = "keys.jsonl"
+	SpecFile     = "spec.json"
+	VerdictFile  = "verdict.json"
+	// GoroutinesFile shows the goroutines of a trial that broke down.
+	GoroutinesFile = "goroutines.txt"
+)
+
+// ResultsFile, in the directory of a trial's campaign, has a line for each Result.
+const ResultsFile = "trials.jsonl"
+
+// FolderDepth is how many names lead from a campaign to a trial.
+const FolderDepth = 4
+
+// Folder is where a trial is stored, relative to its campaign.
+func Folder(s Spec) string {
+	return filepath.Join("trials", s.Lock, s.Fault, s.Workload+"-"+s.Number())
+}
+
+// RemoveFolder takes a trial's folder away, and those above it that are empty
+// then, up to the campaign's.
+func RemoveFolder(path string) error {
+	if err := os.RemoveAll(path); err != nil {
+		return fmt.Errorf("remove the trial's folder: %w", err)
+	}
+	// os.Remove refuses a directory that is not empty: just what is wanted.
+	for range FolderDepth - 1 {
+		path = filepath.Dir(path)
+		_ = os.Remove(path)
+	}
+	return nil
+}
+
+// MakeFolder makes a trial's folder, also while another's is taken away with the
+// empty directories above it.
+func MakeFolder(path string) (err error) {
+	for range 5 {
+		if err = os.MkdirAll(path, 0o777); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("open the trial's folder: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package trial
+
+import (
+	"context"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// A heartbeat watches the harness itself. Were it not scheduled for some
+// milliseconds, the order of what it recorded meanwhile would be its own doing.
+const (
+	heartbeatEvery = 5 * time.Millisecond
+	heartbeatLate  = 5 * time.Millisecond // below this, lateness is not worth an entry
+)
+
+// heartbeat records, until ctx ends, each new maximum of its own lateness as
+// an FStall event. Only maxima, so that a busy machine is not made busier.
+func heartbeat(ctx context.Context, rec *history.Recorder) error {
+	return beat(ctx, rec.Now, func(_, _, late time.Duration) (time.Duration, error) {
+		return late, recordStall(rec, late)
+	})
+}
+
+// recordStall records that the harness was not scheduled for so long.
+func recordStall(rec *history.Recorder, late time.Duration) error {
+	_, err := rec.Event(history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FStall, Offset: late})
+	return err
+}
+
+// beat calls stalled, until ctx ends, when it was late by more than ever: by so
+// much, between the two times. It looks once more when ctx ends, as the last stall may
+// be what nobody came back from before. Stalled returns what is to be surpassed from
+// then on.
+func beat(ctx context.Context, clock func() time.Duration, stalled func(from, to, late time.Duration) (time.Duration, error)) error {
+	tick := time.NewTicker(heartbeatEvery)
+	defer tick.Stop()
+	worst, last := heartbeatLate, clock()
+	for over := false; !over; {
+		select {
+		case <-ctx.Done():
+			over = true
+		case <-tick.C:
+		}
+		now := clock()
+		late, before := now-last-heartbeatEvery, last
+		last = now
+		if late <= worst {
+			continue
+		}
+		longest, err := stalled(before, now, late)
+		if err != nil {
+			return err
+		}
+		worst = longest
+	}
+	return nil
+}

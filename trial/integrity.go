@@ -1,0 +1,244 @@
+package trial
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/jsonfile"
+)
+
+// Standing is what vouches for the files of a record.
+type Standing string
+
+// Standings.
+const (
+	Vouched   Standing = "vouched"   // they are what the run judged: their hash says so
+	Partial   Standing = "partial"   // one is cut short; what is left may be as the run judged it
+	Changed   Standing = "changed"   // they are not what the run judged
+	Unvouched Standing = "unvouched" // a run recorded them, and nothing tells what it judged
+	Given     Standing = "given"     // no run of Lockstorm's recorded them
+)
+
+// distrust takes back every verdict on files that are not what the run judged: what they
+// show may be what was changed. Findings become doubtful ones.
+func (r Record) distrust(verdicts []checker.Verdict) {
+	if r.Standing != Changed {
+		return
+	}
+	for i, v := range verdicts {
+		if v.Result == checker.Violated {
+			verdicts[i] = checker.Verdict{Oracle: v.Oracle, Result: checker.Unknown, Doubtful: append(v.Findings, v.Doubtful...), Reasons: []checker.Fact{r.differing()}}
+		}
+	}
+}
+
+// differing says that the files are not known to be what the run judged.
+func (r Record) differing() checker.Fact {
+	return checker.Fact{What: checker.HashDiffers, Text: r.Differs.Error()}
+}
+
+// doubt takes back every verdict that only says that nothing was seen, where
+// something is missing that could have shown it. What was seen stays.
+func doubt(verdicts []checker.Verdict, missing checker.Fact) {
+	if missing.What == "" {
+		return
+	}
+	for i, v := range verdicts {
+		if v.Result == checker.Held || v.Result == checker.NotExercised {
+			verdicts[i] = checker.Judged(v.Oracle, checker.Unknown, missing)
+		}
+	}
+}
+
+// Missing says why the record is not all that there was of its trial; nothing if
+// nothing tells so. Of a history without a spec.json nobody knows how it should
+// end, or whether there ever was a command log.
+func (r Record) Missing() checker.Fact {
+	ops, cmds := r.Evidence.Ops, r.Evidence.Commands
+	last := ended(ops)
+	// A trial that the code under test ended has no end but this.
+	broke := slices.ContainsFunc(ops, func(op history.Op) bool {
+		return slices.ContainsFunc(breakdowns, func(f string) bool { return event(op, f) })
+	})
+	switch {
+	case !slices.ContainsFunc(ops, granted):
+		return checker.Fact{What: checker.NothingAcquired}
+	case r.historyCut:
+		return checker.Fact{What: checker.HistoryCut, Span: last}
+	case r.commandsCut:
+		return checker.Fact{What: checker.CommandsCut, Span: lastSent(cmds)}
+	case r.keysCut:
+		return checker.Fact{What: checker.KeysCut, Span: lastChange(r.Evidence.Keys)}
+	case r.Differs != nil && (broke || r.Standing != Unvouched): // of which the files may say more
+		return r.differing()
+	case r.Spec == nil, broke:
+		return checker.Fact{}
+	case !slices.ContainsFunc(ops, func(op history.Op) bool { return event(op, history.FHealed) }):
+		return checker.Fact{What: checker.HistoryUnhealed, Span: last}
+	case !slices.ContainsFunc(ops, func(op history.Op) bool { return event(op, history.FKeys) }):
+		return checker.Fact{What: checker.HistoryUnexamined, Span: last}
+	case len(cmds) == 0:
+		return checker.Fact{What: checker.CommandsGone}
+	case r.keysGone:
+		return checker.Fact{What: checker.KeysGone}
+	}
+	if op, ok := uncovered(ops, cmds); ok {
+		return checker.Fact{What: checker.CommandsIncomplete, Span: lastSent(cmds), Clients: []int{op.Client}, Age: rounded(op.Time)}
+	}
+	if r.Differs != nil {
+		return r.differing()
+	}
+	return checker.Fact{}
+}
+
+func granted(op history.Op) bool { return op.F == history.FAcquire && op.Type == history.OK }
+
+func event(op history.Op, f string) bool { return op.Process == history.Nemesis && op.F == f }
+
+func ended(ops []history.Op) time.Duration {
+	if len(ops) == 0 {
+		return 0
+	}
+	return rounded(ops[len(ops)-1].Time)
+}
+
+func lastSent(cmds []history.Command) (last time.Duration) {
+	for _, c := range cmds {
+		last = max(last, c.Sent)
+	}
+	return rounded(last)
+}
+
+func lastChange(keys []history.KeyChange) (last time.Duration) {
+	if n := len(keys); n > 0 {
+		last = keys[n-1].To
+	}
+	return rounded(last)
+}
+
+func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
+
+// uncovered finds a grant during which its client sent no command at all. A
+// client that may still have the lock can have entered it again by itself: only
+// the first grant after a release that went well needs a command.
+func uncovered(ops []history.Op, cmds []history.Command) (history.Op, bool) {
+	sent := map[int][]time.Duration{} // by client, ascending
+	for _, c := range cmds {
+		sent[c.Client] = append(sent[c.Client], c.Sent)
+	}
+	for _, times := range sent {
+		slices.Sort(times)
+	}
+	type hold struct {
+		client int
+		lock   string
+	}
+	depth := map[hold]int{}
+	since := map[history.Process]time.Duration{} // of open invocations
+	for _, op := range ops {
+		if op.Process == history.Nemesis {
+			continue
+		}
+		if op.Type == history.Invoke {
+			since[op.Process] = op.Time
+			continue
+		}
+		at := hold{op.Client, op.Lock}
+		switch {
+		case granted(op):
+			depth[at]++
+			i, _ := slices.BinarySearch(sent[op.Client], since[op.Process])
+			if depth[at] == 1 && (i == len(sent[op.Client]) || sent[op.Client][i] > op.Time) {
+				return op, true
+			}
+		case op.F == history.FRelease && op.Type == history.OK:
+			depth[at]--
+		}
+	}
+	return history.Op{}, false
+}
+
+// asJudged is what a stored trial says of the files that it was judged by.
+type asJudged struct {
+	Dir      string `json:"dir"`
+	Ops      int    `json:"ops"`
+	Commands int    `json:"commands"`
+	Keys     int    `json:"keys"`
+	Hash     string `json:"hash"`
+	Promised string `json:"promised"`
+}
+
+// vouch compares the record with what was judged when the trial was run, as verdict.json
+// in its folder or else its campaign tells.
+func (r *Record) vouch(dir string) {
+	var was asJudged
+	if err := jsonfile.Read(filepath.Join(dir, VerdictFile), &was); err != nil || was.Hash == "" {
+		was = fromCampaign(dir)
+	}
+	e := r.Evidence
+	changed := was.Hash != history.Hash(e)
+	switch {
+	case was.Hash == "" && (r.Spec == nil || r.Spec.Testbed == ""): // which no run recorded
+		r.Standing = Given
+	case was.Hash == "":
+		r.Standing, r.Differs = Unvouched, errors.New("nobody vouches for the files: no hash of what was judged is beside them")
+	case changed && (was.Ops != len(e.Ops) || was.Commands != len(e.Commands) || was.Keys != len(e.Keys)):
+		r.Standing, r.Differs = Changed, fmt.Errorf("the files are not what was judged: %d entries, %d commands and %d key changes, not %d, %d and %d",
+			len(e.Ops), len(e.Commands), len(e.Keys), was.Ops, was.Commands, was.Keys)
+	case changed:
+		r.Standing, r.Differs = Changed, errors.New("the files are not what was judged: their hash is another")
+	case r.Spec != nil && was.Promised != "" && was.Promised != promiseOf(e.Claims):
+		r.Standing, r.Differs = Changed, fmt.Errorf("%s is not what was judged by: what the lock promises there is something else", SpecFile)
+	default:
+		r.Standing = Vouched
+	}
+	if r.Standing == Changed && (r.historyCut || r.commandsCut || r.keysCut) {
+		r.Standing = Partial
+	}
+}
+
+// promiseOf identifies what a lock promises.
+func promiseOf(c history.Claims) string {
+	data, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // plain data
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// fromCampaign finds the line of a trial's folder in its campaign's trials.jsonl.
+func fromCampaign(dir string) (was asJudged) {
+	real, err := filepath.Abs(dir)
+	if err != nil {
+		return was
+	}
+	root := filepath.Join(real, "..", "..", "..", "..") // of Folder
+	name, err := filepath.Rel(root, real)
+	if err != nil {
+		return was
+	}
+	f, err := os.Open(filepath.Join(root, ResultsFile))
+	if err != nil {
+		return was
+	}
+	defer f.Close()
+	for in := json.NewDecoder(f); ; {
+		var line asJudged
+		if err := in.Decode(&line); err != nil {
+			return was
+		}
+		if line.Dir == name {
+			was = line
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package trial
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+)
+
+// Judge asks every oracle about a stored history: a run's verdicts come about
+// in just this way. Of a record that is not whole, or for which nobody vouches, nothing is
+// said to hold; of one that was changed, nothing is said at all. The
+// error is checker.ErrDisagree; the verdicts are there even then. Those of more
+// judges come last.
+func Judge(ctx context.Context, r Record, more ...func(context.Context, history.Evidence) checker.Verdict) (Result, error) {
+	var t Result
+	var declared []locks.Flaw
+	if r.Spec != nil {
+		t.Spec = *r.Spec
+		if recipe, ok := locks.ByID(t.Spec.Lock); ok {
+			declared = recipe.Flaws
+		}
+	}
+	t, err := judge(ctx, t, declared, r.Evidence)
+	for _, ask := range more {
+		t.Verdicts = append(t.Verdicts, ask(ctx, r.Evidence))
+	}
+	doubt(t.Verdicts, r.Missing())
+	r.distrust(t.Verdicts)
+	t.Weigh(declared)
+	return t, err
+}
+
+// judge fills in what the evidence says of t. A hash that t has is the evidence's.
+func judge(ctx context.Context, t Result, declared []locks.Flaw, e history.Evidence) (Result, error) {
+	t.Hits, t.Ops, t.Commands, t.Keys = Hits(t.Spec, e.Ops), len(e.Ops), len(e.Commands), len(e.Keys)
+	if t.Hash == "" {
+		t.Hash = history.Hash(e)
+	}
+	asked := checker.NewCase(e)
+	if p := asked.Measure(); p != (checker.Progress{}) {
+		t.Progress = &p
+	}
+	t.Promised = promiseOf(e.Claims)
+	var err error
+	if t.Verdicts, err = asked.Judge(ctx); err != nil {
+		t.Err = err.Error()
+	}
+	_, t.Spoilt = checker.Stalled(e)
+	t.Weigh(declared)
+	return t, err
+}
+
+// Hits counts the hits of the fault that the trial is about: it has to prove
+// itself, not one that prepared its ground. A fault that is a mix of others is
+// what it is made of.
+func Hits(s Spec, ops []history.Op) int {
+	if slices.Contains(s.Plan.Faults(), s.Fault) {
+		return nemesis.Hits(ops, s.Fault)
+	}
+	return nemesis.Hits(ops)
+}

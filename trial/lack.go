@@ -1,0 +1,81 @@
+package trial
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Lack is why a cell cannot be tried: data, whose sentence is made last.
+type Lack struct {
+	What LackOf `json:"what"`
+	// Fault is what the fault wants for, if What is LackForFault.
+	Fault *nemesis.Unsupported `json:"fault,omitempty"`
+	// Needs is the topology that the cell needs, and Chosen the one that was.
+	Needs  testbed.Topology `json:"needs,omitempty"`
+	Chosen testbed.Topology `json:"chosen,omitempty"`
+	Text   string           `json:"text,omitempty"` // what a store of before says
+}
+
+// LackOf is what a cell lacks.
+type LackOf string
+
+// What cells lack.
+const (
+	LackForFault   LackOf = "fault"
+	LackOfTopology LackOf = "topology"
+	LackOfLinks    LackOf = "links"     // of each client's own
+	LackOfWorkload LackOf = "workload"  // that suits the recipe
+	LackOfNamed    LackOf = "schedules" // that are named, where none are drawn
+	LackAsTold     LackOf = "told"
+)
+
+// NewLack makes a lack of an error that wraps nemesis.ErrNotSupported.
+func NewLack(err error) *Lack {
+	var u nemesis.Unsupported
+	if errors.As(err, &u) {
+		return &Lack{What: LackForFault, Fault: &u}
+	}
+	return &Lack{What: LackAsTold, Text: err.Error()}
+}
+
+// Words say it in a sentence, without naming the fault; "" for none.
+func (l *Lack) Words() string {
+	switch {
+	case l == nil:
+		return ""
+	case l.What == LackForFault && l.Fault != nil:
+		return l.Fault.Words()
+	case l.What == LackOfTopology:
+		return fmt.Sprintf("it needs the topology %s, not %s", l.Needs, l.Chosen)
+	case l.What == LackOfLinks:
+		return "the clients share their links (--share-links), and cannot be moved one by one"
+	case l.What == LackOfWorkload:
+		return "none of the chosen workloads suits the recipe"
+	case l.What == LackOfNamed:
+		return "it has no named schedules, and no trials are drawn"
+	}
+	return l.Text
+}
+
+// Sentence is Words, with the name of a fault that wants for something.
+func (l *Lack) Sentence() string {
+	if l != nil && l.What == LackForFault && l.Fault != nil {
+		return l.Fault.Error()
+	}
+	return l.Words()
+}
+
+// UnmarshalJSON reads also what stores of before have: the sentence.
+func (l *Lack) UnmarshalJSON(b []byte) error {
+	if bytes.HasPrefix(b, []byte(`"`)) {
+		*l = Lack{What: LackAsTold}
+		return json.Unmarshal(b, &l.Text)
+	}
+	type plain Lack
+	return json.Unmarshal(b, (*plain)(l))
+}

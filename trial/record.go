@@ -1,0 +1,166 @@
+package trial
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/jsonfile"
+	"github.com/lockstorm/lockstorm/internal/shell"
+)
+
+// Format is the number of what campaigns and trials store, as campaign.json and
+// spec.json name it. Those without one have no keys.jsonl.
+const Format = 2
+
+// ErrOlder says that what is stored cannot be judged as this version judges.
+var ErrOlder = errors.New("stored by an older version, which kept no key changes")
+
+// Older refuses a directory; the command runs again what it holds.
+func Older(dir, command string) error {
+	return input.Errorf("%s: %w: run it again with %s", dir, ErrOlder, command)
+}
+
+// ErrNewer says that this version cannot read what is stored.
+var ErrNewer = errors.New("stored by a newer version")
+
+// Newer refuses a file of a format that is not known yet.
+func Newer(path string, format int) error {
+	return input.Errorf("%s: %w, in format %d: this one reads up to %d", path, ErrNewer, format, Format)
+}
+
+// storedSpec is spec.json: with the claims beside it, a history is judged again
+// as it was, even if its recipe has changed or gone.
+type storedSpec struct {
+	Spec
+	// Format is the constant Format of the version that wrote it.
+	Format int `json:"format,omitempty"`
+	// Watched: there is a log of key changes beside it.
+	Watched bool           `json:"watched,omitempty"`
+	Claims  history.Claims `json:"claims"`
+}
+
+// Record is one stored history with all that there is to judge it by.
+type Record struct {
+	Evidence history.Evidence
+	// Spec is nil if no spec.json lies beside the history.
+	Spec *Spec
+	// Truncated reports files whose last line was cut off.
+	Truncated []error
+	// Standing says what vouches for the files, if LoadJudged read them.
+	Standing Standing
+	// Differs says why nothing does, though a run recorded them; else nil.
+	Differs error
+
+	historyCut, commandsCut, keysCut bool
+	keysGone                         bool // the file, which spec.json tells of
+	older                            bool // another version stored it, see the constant Format
+}
+
+// LoadRecord reads a history and, from the files beside it if they are there,
+// its commands, what became of the nodes' keys, its spec and its claims. The path is a history file or a
+// trial's folder. Errors are input.Errors that name the file and the line.
+func LoadRecord(path string) (Record, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, HistoryFile)
+	}
+	var r Record
+	f, err := os.Open(path)
+	if err != nil {
+		return r, input.Errorf("%s: expected a history file (JSON Lines) or a trial's folder: %w", path, errors.Unwrap(err))
+	}
+	defer f.Close()
+	ops, truncated, err := history.ReadOps(f, path)
+	if err != nil {
+		return r, &input.Error{Err: err}
+	}
+	r.Evidence.Ops = ops
+	r.historyCut = r.truncated(truncated)
+	if err := r.loadCommands(filepath.Join(filepath.Dir(path), CommandsFile)); err != nil {
+		return r, err
+	}
+	if err := r.loadKeys(filepath.Join(filepath.Dir(path), KeysFile)); err != nil {
+		return r, err
+	}
+	var s storedSpec
+	err = jsonfile.Read(filepath.Join(filepath.Dir(path), SpecFile), &s)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return r, err
+	case s.Format > Format:
+		return r, Newer(filepath.Join(filepath.Dir(path), SpecFile), s.Format)
+	default:
+		r.Spec, r.Evidence.Claims = &s.Spec, s.Claims
+		r.keysGone = s.Watched && !r.Evidence.Watched
+		// A spec that names no testbed was written for a history that no run recorded.
+		r.older = s.Format < Format && s.Testbed != ""
+	}
+	return r, nil
+}
+
+// truncated notes that a file was cut short, if it was.
+func (r *Record) truncated(err error) bool {
+	if err != nil {
+		r.Truncated = append(r.Truncated, err)
+	}
+	return err != nil
+}
+
+// LoadJudged is LoadRecord, and compares the files, and what the lock promised, with
+// what was judged when the trial was run. It refuses, as ErrOlder, what an older version stored.
+func LoadJudged(path string) (Record, error) {
+	r, err := LoadRecord(path)
+	if err != nil {
+		return r, err
+	}
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		path = filepath.Dir(path)
+	}
+	if r.older {
+		return r, Older(path, shell.Join("lockstorm", "replay", path))
+	}
+	r.vouch(path)
+	return r, nil
+}
+
+// loadCommands reads the command log, if there is one.
+func (r *Record) loadCommands(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return input.Errorf("%s: %w", path, err)
+	}
+	defer f.Close()
+	cmds, truncated, err := history.ReadCommands(f, path)
+	if err != nil {
+		return &input.Error{Err: err}
+	}
+	r.Evidence.Commands = cmds
+	r.commandsCut = r.truncated(truncated)
+	return nil
+}
+
+// loadKeys reads the log of key changes, if there is one: then keys were watched.
+func (r *Record) loadKeys(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return input.Errorf("%s: %w", path, err)
+	}
+	defer f.Close()
+	changes, truncated, err := history.ReadKeyChanges(f, path)
+	if err != nil {
+		return &input.Error{Err: err}
+	}
+	r.Evidence.Keys, r.Evidence.Watched = changes, true
+	r.keysCut = r.truncated(truncated)
+	return nil
+}

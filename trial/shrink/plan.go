@@ -1,0 +1,126 @@
+package shrink
+
+import (
+	"slices"
+
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// onAction is an edit of the action at a place of the plan.
+func onAction(i int, do func(*nemesis.Action) bool) edit {
+	return func(s *trial.Spec) bool { return i < len(s.Plan) && do(&s.Plan[i]) }
+}
+
+// plainerActions take conditions from actions: what must come before, how often it
+// is let pass, what ends it.
+func plainerActions(s trial.Spec) (edits []edit) {
+	for i := range s.Plan {
+		for _, do := range plainer {
+			edits = append(edits, onAction(i, do))
+		}
+	}
+	return edits
+}
+
+// plainer are the conditions that an action can do without.
+var plainer = []func(*nemesis.Action) bool{
+	func(a *nemesis.Action) bool { // it ends after For
+		if a.Until == nil || a.For == 0 {
+			return false
+		}
+		a.Until, a.Linger, a.Limit = nil, 0, 0
+		return true
+	},
+	func(a *nemesis.Action) bool { // it ends after as long as it may last
+		if a.Until == nil {
+			return false
+		}
+		a.For, a.Until, a.Linger, a.Limit = max(a.For, a.Limit), nil, 0, 0
+		return true
+	},
+	func(a *nemesis.Action) bool {
+		was := a.Arm != nil
+		a.Arm = nil
+		return was
+	},
+	func(a *nemesis.Action) bool {
+		was := a.After != 0
+		a.After, a.Delay = 0, 0
+		return was
+	},
+	func(a *nemesis.Action) bool {
+		was := a.OneConn
+		a.OneConn = false
+		return was
+	},
+	skipping(func(int) int { return 0 }),
+	skipping(func(n int) int { return n / 2 }),
+	skipping(func(n int) int { return n - 1 }),
+}
+
+// skipping lets fewer clients pass before the action's place counts.
+func skipping(fewer func(int) int) func(*nemesis.Action) bool {
+	return func(a *nemesis.Action) bool {
+		change := false
+		for _, t := range triggers(a) {
+			if *t != nil && (*t).Skip > 0 {
+				(*t).Skip, change = fewer((*t).Skip), true
+			}
+		}
+		return change
+	}
+}
+
+// narrowerActions let actions strike fewer nodes, links and clients, in one
+// direction, and wait for one client.
+func narrowerActions(s trial.Spec) (edits []edit) {
+	for i, a := range s.Plan {
+		for _, c := range chunks(len(a.Nodes)) {
+			edits = append(edits, onAction(i, func(a *nemesis.Action) bool { return cut(&a.Nodes, c) }))
+		}
+		for _, c := range chunks(len(a.Links)) {
+			edits = append(edits, onAction(i, func(a *nemesis.Action) bool { return cut(&a.Links, c) }))
+		}
+		for _, c := range chunks(len(a.Others)) {
+			edits = append(edits, onAction(i, func(a *nemesis.Action) bool { return cut(&a.Others, c) }))
+		}
+		for _, d := range []testbed.Direction{testbed.Upstream, testbed.Downstream} {
+			edits = append(edits, onAction(i, func(a *nemesis.Action) bool {
+				was := a.Direction == testbed.Both
+				a.Direction = d
+				return was
+			}))
+		}
+		for k := range triggers(&a) {
+			edits = append(edits, oneClient(i, k, s.Options.Clients)...)
+		}
+	}
+	return edits
+}
+
+// oneClient has a trigger of an action wait for one client only.
+func oneClient(i, k, clients int) (edits []edit) {
+	for c := range clients {
+		edits = append(edits, onAction(i, func(a *nemesis.Action) bool {
+			t := *triggers(a)[k]
+			if t == nil || len(t.Clients) < 2 || !slices.Contains(t.Clients, c) {
+				return false
+			}
+			t.Clients = []int{c}
+			return true
+		}))
+	}
+	return edits
+}
+
+// cut leaves a range out, but not all.
+func cut[T any](values *[]T, c [2]int) bool {
+	from, to := c[0], min(c[1], len(*values))
+	if from >= to || to-from == len(*values) {
+		return false
+	}
+	*values = slices.Delete(*values, from, to)
+	return true
+}

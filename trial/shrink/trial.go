@@ -1,0 +1,170 @@
+package shrink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// NotShrunk is why there is no smaller trial.
+type NotShrunk string
+
+// Error says it in a sentence.
+func (n NotShrunk) Error() string { return "not shrunk: " + string(n) }
+
+// BudgetUsed says why a search was ended.
+func BudgetUsed(budget time.Duration) error {
+	return fmt.Errorf("the time budget of %v was used up", budget)
+}
+
+// Runner runs the trials that a search tries. A worker.Pool is one.
+type Runner interface {
+	Run(ctx context.Context, t trial.Task, log func(history.Command)) (trial.Done, error)
+}
+
+// Stored is Run for a trial that is stored in a folder. The smaller trial goes into that
+// folder's trial.MinimalFolder. If there is none, the folder's verdict.json says why.
+func Stored(ctx, budget context.Context, on Runner, original trial.Result, folder string) error {
+	m := minimizer{on: on, original: original, folder: filepath.Join(folder, trial.MinimalFolder)}
+	_, err := m.minimize(ctx, budget)
+	if why := NotShrunk(""); errors.As(err, &why) {
+		return trial.Label(folder, trial.Shrinking{From: original.Size(), To: original.Size(), Trials: m.trials, NotShrunk: true, Unfinished: string(why)})
+	}
+	return err
+}
+
+// Run finds a smaller trial that shows the same worst flaw as the original, until
+// budget ends, and stores it in folder, where it replaces what is of the same name.
+// The error is NotShrunk, ctx's, or the runner's.
+func Run(ctx, budget context.Context, on Runner, original trial.Result, folder string) (trial.Result, error) {
+	m := minimizer{on: on, original: original, folder: folder}
+	return m.minimize(ctx, budget)
+}
+
+// minimizer shrinks one violated trial.
+type minimizer struct {
+	on       Runner
+	original trial.Result
+	folder   string // of the smaller trial, when it is found
+	trials   int
+	shown    int    // trials that showed the same
+	hash     string // of the last of these, which is the smallest
+}
+
+// minimize finds a smaller trial within a budget, and stores it. The error is
+// a NotShrunk, ctx's, or why the campaign cannot go on.
+func (m *minimizer) minimize(ctx, budget context.Context) (t trial.Result, err error) {
+	// What workers that die leave behind lies there, too.
+	defer func() { err = errors.Join(err, os.RemoveAll(m.scratch())) }()
+	best, err := Search(budget, m.original.Spec, func(_ context.Context, s trial.Spec) (bool, error) {
+		return m.same(ctx, s) // which is waited for: to kill its worker would take longer
+	})
+	unfinished := ""
+	switch {
+	case ctx.Err() != nil:
+		return trial.Result{}, ctx.Err()
+	case errors.Is(err, errNotShown):
+		return trial.Result{}, NotShrunk(err.Error())
+	case err != nil && budget.Err() == nil:
+		return trial.Result{}, err
+	case err != nil && m.shown < 2:
+		return trial.Result{}, NotShrunk(context.Cause(budget).Error())
+	case err != nil:
+		unfinished = err.Error()
+	}
+	return m.store(ctx, best, unfinished)
+}
+
+// scratch is the folder of the trials that are tried.
+func (m *minimizer) scratch() string { return filepath.Clean(m.folder) + ".part" }
+
+// same runs a smaller trial and says whether it shows what the original does.
+func (m *minimizer) same(ctx context.Context, s trial.Spec) (bool, error) {
+	if !disturbedBy(s, m.original) {
+		return false, nil
+	}
+	m.trials++
+	d, err := m.on.Run(ctx, trial.Task{Spec: s, Folder: m.scratch(), Drop: true}, nil)
+	if err != nil || !shownBy(d, m.original) {
+		return false, err
+	}
+	m.shown++
+	m.hash = d.Trial.Hash
+	return true, nil
+}
+
+// store runs the smallest trial once more, and keeps it.
+func (m *minimizer) store(ctx context.Context, s trial.Spec, unfinished string) (trial.Result, error) {
+	if err := os.RemoveAll(m.scratch()); err != nil {
+		return trial.Result{}, fmt.Errorf("store the smallest trial: %w", err)
+	}
+	d, err := m.on.Run(ctx, trial.Task{Spec: s, Folder: m.scratch(), Keep: true}, nil)
+	if err != nil {
+		return trial.Result{}, err
+	}
+	if d.Trial.Hash != m.hash || !shownBy(d, m.original) {
+		return trial.Result{}, NotShrunk("the smallest trial was another when it was run again")
+	}
+	t := d.Trial
+	t.Spec = s
+	t.Shrinking = &trial.Shrinking{From: m.original.Size(), To: t.Size(), Trials: m.trials, Unfinished: unfinished}
+	if err := trial.WriteVerdict(m.scratch(), t); err != nil {
+		return t, err
+	}
+	return t, moveFiles(m.scratch(), m.folder)
+}
+
+// moveFiles puts the files of one directory into another, which may be there.
+func moveFiles(from, to string) error {
+	if err := trial.MakeFolder(to); err != nil {
+		return err
+	}
+	files, err := os.ReadDir(from)
+	for _, f := range files {
+		err = errors.Join(err, os.Rename(filepath.Join(from, f.Name()), filepath.Join(to, f.Name())))
+	}
+	if err != nil {
+		return fmt.Errorf("store the smallest trial: %w", err)
+	}
+	return nil
+}
+
+// disturbedBy says whether a smaller spec still is about the fault of t's cell.
+// What shows without it is a finding of another cell.
+func disturbedBy(s trial.Spec, t trial.Result) bool {
+	if !slices.Contains(t.Spec.Plan.Faults(), t.Spec.Fault) { // none, or a mix
+		return len(s.Plan) > 0 || len(t.Spec.Plan) == 0
+	}
+	return slices.Contains(s.Plan.Faults(), t.Spec.Fault)
+}
+
+// shownBy says whether a smaller trial shows the worst flaw of t as its own worst,
+// because an assumption was broken if one was in t, and with a fault that hit.
+func shownBy(d trial.Done, t trial.Result) bool {
+	u := d.Trial
+	return u.Err == "" && !d.Stalled && u.Exercised() && len(u.Flaws) > 0 && len(t.Flaws) > 0 &&
+		u.Outcome == t.Outcome && u.Flaws[0] == t.Flaws[0] && broken(u) == broken(t)
+}
+
+// broken says whether an assumption was broken in the findings of the worst flaw,
+// so that it is not the recipe's own doing alone.
+func broken(t trial.Result) bool {
+	for _, v := range t.Verdicts {
+		if v.Result != checker.Violated || v.Oracle != t.Flaws[0].Oracle {
+			continue
+		}
+		i := slices.IndexFunc(v.Findings, func(f checker.Finding) bool { return string(f.Cause) == t.Flaws[0].Cause })
+		if i >= 0 {
+			return v.Findings[i].Account.Broken != nil
+		}
+	}
+	return false
+}

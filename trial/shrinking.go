@@ -1,0 +1,85 @@
+package trial
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// MinimalFolder is, in a violated trial's folder, that of the smallest trial found
+// that shows the same.
+const MinimalFolder = "minimal"
+
+// Shrinking says in a minimal trial's verdict.json how it came about. In that of a
+// trial that was to be shrunk, and was not, it says why.
+type Shrinking struct {
+	From Size `json:"from"`
+	To   Size `json:"to"`
+	// Trials is how many were run to find it.
+	Trials int `json:"trials"`
+	// Unfinished says why the search ended before its end: there may be a smaller
+	// one. Empty = no single step leads further.
+	Unfinished string `json:"unfinished,omitempty"`
+	// NotShrunk: there is no smaller trial, for the reason that Unfinished gives.
+	NotShrunk bool `json:"notShrunk,omitempty"`
+}
+
+// Words are a reader's words for it: "3 to 2 clients, 676 to 52 operations".
+func (s Shrinking) Words() string {
+	var words []string
+	for _, n := range []struct {
+		from, to int
+		noun     string
+	}{
+		{s.From.Clients, s.To.Clients, "client"}, {s.From.Actions, s.To.Actions, "fault"}, {s.From.Nodes, s.To.Nodes, "node"},
+		{s.From.Ops, s.To.Ops, "operation"}, {s.From.Commands, s.To.Commands, "command"},
+	} {
+		if n.from != n.to {
+			words = append(words, fmt.Sprintf("%d to %d %s", n.from, n.to, plural(n.to, n.noun)))
+		}
+	}
+	text := strings.Join(words, ", ")
+	if text == "" {
+		text = "nothing could be left out"
+	}
+	if s.Unfinished != "" {
+		text += "; " + s.Unfinished
+	}
+	return text
+}
+
+// Size is how much there is to a trial.
+type Size struct {
+	Clients  int           `json:"clients"`
+	Actions  int           `json:"actions"` // of the plan
+	Nodes    int           `json:"nodes"`
+	Duration time.Duration `json:"duration"` // of the time for faults
+	Ops      int           `json:"ops"`
+	Commands int           `json:"commands"`
+	Keys     int           `json:"keys"` // changes of keys
+}
+
+// Size is the trial's.
+func (t Result) Size() Size {
+	nodes := 1
+	switch t.Spec.Topology {
+	case testbed.Replicated:
+		nodes += testbed.Replicas
+	case testbed.Independent:
+		nodes = cmp.Or(t.Spec.Nodes, DefaultNodes)
+	}
+	return Size{
+		Clients: t.Spec.Options.Clients, Actions: len(t.Spec.Plan), Nodes: nodes,
+		Duration: t.Spec.Options.Duration, Ops: t.Ops, Commands: t.Commands, Keys: t.Keys,
+	}
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}

@@ -1,0 +1,41 @@
+package trial
+
+import (
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+)
+
+// Sight is what a probe showed.
+type Sight struct {
+	Points    []testbed.Point `json:"points,omitempty"`
+	Deadlines bool            `json:"deadlines,omitempty"`
+	Scripts   bool            `json:"scripts,omitempty"`
+	Times     bool            `json:"times,omitempty"`
+	KeyLife   time.Duration   `json:"keyLife,omitempty"`
+}
+
+// SightOf is what the evidence of a probe shows.
+func SightOf(e history.Evidence) Sight {
+	return Sight{
+		Points: nemesis.Points(e.Commands), Deadlines: nemesis.Deadlines(e.Ops), Scripts: nemesis.Scripts(e.Commands),
+		Times: nemesis.AsksTime(e.Commands), KeyLife: nemesis.KeyLife(e),
+	}
+}
+
+// AcquireTimes are the lengths of a history's successful acquires.
+func AcquireTimes(e history.Evidence) []time.Duration {
+	pairs, err := history.Pairs(e.Ops)
+	if err != nil {
+		return nil
+	}
+	var all []time.Duration
+	for _, p := range pairs {
+		if p.Invoke.F == history.FAcquire && p.Complete != nil && p.Complete.Type == history.OK {
+			all = append(all, p.Complete.Time-p.Invoke.Time)
+		}
+	}
+	return all
+}

@@ -1,0 +1,158 @@
+package trial
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// MaxSeed is the largest seed: seeds stay below 2^53, so that programs that
+// read JSON numbers as floats keep them.
+const MaxSeed = 1<<53 - 1
+
+// Spec is everything that defines one trial, as data: spec.json. Names are
+// looked up in the registries of recipes, workloads and faults.
+type Spec struct {
+	Lock     string `json:"lock"`
+	Workload string `json:"workload"`
+	// Fault is the cell that the trial belongs to; what happens is in Plan.
+	Fault    string           `json:"fault"`
+	Testbed  string           `json:"testbed"`
+	Topology testbed.Topology `json:"topology"`
+	// Nodes of an independent topology; 0 elsewhere.
+	Nodes      int                `json:"nodes,omitempty"`
+	Durability testbed.Durability `json:"durability,omitempty"`
+	Options    workloads.Options  `json:"options"`
+	Plan       nemesis.Plan       `json:"plan,omitempty"`
+	// ShareLinks: clients share their links to nodes (testbed.Setup.SharedLinks).
+	ShareLinks bool `json:"shareLinks,omitempty"`
+	// Seed of everything random in the trial, at most MaxSeed.
+	Seed uint64 `json:"seed"`
+	// Schedule names the trial among those that are enumerated, not drawn: a
+	// nemesis.Schedule's name; "" = it is drawn from Seed.
+	Schedule string `json:"schedule,omitempty"`
+	// ClientsAs is what the clients are: Processes; "" = Goroutines.
+	ClientsAs string `json:"clientsAs,omitempty"`
+	// Trial is the trial's number in its cell and workload, from 0; of a named
+	// schedule, its number among those.
+	Trial int `json:"trial"`
+	// Attempt counts how often the campaign ran the trial before and kept that run, though
+	// what it was run for did not show, or something was left in doubt: on real time it
+	// may go another way.
+	Attempt int `json:"attempt,omitempty"`
+	// CommandTimeout is the clients' read and write timeout; 0 = the testbed's own.
+	CommandTimeout time.Duration `json:"commandTimeout,omitempty"`
+	// Timeout ends the trial as failed; 0 = long enough for any trial of these options.
+	Timeout time.Duration `json:"timeout,omitempty"`
+	// Logs is where the nodes' logs go; "" = not kept. It is not part of what
+	// defines the trial.
+	Logs string `json:"-"`
+	// Monitor is where the logs of what nodes execute go; "" = not kept. It is not
+	// part of what defines the trial, but for what it costs nodes.
+	Monitor string `json:"-"`
+	// ClientCommand is the command line of a program that calls ServeClient, if
+	// ClientsAs asks for one. It is not part of what defines the trial either.
+	ClientCommand []string `json:"-"`
+}
+
+// Named says whether the trial is one of those that are enumerated.
+func (s Spec) Named() bool { return s.Schedule != "" }
+
+// Number tells the trial from the others of its cell and workload.
+func (s Spec) Number() string {
+	n := cmp.Or(s.Schedule, strconv.Itoa(s.Trial))
+	if s.Attempt > 0 {
+		n += fmt.Sprint("-again", s.Attempt)
+	}
+	return n
+}
+
+// Title names the trial within its cell and workload, for a reader: "trial 3",
+// "schedule acquire.n0.1.before-1of2", "trial 3, attempt 2".
+func (s Spec) Title() string {
+	title := fmt.Sprintf("trial %d", s.Trial)
+	if s.Named() {
+		title = "schedule " + s.Schedule
+	}
+	if s.Attempt > 0 {
+		title += fmt.Sprint(", attempt ", s.Attempt+1)
+	}
+	return title
+}
+
+// Turn is when a trial has its turn among those of its cell and workload.
+type Turn struct {
+	drawn   bool // after all that are named
+	trial   int
+	attempt int
+}
+
+// Turn is when the trial has its turn.
+func (s Spec) Turn() Turn { return Turn{!s.Named(), s.Trial, s.Attempt} }
+
+// Compare orders turns: that of a named trial comes before that of a drawn one.
+func (t Turn) Compare(u Turn) int {
+	if t.drawn != u.drawn {
+		if u.drawn {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(t.trial, u.trial), cmp.Compare(t.attempt, u.attempt))
+}
+
+// Recipe is the one of that name. The error is an input.Error if the spec, which
+// may come from a file, names something that there is not, or has options that no
+// trial can be made of.
+func (s Spec) Recipe() (locks.Recipe, error) {
+	recipe, ok := locks.ByID(s.Lock)
+	if !ok {
+		return recipe, input.Errorf("unknown lock %q", s.Lock)
+	}
+	if _, ok := workloads.ByName(s.Workload); !ok {
+		return recipe, input.Errorf("unknown workload %q", s.Workload)
+	}
+	if err := s.Options.Validate(); err != nil {
+		return recipe, input.Errorf("options of %s under %s: %w", s.Lock, s.Fault, err)
+	}
+	return recipe, nil
+}
+
+// PromisedBy is what the recipe promises in this trial.
+func (s Spec) PromisedBy(r locks.Recipe) history.Claims {
+	c := r.Claims(s.Options.TTL, s.Voters())
+	c.Lock = r.ID
+	c.Trusting = s.Options.Trusting
+	return c
+}
+
+// Voters is how many nodes may grant the lock.
+func (s Spec) Voters() int {
+	if s.Topology == testbed.Independent {
+		return cmp.Or(s.Nodes, DefaultNodes)
+	}
+	return 1
+}
+
+// DefaultNodes is the size of an independent topology: RedLock's five.
+const DefaultNodes = 5
+
+// timeLimit is when a trial has certainly gone wrong: set-up and teardown on a
+// busy machine, the disturbed part with faults that outlast it, and the
+// liveness phase, each with room to spare.
+func (s Spec) timeLimit(c history.Claims) time.Duration {
+	if s.Timeout > 0 {
+		return s.Timeout
+	}
+	o := s.Options
+	perClient := o.Hold + o.Retry + max(s.CommandTimeout, 3*time.Second)
+	return 30*time.Second + 2*o.Duration + 2*(max(c.Recovery, o.TTL)+o.Margin) + time.Duration(2*o.Clients*o.Keys)*perClient
+}

@@ -1,0 +1,287 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial/clientproc"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// errTimeLimit is why a trial's context ended if it took too long.
+var errTimeLimit = errors.New("trial exceeded its time limit")
+
+// realTimer is implemented by testbeds that can say whether their clock is the
+// machine's. On virtual time there is no scheduling slack to measure.
+type realTimer interface{ RealTime() bool }
+
+// RealTime says whether a testbed's clock is the machine's.
+func RealTime(tb testbed.Testbed) bool {
+	r, ok := tb.(realTimer)
+	return !ok || r.RealTime()
+}
+
+// patience is how long a trial on virtual time may take on the machine's clock,
+// however slow the machine: its own limit is Setup.Limit.
+const patience = 10 * time.Minute
+
+// Run runs one trial: clients and nemesis side by side for the duration
+// that s asks for, then, with everything healed, the workload's liveness phase
+// and a post-mortem of the nodes. Ops go to rec and commands to commands (which
+// may be nil) as they happen; the same are in the evidence that is returned,
+// also beside an error. The error is the harness's: what the recipe did wrong is
+// in the evidence only. If it ended the trial, that is the last entry of the
+// history. What could not be torn down is a *testbed.TeardownError in the error,
+// whatever the trial came to.
+//
+// rec's clock is one of tb.Clock. Run uses tb for nothing but this trial;
+// trials may run at the same time.
+func Run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder, commands func(history.Command)) (history.Evidence, error) {
+	e, _, err := run(ctx, tb, s, rec, receivers{commands: commands})
+	return e, err
+}
+
+// run is Run; broken says how the code under test ended the trial, nil
+// if it did not.
+func run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder, to receivers) (e history.Evidence, broken *testbed.Breakdown, err error) {
+	t, err := newRunning(s, rec)
+	if err != nil {
+		return history.Evidence{}, nil, err
+	}
+	t.watched = RealTime(tb)
+	if t.host, err = t.newHost(tb); err != nil {
+		return history.Evidence{}, nil, err
+	}
+	limit := s.timeLimit(t.claims)
+	setup := testbed.Setup{
+		Topology:       s.Topology,
+		Nodes:          s.Nodes,
+		Clients:        s.Options.Clients,
+		Durability:     s.Durability,
+		Seed:           s.Seed,
+		CommandTimeout: s.CommandTimeout,
+		SharedLinks:    s.ShareLinks,
+		Clock:          rec.Now,
+		Logs:           s.Logs,
+		Monitor:        s.Monitor,
+	}
+	if !t.watched {
+		// Who does not come to an end in the time that is enough for anybody is a
+		// finding; who needs more than the user grants is none.
+		s.Timeout = 0
+		setup.Limit, limit = s.timeLimit(t.claims), patience
+	}
+	if t.host != nil {
+		setup.Processes = t.host
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeLimit)
+	defer cancel()
+	log, keys := commandLog{next: to.commands}, keyLog{rec: rec, next: to.keys}
+	setup.Commands = log.add
+	if WatchesKeys(tb) {
+		setup.Keys, setup.Unseen = keys.add, t.unseen
+	}
+	err = t.over(tb.Run(ctx, setup, t.body))
+	e = history.Evidence{Ops: rec.Ops(), Commands: log.sorted(), Keys: keys.all, Watched: setup.Keys != nil, Claims: t.claims}
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), errTimeLimit):
+		return e, t.broken, fmt.Errorf("%w of %v: %w", errTimeLimit, limit, err)
+	case err != nil:
+		return e, t.broken, err
+	}
+	return e, t.broken, rec.Err()
+}
+
+// running is one trial while it runs.
+type running struct {
+	spec     Spec
+	rec      *history.Recorder
+	recipe   locks.Recipe
+	workload workloads.Workload
+	claims   history.Claims
+	watched  bool             // by a heartbeat
+	host     *clientproc.Host // nil = clients are goroutines
+	// broken is set by a client under test that ended the trial: others fail then
+	// because the history has ended, perhaps before it tells.
+	broken *testbed.Breakdown
+	// unclosed says what is left of host.
+	unclosed error
+}
+
+// unseen records that the changes of a node's keys are not seen from now on.
+func (t *running) unseen(node string, why error) {
+	_, _ = t.rec.Event(history.Op{
+		Process: history.Nemesis, Client: history.NoClient, F: history.FUnseen, Node: node, Error: why.Error(),
+	}) // after the history's end nothing is left to be judged
+}
+
+// newRunning looks up what s names.
+func newRunning(s Spec, rec *history.Recorder) (*running, error) {
+	recipe, err := s.Recipe()
+	if err != nil {
+		return nil, err
+	}
+	w, _ := workloads.ByName(s.Workload)
+	claims := s.PromisedBy(recipe)
+	return &running{spec: s, rec: rec, recipe: recipe, workload: w, claims: claims}, nil
+}
+
+// over is what remains of the error of the testbed's Run when that has returned: what
+// could not be torn down is told whatever else happened, and of a trial that the code
+// under test ended nothing but that.
+func (t *running) over(err error) error {
+	if t.broken == nil && !errors.As(err, &t.broken) {
+		return testbed.JoinErrors(err, t.unclosed)
+	}
+	var left *testbed.TeardownError
+	if errors.As(err, &left) {
+		t.unclosed = testbed.JoinErrors(left, t.unclosed)
+	}
+	// The trial is over: its clock may not be read any more.
+	if err = t.rec.End(t.broken.Event(), 0); errors.Is(err, history.ErrSealed) {
+		t.broken, err = t.firstBroken(), nil
+	}
+	return testbed.JoinErrors(err, t.unclosed)
+}
+
+// firstBroken is the breakdown with which the history ended: several clients may break
+// down at once, and another one's may have been returned first.
+func (t *running) firstBroken() *testbed.Breakdown {
+	ops := t.rec.Ops()
+	if len(ops) == 0 || !slices.Contains(breakdowns, ops[len(ops)-1].F) {
+		return t.broken
+	}
+	last := ops[len(ops)-1]
+	return &testbed.Breakdown{Kind: last.F, Detail: last.Error, Stack: t.broken.Stack}
+}
+
+// breakdowns are the entries with which the code under test ends a history.
+var breakdowns = []string{history.FPanic, history.FDeadlock, history.FRunaway}
+
+// body is the part between set-up and teardown. It does not know its testbed.
+func (t *running) body(ctx context.Context, env testbed.Env) error {
+	if timeout := t.spec.Timeout; timeout > 0 && !t.watched {
+		granted, cancel := context.WithTimeoutCause(ctx, timeout, errTimeLimit)
+		defer cancel()
+		err := t.run(granted, env)
+		if errors.Is(context.Cause(granted), errTimeLimit) {
+			return fmt.Errorf("%w of %v", errTimeLimit, timeout)
+		}
+		return err
+	}
+	return t.run(ctx, env)
+}
+
+// closeHost is Host.Close, but where a test has it fail.
+var closeHost = (*clientproc.Host).Close
+
+// run is the body within the time that is granted.
+func (t *running) run(ctx context.Context, env testbed.Env) error {
+	healed := make(chan struct{})
+	if t.host != nil {
+		defer func() {
+			if err := closeHost(t.host); err != nil {
+				t.unclosed = &testbed.TeardownError{Err: fmt.Errorf("client processes: %w", err)}
+			}
+		}()
+		if err := t.startClients(ctx, env, healed); err != nil {
+			return err
+		}
+	}
+	stop := t.watch(ctx)
+	err := t.storm(ctx, env, healed)
+	if beat := stop(); err == nil {
+		err = beat
+	}
+	if err == nil {
+		err = t.postMortem(ctx, env)
+	}
+	if err == nil && t.host != nil {
+		err = t.blame(t.host.Died())
+	}
+	return err
+}
+
+// watch starts the heartbeat; the returned function ends it.
+func (t *running) watch(ctx context.Context) (stop func() error) {
+	if !t.watched {
+		return func() error { return nil }
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- heartbeat(ctx, t.rec) }()
+	return func() error {
+		cancel()
+		return <-done
+	}
+}
+
+// storm runs the clients and the nemesis until the liveness phase is over.
+func (t *running) storm(ctx context.Context, env testbed.Env, healed chan struct{}) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return t.clients(ctx, env, healed) })
+	group.Go(func() error {
+		if err := t.disturb(ctx, env); err != nil {
+			return err
+		}
+		defer close(healed)
+		_, err := t.rec.Event(history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FHealed})
+		return err
+	})
+	return group.Wait()
+}
+
+// disturb returns when the duration has passed and every fault is healed.
+func (t *running) disturb(ctx context.Context, env testbed.Env) error {
+	over := time.NewTimer(t.spec.Options.Duration)
+	defer over.Stop()
+	if err := nemesis.Run(ctx, since(env.Now(), t.spec.Plan), env, t.rec); err != nil {
+		return fmt.Errorf("nemesis: %w", err)
+	}
+	select {
+	case <-over.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// since moves a plan to when the clients started: setting up Redis takes time
+// that no fault should lose.
+func since(start time.Duration, p nemesis.Plan) nemesis.Plan {
+	moved := slices.Clone(p)
+	for i := range moved {
+		moved[i].At += start
+		moved[i].By += start
+	}
+	return moved
+}
+
+// postMortem records what is left on each node, where the testbed can look.
+func (t *running) postMortem(ctx context.Context, env testbed.Env) error {
+	nodes, ok := env.(testbed.Inspector)
+	if !ok {
+		return nil
+	}
+	for _, node := range nodes.List() {
+		op := history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FKeys, Node: node}
+		keys, err := nodes.Keys(ctx, node)
+		if err != nil {
+			op.Error = err.Error() // a dead node is evidence too
+		}
+		op.Keys = keys
+		if _, err := t.rec.Event(op); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,72 @@
+package trial
+
+import (
+	"path/filepath"
+
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/jsonfile"
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// verdictFile is verdict.json.
+type verdictFile struct {
+	Outcome  Outcome           `json:"outcome"`
+	Kind     locks.Kind        `json:"kind"`
+	Flaws    []Flaw            `json:"flaws"`
+	Verdicts []checker.Verdict `json:"verdicts"`
+	Hits     int               `json:"hits"`
+	Progress *checker.Progress `json:"progress,omitempty"`
+	// Of the files that were judged.
+	Ops      int    `json:"ops"`
+	Commands int    `json:"commands"`
+	Keys     int    `json:"keys"` // changes of keys
+	Hash     string `json:"hash,omitempty"`
+	Promised string `json:"promised,omitempty"`
+	Err      string `json:"error,omitempty"`
+	// Shrinking says how the trial came about, if it is a minimal one, or why there
+	// is none of it.
+	Shrinking *Shrinking `json:"shrinking,omitempty"`
+}
+
+func verdictOf(t Result) verdictFile {
+	return verdictFile{Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits, Progress: t.Progress,
+		Ops: t.Ops, Commands: t.Commands, Keys: t.Keys, Hash: t.Hash, Promised: t.Promised, Err: t.Err, Shrinking: t.Shrinking}
+}
+
+// WriteVerdict writes a folder's verdict.json.
+func WriteVerdict(folder string, t Result) error {
+	return jsonfile.Write(filepath.Join(folder, VerdictFile), verdictOf(t))
+}
+
+// Load reads a judged trial back from its folder; Dir and what only a run
+// knows are not set. Errors are input.Errors that name the file.
+func Load(folder string) (Result, history.Evidence, error) {
+	r, err := LoadRecord(folder)
+	if err != nil {
+		return Result{}, history.Evidence{}, err
+	}
+	v, err := loadVerdict(folder)
+	t := Result{Outcome: v.Outcome, Kind: v.Kind, Flaws: v.Flaws, Verdicts: v.Verdicts, Hits: v.Hits,
+		Ops: v.Ops, Commands: v.Commands, Keys: v.Keys, Hash: v.Hash, Promised: v.Promised, Err: v.Err, Progress: v.Progress, Shrinking: v.Shrinking}
+	if r.Spec != nil {
+		t.Spec = *r.Spec
+	}
+	return t, r.Evidence, err
+}
+
+// loadVerdict reads a folder's verdict.json.
+func loadVerdict(folder string) (v verdictFile, err error) {
+	err = jsonfile.Read(filepath.Join(folder, VerdictFile), &v)
+	return v, err
+}
+
+// Label notes in a stored trial's verdict.json why there is no smaller one.
+func Label(folder string, s Shrinking) error {
+	v, err := loadVerdict(folder)
+	if err != nil {
+		return err
+	}
+	v.Shrinking = &s
+	return jsonfile.Write(filepath.Join(folder, VerdictFile), v)
+}

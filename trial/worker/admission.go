@@ -1,0 +1,90 @@
+package worker
+
+import (
+	"context"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// entrance lets trials in. Running trials mostly wait, but each command is work
+// on all links, and starting servers is more: were too many nodes at work or all
+// trials to start at once, every trial would see a machine that stalls.
+type entrance struct {
+	setup chan struct{}       // a token for each trial that sets up its world
+	room  *semaphore.Weighted // for trials that run, by their weight
+	limit int64
+}
+
+// newEntrance has room for that many trials on one node each.
+func newEntrance(parallel int) *entrance {
+	return &entrance{
+		setup: make(chan struct{}, runtime.NumCPU()),
+		room:  semaphore.NewWeighted(int64(parallel)),
+		limit: int64(parallel),
+	}
+}
+
+// weight is how many trials on one node a trial counts for.
+func (e *entrance) weight(s trial.Spec) int64 {
+	w := int64(1)
+	switch s.Topology {
+	case testbed.Replicated:
+		w = 2
+	case testbed.Sentinel, testbed.Cluster:
+		w = 3
+	case testbed.Independent:
+		w = int64(s.Nodes+1) / 2
+	}
+	return min(w, e.limit)
+}
+
+// entering is a testbed for one trial, which leaves the entrance when its body
+// starts.
+type entering struct {
+	testbed.Testbed
+	leave func()
+	exit  func() // gives the room back
+}
+
+// wait returns when a trial may set up its world. Its caller calls leave and
+// exit in the end.
+func (e *entrance) wait(ctx context.Context, tb testbed.Testbed, s trial.Spec) (entering, error) {
+	w := int64(1)
+	if trial.RealTime(tb) {
+		w = e.weight(s)
+	}
+	if err := e.room.Acquire(ctx, w); err != nil {
+		return entering{}, err
+	}
+	select {
+	case e.setup <- struct{}{}:
+	case <-ctx.Done():
+		e.room.Release(w)
+		return entering{}, ctx.Err()
+	}
+	return entering{
+		Testbed: tb,
+		leave:   sync.OnceFunc(func() { <-e.setup }),
+		exit:    func() { e.room.Release(w) },
+	}, nil
+}
+
+// Run implements testbed.Testbed.
+func (t entering) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
+	defer t.leave()
+	return t.Testbed.Run(ctx, s, func(ctx context.Context, env testbed.Env) error {
+		t.leave()
+		return body(ctx, env)
+	})
+}
+
+// RealTime implements realTimer.
+func (t entering) RealTime() bool { return trial.RealTime(t.Testbed) }
+
+// WatchesKeys implements keyWatcher.
+func (t entering) WatchesKeys() bool { return trial.WatchesKeys(t.Testbed) }

@@ -1,0 +1,44 @@
+package worker
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/crash"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// autopsy makes a trial of what the worker that died second left in the task's
+// folder: its history ends with how it died.
+func autopsy(ctx context.Context, t trial.Task, first, second *crash.Death) (trial.Done, error) {
+	broken, failure := crash.Agreed(first, second)
+	e, err := left(t, broken)
+	if err != nil {
+		return trial.Done{Trial: trial.Result{Spec: t.Spec, Probe: t.Probe}, Died: true}, err
+	}
+	return trial.Conclude(ctx, t, e, failure, second.Stderr)
+}
+
+// left is the evidence in the task's folder, with the end of its history.
+func left(t trial.Task, broken *testbed.Breakdown) (history.Evidence, error) {
+	var e history.Evidence
+	if _, err := os.Stat(filepath.Join(t.Folder, trial.HistoryFile)); err == nil {
+		r, err := trial.LoadRecord(t.Folder)
+		if err != nil {
+			return e, err
+		}
+		e = r.Evidence
+	}
+	if broken != nil {
+		op := broken.Event()
+		op.Index, op.Type = len(e.Ops), history.Info
+		if op.Index > 0 {
+			op.Time = e.Ops[op.Index-1].Time
+		}
+		e.Ops = append(e.Ops, op)
+	}
+	return e, nil
+}

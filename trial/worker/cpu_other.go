@@ -1,0 +1,7 @@
+//go:build !linux
+
+package worker
+
+import "time"
+
+func cpuTime(int) (time.Duration, bool) { return 0, false }

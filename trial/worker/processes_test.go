@@ -1,0 +1,198 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/crash"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// killers are recipes that end the process in which they run, at the third
+// attempt of a client.
+var killers = map[string]func(){
+	"test-kills-panic": func() {
+		go func() { panic(fmt.Errorf("lost\nat %p", new(int))) }()
+	},
+	"test-kills-nil": func() {
+		var none *locks.Lease
+		go func() { none.Token = "t" }()
+	},
+	"test-kills-exit":  func() { os.Exit(3) },
+	"test-kills-crowd": func() { panic(errors.New("caught, as it is not in a goroutine of its own")) },
+	"test-kills-hang": func() {
+		//lint:ignore SA5002 this is what it is for
+		for {
+		}
+	},
+	"test-kills-flood": func() {
+		line := strings.Repeat("x", 1<<16)
+		for range 40 {
+			fmt.Fprintln(os.Stderr, line)
+		}
+		go func() { panic("at last") }()
+	},
+	"test-kills-orphan": orphan,
+	"test-kills-leave":  func() { go func() { select {} }() },
+	"test-kills-answer": func() { _, _ = os.NewFile(answersFile, "answers").WriteString("{\n") },
+	"test-kills-once":   func() { go once(os.Getenv("LOCKSTORM_TEST_ONCE")) },
+	"test-kills-clock": func() {
+		var mu sync.Mutex
+		go func() {
+			mu.Lock()
+			time.Sleep(time.Second)
+			mu.Unlock()
+		}()
+		time.Sleep(time.Millisecond)
+		mu.Lock()
+	},
+	"test-kills-talk": func() { fmt.Print(`lockstorm:{"done":`) },
+}
+
+func init() {
+	for id, kill := range killers {
+		locks.Register(locks.Recipe{
+			ID: id, Document: "tests", Summary: "ends its process", Topology: locks.Single,
+			Claims: func(ttl time.Duration, _ int) history.Claims {
+				return history.Claims{Quorum: 1, TTL: ttl, Recovery: ttl}
+			},
+			New: func(c *locks.Client) (locks.Maker, error) {
+				return func(key string, _ time.Duration) (locks.Lock, error) {
+					return &killer{redis: c, key: key, kill: kill}, nil
+				}, nil
+			},
+		})
+	}
+}
+
+type killer struct {
+	redis    *locks.Client
+	key      string
+	kill     func()
+	attempts int
+}
+
+func (k *killer) TryLock(ctx context.Context) (locks.Lease, error) {
+	if k.attempts++; k.attempts == 3 {
+		k.kill()
+	}
+	if err := k.redis.Nodes[0].Set(ctx, k.key, k.redis.ID, time.Second).Err(); err != nil {
+		return locks.Lease{}, err
+	}
+	return locks.Lease{}, locks.ErrBusy
+}
+
+func (k *killer) Unlock(context.Context, locks.Lease) error { return locks.ErrNotHeld }
+
+// forked returns workers that are this test program.
+func forked(t *testing.T, n int) *processes {
+	t.Helper()
+	t.Setenv(asWorker, "1")
+	p := newProcesses([]string{os.Args[0]}, n)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// killerTask is a trial of a recipe without any fault.
+func killerTask(t *testing.T, lock string) trial.Task {
+	s := soundSpec()
+	s.Lock = lock
+	return trial.Task{Spec: s, Folder: filepath.Join(t.TempDir(), "trials", lock, "none", "mutex-0")}
+}
+
+func TestATrialThatEndsItsWorkerIsAVerdict(t *testing.T) {
+	tests := map[string]struct{ f, detail string }{
+		"test-kills-panic": {history.FPanic, `panic: lost at 0x… (in github.com/lockstorm/lockstorm/trial/worker.init.func`},
+		"test-kills-nil":   {history.FPanic, "panic: runtime error: invalid memory address or nil pointer dereference (in github.com/"},
+		"test-kills-exit":  {history.FPanic, "the code under test ended its process: exit status 3"},
+		"test-kills-crowd": {history.FPanic, "client 1: recipe test-kills-crowd panicked: caught, as"},
+		"test-kills-hang":  {history.FRunaway, "the trial did not come to an end within 3s of processor time"},
+		"test-kills-flood": {history.FPanic, "panic: at last (in github.com/"},
+	}
+	p := forked(t, 1)
+	p.limit = 3 * time.Second
+	for _, lock := range slices.Sorted(maps.Keys(tests)) {
+		t.Run(lock, func(t *testing.T) {
+			task := killerTask(t, lock)
+			d, err := p.Run(t.Context(), task, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Trial.Outcome != trial.Violated || d.Trial.Flaws[0].Oracle != "conduct" || !d.Kept || d.Trial.Err != "" {
+				t.Errorf("trial is %+v", d.Trial)
+			}
+			r, err := trial.LoadJudged(task.Folder)
+			if err != nil || r.Differs != nil {
+				t.Fatal(err, r.Differs)
+			}
+			ops := r.Evidence.Ops
+			if last := ops[len(ops)-1]; len(ops) < 5 || len(r.Evidence.Commands) == 0 || last.F != tests[lock].f || !strings.HasPrefix(last.Error, tests[lock].detail) {
+				t.Errorf("%d entries and %d commands, the last is %+v, want %s: %s…", len(ops), len(r.Evidence.Commands), last, tests[lock].f, tests[lock].detail)
+			}
+			if _, err := os.Stat(filepath.Join(task.Folder, trial.GoroutinesFile)); err != nil && lock != "test-kills-exit" {
+				t.Error(err)
+			}
+		})
+	}
+	if d, err := p.Run(t.Context(), killerTask(t, "set-nx-px"), nil); err != nil || d.Trial.Outcome != trial.Holds {
+		t.Errorf("the worker was not replaced: %+v, %v", d.Trial, err)
+	}
+}
+
+func TestATrialWhoseClockStandsStillIsNoVerdict(t *testing.T) {
+	if _, ok := cpuTime(os.Getpid()); !ok {
+		t.Skip("nobody knows what a process does on this system")
+	}
+	p := forked(t, 1)
+	d, err := p.Run(t.Context(), killerTask(t, "test-kills-clock"), nil)
+	if want := crash.Standstill + ": github.com/lockstorm/lockstorm/trial/worker."; err != nil || !strings.HasPrefix(d.Trial.Err, want) || d.Trial.Outcome != trial.Unknown {
+		t.Errorf("trial is %+v, %v; want %q…", d.Trial, err, want)
+	}
+}
+
+func TestWhatARecipePrintsDoesNotDisturbItsWorker(t *testing.T) {
+	p := forked(t, 1)
+	if d, err := p.Run(t.Context(), killerTask(t, "test-kills-talk"), nil); err != nil || d.Died || d.Trial.Err != "" {
+		t.Errorf("died %v, %v, %s", d.Died, err, d.Trial.Err)
+	}
+}
+
+func TestAnInterruptLeavesNoWorkerBehind(t *testing.T) {
+	p := forked(t, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := p.Run(ctx, killerTask(t, "set-nx-px"), nil); err != nil {
+		t.Fatal(err)
+	}
+	w := <-p.idle
+	p.idle <- w
+	pid := w.cmd.Process.Pid
+	time.AfterFunc(300*time.Millisecond, cancel)
+	if _, err := p.Run(ctx, killerTask(t, "test-kills-hang"), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("worker %d is still there: %v", pid, err)
+	}
+}
+
+func TestAWorkerThatIsNoneIsAnError(t *testing.T) {
+	for want, argv := range map[string][]string{"exit status": {"false"}, "no such file": {"/none/such"}} {
+		p := newProcesses(argv, 1)
+		if _, err := p.Run(t.Context(), killerTask(t, "set-nx-px"), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: got %v, want %q", argv, err, want)
+		}
+		p.Close()
+	}
+}

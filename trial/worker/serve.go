@@ -1,0 +1,214 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/entropy"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// The file descriptors over which a worker talks to its campaign.
+const (
+	tasksFile   = 3
+	answersFile = 4
+)
+
+// lineLimit is how long a task or an answer may be: a trial's verdicts are some
+// kilobytes.
+const lineLimit = 64 << 20
+
+// answer is one line of a worker: exactly one of the first four is set.
+type answer struct {
+	Ready   bool             `json:"ready,omitempty"` // the first of all
+	Command *history.Command `json:"command,omitempty"`
+	Done    *trial.Done      `json:"done,omitempty"`
+	Err     string           `json:"error,omitempty"` // why the campaign cannot go on
+	// Last: the worker ends now, because the trial left something behind in it.
+	Last bool `json:"last,omitempty"`
+}
+
+// Serve is the life of a worker process, which a Pool starts: it
+// runs the trials that the campaign asks for on tb, one after another. It returns
+// nil when the campaign has no more, when ctx ends, or after a trial that left
+// goroutines behind; an input.Error if no campaign started this process; and else
+// an error if what the campaign says is no trial or it does not listen. A process
+// calls it once.
+func Serve(ctx context.Context, tb testbed.Testbed) error {
+	for _, fd := range []int{tasksFile, answersFile} {
+		var info syscall.Stat_t
+		if err := syscall.Fstat(fd, &info); err != nil || info.Mode&syscall.S_IFMT != syscall.S_IFIFO {
+			return input.Errorf("a worker is started by a campaign, not by hand")
+		}
+		// What the code under test starts shall not inherit the pipes.
+		syscall.CloseOnExec(fd)
+	}
+	if err := syscall.SetNonblock(tasksFile, true); err != nil { // so that reading can be ended
+		return fmt.Errorf("worker: %w", err)
+	}
+	in, out := os.NewFile(tasksFile, "tasks"), os.NewFile(answersFile, "answers")
+	return errors.Join(serve(ctx, tb, in, out), in.Close(), out.Close())
+}
+
+// tasks is where a worker reads from.
+type tasks interface {
+	io.Reader
+	SetReadDeadline(time.Time) error
+}
+
+// serve is Serve over these files. When it returns nobody reads from in.
+func serve(outer context.Context, tb testbed.Testbed, in tasks, out io.Writer) error {
+	ctx, cancel := context.WithCancel(outer)
+	queue, reading := make(chan trial.Task), make(chan error, 1)
+	go func() {
+		defer cancel() // nobody waits for the trial under way any more
+		reading <- readTasks(ctx, in, queue)
+	}()
+	s := &server{bed: tb, out: out}
+	err := s.all(ctx, queue)
+	ended := outer.Err() != nil
+	cancel()
+	_ = in.SetReadDeadline(time.Unix(1, 0))
+	if rerr := <-reading; err == nil && !ended && !errors.Is(rerr, os.ErrDeadlineExceeded) {
+		err = rerr
+	}
+	return err
+}
+
+// readTasks passes on what it reads, until the end.
+func readTasks(ctx context.Context, in io.Reader, queue chan<- trial.Task) error {
+	lines := newLines(in)
+	for lines.Scan() {
+		var t trial.Task
+		if err := json.Unmarshal(lines.Bytes(), &t); err != nil {
+			return fmt.Errorf("worker: expected a trial as a line of JSON: %w", err)
+		}
+		select {
+		case queue <- t:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("worker: read a trial: %w", err)
+	}
+	return nil
+}
+
+// server answers.
+type server struct {
+	bed testbed.Testbed
+
+	mu      sync.Mutex
+	out     io.Writer
+	failure error // of answering
+}
+
+// all runs trials until ctx ends or one leaves something behind.
+func (s *server) all(ctx context.Context, queue <-chan trial.Task) error {
+	if err := s.answer(answer{Ready: true}); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case t := <-queue:
+			if last, err := s.serve(ctx, t); last || err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// serve runs one trial; last says that it left something behind. The error is why
+// no answer can be given.
+func (s *server) serve(ctx context.Context, t trial.Task) (last bool, err error) {
+	var log func(history.Command)
+	if t.Log {
+		log = func(c history.Command) { _ = s.answer(answer{Command: &c}) } // the next answer tells
+	}
+	if !trial.RealTime(s.bed) { // elsewhere nothing does the same again anyway
+		entropy.Seed(t.Spec.Seed)
+	}
+	before := runtime.NumGoroutine()
+	d, err := trial.Execute(ctx, s.bed, t, new(sync.Mutex), log)
+	switch {
+	case ctx.Err() != nil:
+		return true, nil
+	case err != nil:
+		return false, s.answer(answer{Err: err.Error()})
+	}
+	d.Trial.Spec = trial.Spec{} // which the other side has
+	last = remain(before)
+	return last, s.answer(answer{Done: &d, Last: last})
+}
+
+// remain says whether there are still more goroutines than before, when those
+// that are about to end had time for it.
+func remain(before int) bool {
+	for range 10 {
+		if runtime.NumGoroutine() <= before {
+			return false
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return true
+}
+
+// answer writes one line.
+func (s *server) answer(a answer) error {
+	line, err := json.Marshal(a)
+	if err != nil { // of a trial: it can be said
+		line, err = json.Marshal(answer{Err: fmt.Sprintf("worker: encode an answer: %v", err)})
+	}
+	if err != nil {
+		return fmt.Errorf("worker: encode an answer: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failure == nil {
+		_, s.failure = s.out.Write(append(line, '\n'))
+	}
+	return s.failure
+}
+
+// newLines reads lines of either side.
+func newLines(r io.Reader) *bufio.Scanner {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 64<<10), lineLimit)
+	return lines
+}
+
+// readAnswer returns a worker's next answer; io.EOF if there is none.
+func readAnswer(lines *bufio.Scanner) (answer, error) {
+	if !lines.Scan() {
+		switch err := lines.Err(); {
+		case errors.Is(err, bufio.ErrTooLong):
+			return answer{}, fmt.Errorf("%w: %w", errGarbled, err)
+		case err != nil:
+			return answer{}, fmt.Errorf("read a worker's answer: %w", err)
+		}
+		return answer{}, io.EOF
+	}
+	var a answer
+	if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+		return answer{}, fmt.Errorf("%w: %w", errGarbled, err)
+	}
+	return a, nil
+}
+
+// errGarbled says that a worker's answer is none.
+var errGarbled = errors.New("expected a worker's answer as a line of JSON")

@@ -1,0 +1,181 @@
+package trial
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/jsonfile"
+)
+
+// tape takes down one trial: in memory, to be saved if there is something to see
+// in it, or in its folder as it happens, so that a kill leaves what there was.
+type tape struct {
+	folder string
+	spec   storedSpec
+
+	// In memory.
+	ops, cmds, keys bytes.Buffer
+
+	// As it happens; nil otherwise.
+	history, commands, changes *os.File
+
+	line   []byte // of commands
+	change []byte // of changes
+
+	mu   sync.Mutex
+	err  error  // the first of writing
+	fail func() // called then; nil = nobody is told
+}
+
+// newTape is in memory.
+func newTape(folder string, s storedSpec) *tape {
+	s.Format = Format
+	return &tape{folder: folder, spec: s}
+}
+
+// stream makes the trial's folder and has everything written as it happens. Fail
+// is called when that cannot be done any more.
+func (p *tape) stream(fail func()) (err error) {
+	p.fail = fail
+	if err := p.open(); err != nil {
+		return err
+	}
+	files := map[string]**os.File{HistoryFile: &p.history, CommandsFile: &p.commands}
+	if p.spec.Watched {
+		files[KeysFile] = &p.changes
+	}
+	for name, file := range files {
+		if *file, err = os.Create(filepath.Join(p.folder, name)); err != nil {
+			return errors.Join(fmt.Errorf("open the trial's folder: %w", err), p.closeFiles())
+		}
+	}
+	return nil
+}
+
+// closeFiles closes those that are open.
+func (p *tape) closeFiles() error {
+	var errs []error
+	for _, f := range []*os.File{p.history, p.commands, p.changes} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// open makes the trial's folder with its spec.json.
+func (p *tape) open() error {
+	if err := MakeFolder(p.folder); err != nil {
+		return err
+	}
+	return jsonfile.Write(filepath.Join(p.folder, SpecFile), p.spec)
+}
+
+// writer is where the history goes.
+func (p *tape) writer() io.Writer {
+	if p.history != nil {
+		return historyWriter{p}
+	}
+	return &p.ops
+}
+
+// historyWriter writes the history as it happens.
+type historyWriter struct{ *tape }
+
+// Write implements io.Writer.
+func (w historyWriter) Write(b []byte) (int, error) {
+	n, err := w.history.Write(b)
+	w.failed(err)
+	return n, err
+}
+
+// failed notes an error of writing: what is not stored is no evidence, and going
+// on is of no use.
+func (p *tape) failed(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil || p.err != nil {
+		return
+	}
+	p.err = fmt.Errorf("store the trial: %w", err)
+	if p.fail != nil {
+		p.fail()
+	}
+}
+
+// command takes one command down. Calls come one at a time.
+func (p *tape) command(c history.Command) {
+	if p.commands == nil {
+		return // they are written in order in the end
+	}
+	p.line = append(c.AppendJSON(p.line[:0]), '\n')
+	_, err := p.commands.Write(p.line)
+	p.failed(err)
+}
+
+// keyChange takes one change of a key down. Calls come one at a time, beside those of
+// command.
+func (p *tape) keyChange(c history.KeyChange) {
+	if p.changes == nil {
+		return
+	}
+	p.change = append(c.AppendJSON(p.change[:0]), '\n')
+	_, err := p.changes.Write(p.change)
+	p.failed(err)
+}
+
+// copy takes down what was recorded before.
+func (p *tape) copy(ops []history.Op) {
+	for i := range ops {
+		p.ops.Write(append(ops[i].AppendJSON(p.ops.AvailableBuffer()), '\n'))
+	}
+}
+
+// close ends the recording of this evidence, and returns its history.Hash and
+// the first error of writing.
+func (p *tape) close(e history.Evidence) (hash string, err error) {
+	if p.history != nil {
+		p.failed(p.closeFiles())
+		return history.Hash(e), p.err
+	}
+	for i := range e.Commands {
+		p.cmds.Write(append(e.Commands[i].AppendJSON(p.cmds.AvailableBuffer()), '\n'))
+	}
+	for i := range e.Keys {
+		p.keys.Write(append(e.Keys[i].AppendJSON(p.keys.AvailableBuffer()), '\n'))
+	}
+	// What it is to encode all of it a second time shows in every campaign.
+	h := sha256.New()
+	h.Write(p.ops.Bytes())
+	h.Write(p.cmds.Bytes())
+	h.Write(p.keys.Bytes())
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// save puts what was taken down into the trial's folder, if it is not there.
+func (p *tape) save() error {
+	if p.history != nil {
+		return nil
+	}
+	if err := p.open(); err != nil {
+		return err
+	}
+	files := map[string][]byte{HistoryFile: p.ops.Bytes(), CommandsFile: p.cmds.Bytes()}
+	if p.spec.Watched {
+		files[KeysFile] = p.keys.Bytes()
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(p.folder, name), data, 0o666); err != nil {
+			return fmt.Errorf("store the trial: %w", err)
+		}
+	}
+	return nil
+}
