@@ -12,10 +12,10 @@ import (
 // whose outcome is unknown it is always stored.
 
 // shown are the turns of the trials whose evidence is stored, by what they show.
-type shown map[exhibit][]trial.Turn
+type shown map[sighting][]trial.Turn
 
-// exhibit is something that a cell shows.
-type exhibit struct{ lock, fault, what string }
+// sighting is something that a cell shows.
+type sighting struct{ lock, fault, what string }
 
 func (s *shown) add(t trial.Result) {
 	if t.Dir == "" || !t.Violation() {
@@ -24,7 +24,7 @@ func (s *shown) add(t trial.Result) {
 	if *s == nil {
 		*s = shown{}
 	}
-	e := exhibit{t.Spec.Lock, t.Spec.Fault, t.Shows()}
+	e := sighting{t.Spec.Lock, t.Spec.Fault, t.Shows()}
 	(*s)[e] = append((*s)[e], t.Spec.Turn())
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Exhibit is a flaw that a cell showed, with the first trial that did, a named
+// ShownFlaw is a flaw that a cell showed, with the first trial that did, a named
 // one if there is one.
-type Exhibit struct {
+type ShownFlaw struct {
 	Lock, Fault, Oracle, Cause string
 	Kind                       locks.Kind
 	Trial                      trial.Result
@@ -19,9 +19,9 @@ type Exhibit struct {
 	Replay string
 }
 
-// Exhibits lists each flaw of each cell once, by lock, fault, oracle and cause.
+// ShownFlaws lists each flaw of each cell once, by lock, fault, oracle and cause.
 // It does not depend on the order in which trials ended.
-func (s Stored) Exhibits() []Exhibit {
+func (s Stored) ShownFlaws() []ShownFlaw {
 	first := map[place]trial.Result{}
 	for _, t := range s.Trials {
 		for _, f := range t.Flaws {
@@ -31,26 +31,26 @@ func (s Stored) Exhibits() []Exhibit {
 			}
 		}
 	}
-	all := make([]Exhibit, 0, len(first))
+	all := make([]ShownFlaw, 0, len(first))
 	for at, t := range first {
 		i := slices.IndexFunc(t.Flaws, func(f trial.Flaw) bool { return f.Oracle == at.oracle && f.Cause == at.cause })
-		all = append(all, Exhibit{
+		all = append(all, ShownFlaw{
 			Lock: at.lock, Fault: at.fault, Oracle: at.oracle, Cause: at.cause,
 			Kind: t.Flaws[i].Kind, Trial: t, Replay: replay(s.Info, t),
 		})
 	}
-	slices.SortFunc(all, func(a, b Exhibit) int {
+	slices.SortFunc(all, func(a, b ShownFlaw) int {
 		return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Oracle, b.Oracle), cmp.Compare(a.Cause, b.Cause))
 	})
 	return all
 }
 
-// Example is, of these, the exhibit of a lock's declared flaw under the first of its faults that
+// Example finds, among those that were shown, a declared flaw of a lock under the first of its faults that
 // showed it: those under which it must be found, then those under which it may,
 // then a mix that one of them is part of.
-func Example(exhibits []Exhibit, lock string, f locks.Flaw) (Exhibit, bool) {
+func Example(shown []ShownFlaw, lock string, f locks.Flaw) (ShownFlaw, bool) {
 	its := slices.Concat(f.Faults, f.Also)
-	rank := func(e Exhibit) int {
+	rank := func(e ShownFlaw) int {
 		switch i := slices.Index(its, e.Fault); {
 		case i >= 0:
 			return i
@@ -59,9 +59,9 @@ func Example(exhibits []Exhibit, lock string, f locks.Flaw) (Exhibit, bool) {
 		}
 		return -1
 	}
-	var best Exhibit
+	var best ShownFlaw
 	found := false
-	for _, e := range exhibits {
+	for _, e := range shown {
 		if e.Lock != lock || e.Oracle != f.Oracle || e.Cause != f.Cause || rank(e) < 0 {
 			continue
 		}

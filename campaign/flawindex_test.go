@@ -23,7 +23,7 @@ func TestAFlawIsShownByItsFirstTrialNamedOnesBeforeDrawn(t *testing.T) {
 	}
 	for range 2 {
 		var got []string
-		for _, e := range (Stored{Info: Info{Deterministic: true}, Trials: trials}).Exhibits() {
+		for _, e := range (Stored{Info: Info{Deterministic: true}, Trials: trials}).ShownFlaws() {
 			got = append(got, strings.Join([]string{e.Fault, e.Oracle, e.Cause, string(e.Kind), e.Trial.Spec.Title()}, " "))
 		}
 		want := []string{
@@ -61,7 +61,7 @@ func TestAnExampleIsFromTheFirstFaultThatMustShowTheFlaw(t *testing.T) {
 			}
 			s.Trials = append(s.Trials, t)
 		}
-		e, ok := Example(s.Exhibits(), "test-flawed", declared)
+		e, ok := Example(s.ShownFlaws(), "test-flawed", declared)
 		if e.Fault != test.want || ok != (test.want != "") {
 			t.Errorf("shown under %s: example under %q, want %q", test.shown, e.Fault, test.want)
 		}

@@ -78,16 +78,16 @@ func TestACrowdLosesNothing(t *testing.T) {
 	dir := t.TempDir()
 	started := time.Now()
 	spec := crowdSpec(*crowdSize, *crowdTime)
-	tape := newTape(dir, storedSpec{Spec: spec, Watched: true})
-	if err := tape.stream(func() {}); err != nil {
+	writer := newTrialWriter(dir, storedSpec{Spec: spec, Watched: true})
+	if err := writer.stream(func() {}); err != nil {
 		t.Fatal(err)
 	}
-	rec := history.NewRecorder(tape.writer(), bed.Clock())
-	e, _, err := run(t.Context(), c, spec, rec, receivers{tape.command, tape.keyChange})
+	rec := history.NewRecorder(writer.writer(), bed.Clock())
+	e, _, err := run(t.Context(), c, spec, rec, receivers{writer.command, writer.keyChange})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tape.close(e); err != nil {
+	if _, err := writer.close(e); err != nil {
 		t.Fatal(err)
 	}
 	ran := time.Since(started)

@@ -59,7 +59,7 @@ func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locke
 	}
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	rec := newTape(t.Folder, storedSpec{Spec: t.Spec, Watched: WatchesKeys(tb), Claims: t.Spec.PromisedBy(recipe)})
+	rec := newTrialWriter(t.Folder, storedSpec{Spec: t.Spec, Watched: WatchesKeys(tb), Claims: t.Spec.PromisedBy(recipe)})
 	if t.Stream {
 		if err := rec.stream(stop); err != nil {
 			return d, err
@@ -133,7 +133,7 @@ func Conclude(ctx context.Context, t Task, e history.Evidence, failure error, go
 		return d, err
 	}
 	e.Claims = t.Spec.PromisedBy(recipe)
-	rec := newTape(t.Folder, storedSpec{Spec: t.Spec, Watched: e.Watched, Claims: e.Claims})
+	rec := newTrialWriter(t.Folder, storedSpec{Spec: t.Spec, Watched: e.Watched, Claims: e.Claims})
 	rec.copy(e.Ops)
 	if d.Trial.Hash, err = rec.close(e); err != nil {
 		return d, err
@@ -177,7 +177,7 @@ func (d *Done) leaves(err error) {
 
 // store keeps the trial's folder if there is something to see in it, with the
 // goroutines of a trial that broke down.
-func (d *Done) store(t Task, rec *tape, goroutines string) error {
+func (d *Done) store(t Task, rec *trialWriter, goroutines string) error {
 	d.Kept = !t.Drop && (t.Keep || d.Trial.Outcome == Unknown || d.Trial.Violation() && !slices.Contains(t.Enough, d.Trial.Shows()))
 	if !d.Kept {
 		if t.Stream {

@@ -15,9 +15,9 @@ import (
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
 )
 
-// tape takes down one trial: in memory, to be saved if there is something to see
+// trialWriter takes down one trial: in memory, to be saved if there is something to see
 // in it, or in its folder as it happens, so that a kill leaves what there was.
-type tape struct {
+type trialWriter struct {
 	folder string
 	spec   storedSpec
 
@@ -35,15 +35,15 @@ type tape struct {
 	fail func() // called then; nil = nobody is told
 }
 
-// newTape is in memory.
-func newTape(folder string, s storedSpec) *tape {
+// newTrialWriter is in memory.
+func newTrialWriter(folder string, s storedSpec) *trialWriter {
 	s.Format = Format
-	return &tape{folder: folder, spec: s}
+	return &trialWriter{folder: folder, spec: s}
 }
 
 // stream makes the trial's folder and has everything written as it happens. Fail
 // is called when that cannot be done any more.
-func (p *tape) stream(fail func()) (err error) {
+func (p *trialWriter) stream(fail func()) (err error) {
 	p.fail = fail
 	if err := p.open(); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (p *tape) stream(fail func()) (err error) {
 }
 
 // closeFiles closes those that are open.
-func (p *tape) closeFiles() error {
+func (p *trialWriter) closeFiles() error {
 	var errs []error
 	for _, f := range []*os.File{p.history, p.commands, p.changes} {
 		if f != nil {
@@ -72,7 +72,7 @@ func (p *tape) closeFiles() error {
 }
 
 // open makes the trial's folder with its spec.json.
-func (p *tape) open() error {
+func (p *trialWriter) open() error {
 	if err := MakeFolder(p.folder); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (p *tape) open() error {
 }
 
 // writer is where the history goes.
-func (p *tape) writer() io.Writer {
+func (p *trialWriter) writer() io.Writer {
 	if p.history != nil {
 		return historyWriter{p}
 	}
@@ -88,7 +88,7 @@ func (p *tape) writer() io.Writer {
 }
 
 // historyWriter writes the history as it happens.
-type historyWriter struct{ *tape }
+type historyWriter struct{ *trialWriter }
 
 // Write implements io.Writer.
 func (w historyWriter) Write(b []byte) (int, error) {
@@ -99,7 +99,7 @@ func (w historyWriter) Write(b []byte) (int, error) {
 
 // failed notes an error of writing: what is not stored is no evidence, and going
 // on is of no use.
-func (p *tape) failed(err error) {
+func (p *trialWriter) failed(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err == nil || p.err != nil {
@@ -112,7 +112,7 @@ func (p *tape) failed(err error) {
 }
 
 // command takes one command down. Calls come one at a time.
-func (p *tape) command(c history.Command) {
+func (p *trialWriter) command(c history.Command) {
 	if p.commands == nil {
 		return // they are written in order in the end
 	}
@@ -123,7 +123,7 @@ func (p *tape) command(c history.Command) {
 
 // keyChange takes one change of a key down. Calls come one at a time, beside those of
 // command.
-func (p *tape) keyChange(c history.KeyChange) {
+func (p *trialWriter) keyChange(c history.KeyChange) {
 	if p.changes == nil {
 		return
 	}
@@ -133,7 +133,7 @@ func (p *tape) keyChange(c history.KeyChange) {
 }
 
 // copy takes down what was recorded before.
-func (p *tape) copy(ops []history.Op) {
+func (p *trialWriter) copy(ops []history.Op) {
 	for i := range ops {
 		p.ops.Write(append(ops[i].AppendJSON(p.ops.AvailableBuffer()), '\n'))
 	}
@@ -141,7 +141,7 @@ func (p *tape) copy(ops []history.Op) {
 
 // close ends the recording of this evidence, and returns its history.Hash and
 // the first error of writing.
-func (p *tape) close(e history.Evidence) (hash string, err error) {
+func (p *trialWriter) close(e history.Evidence) (hash string, err error) {
 	if p.history != nil {
 		p.failed(p.closeFiles())
 		return history.Hash(e), p.err
@@ -161,7 +161,7 @@ func (p *tape) close(e history.Evidence) (hash string, err error) {
 }
 
 // save puts what was taken down into the trial's folder, if it is not there.
-func (p *tape) save() error {
+func (p *trialWriter) save() error {
 	if p.history != nil {
 		return nil
 	}

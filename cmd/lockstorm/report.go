@@ -108,9 +108,9 @@ func recipesPage(dir, file string) error {
 	if err != nil {
 		return err
 	}
-	exhibits := stored.Exhibits()
+	shown := stored.ShownFlaws()
 	page := reports.Recipes(func(lock string, f locks.Flaw) string {
-		x, _ := campaign.Example(exhibits, lock, f)
+		x, _ := campaign.Example(shown, lock, f)
 		return x.Replay
 	})
 	if err := os.WriteFile(file, page, 0o644); err != nil {

@@ -11,18 +11,18 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// entrance lets trials in. Running trials mostly wait, but each command is work
+// admission lets trials in. Running trials mostly wait, but each command is work
 // on all links, and starting servers is more: were too many nodes at work or all
 // trials to start at once, every trial would see a machine that stalls.
-type entrance struct {
+type admission struct {
 	setup chan struct{}       // a token for each trial that sets up its world
 	room  *semaphore.Weighted // for trials that run, by their weight
 	limit int64
 }
 
-// newEntrance has room for that many trials on one node each.
-func newEntrance(parallel int) *entrance {
-	return &entrance{
+// newAdmission has room for that many trials on one node each.
+func newAdmission(parallel int) *admission {
+	return &admission{
 		setup: make(chan struct{}, runtime.NumCPU()),
 		room:  semaphore.NewWeighted(int64(parallel)),
 		limit: int64(parallel),
@@ -30,7 +30,7 @@ func newEntrance(parallel int) *entrance {
 }
 
 // weight is how many trials on one node a trial counts for.
-func (e *entrance) weight(s trial.Spec) int64 {
+func (e *admission) weight(s trial.Spec) int64 {
 	w := int64(1)
 	switch s.Topology {
 	case testbed.Replicated:
@@ -43,7 +43,7 @@ func (e *entrance) weight(s trial.Spec) int64 {
 	return min(w, e.limit)
 }
 
-// entering is a testbed for one trial, which leaves the entrance when its body
+// entering is a testbed for one trial, which leaves it when its body
 // starts.
 type entering struct {
 	testbed.Testbed
@@ -53,7 +53,7 @@ type entering struct {
 
 // wait returns when a trial may set up its world. Its caller calls leave and
 // exit in the end.
-func (e *entrance) wait(ctx context.Context, tb testbed.Testbed, s trial.Spec) (entering, error) {
+func (e *admission) wait(ctx context.Context, tb testbed.Testbed, s trial.Spec) (entering, error) {
 	w := int64(1)
 	if trial.RealTime(tb) {
 		w = e.weight(s)

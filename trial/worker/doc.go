@@ -6,6 +6,6 @@
 // same both times is a finding.
 //
 // The words: a Pool runs tasks, several at a time; a process is one worker, which Serve is
-// the life of; an autopsy makes a trial of what a dead worker left behind; the entrance
+// the life of; afterCrash makes a trial of what a dead worker left behind; the admission
 // lets as many trials start at a time as the machine bears.
 package worker

@@ -24,14 +24,14 @@ type Pool interface {
 
 // inProcess is a pool in this process.
 type inProcess struct {
-	bed      testbed.Testbed
-	entrance *entrance
-	judging  sync.Mutex // one trial at a time, so that running trials keep a core
+	bed       testbed.Testbed
+	admission *admission
+	judging   sync.Mutex // one trial at a time, so that running trials keep a core
 }
 
 // Run implements Pool.
 func (w *inProcess) Run(ctx context.Context, t trial.Task, log func(history.Command)) (trial.Done, error) {
-	enter, err := w.entrance.wait(ctx, w.bed, t.Spec)
+	enter, err := w.admission.wait(ctx, w.bed, t.Spec)
 	if err != nil {
 		return trial.Done{}, err
 	}
@@ -52,5 +52,5 @@ func NewPool(tb testbed.Testbed, argv []string, parallel int) Pool {
 	if len(argv) > 0 {
 		return newProcesses(argv, parallel)
 	}
-	return &inProcess{bed: tb, entrance: newEntrance(parallel)}
+	return &inProcess{bed: tb, admission: newAdmission(parallel)}
 }

@@ -52,7 +52,7 @@ func (p *processes) Run(ctx context.Context, t trial.Task, log func(history.Comm
 		if death.Killed == crash.TooLong && grows(t.Folder, death.Limit/2) {
 			death.Killed = crash.TooMuch
 		}
-		return autopsy(ctx, t, death, death)
+		return afterCrash(ctx, t, death, death)
 	}
 	again := t
 	again.Stream, again.Keep = true, true
@@ -68,7 +68,7 @@ func (p *processes) Run(ctx context.Context, t trial.Task, log func(history.Comm
 		return d, survived(&d, again, death)
 	}
 	t.Stream = true
-	return autopsy(ctx, t, death, second)
+	return afterCrash(ctx, t, death, second)
 }
 
 // grows says whether the history that is being streamed to a folder has grown

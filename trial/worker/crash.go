@@ -11,9 +11,9 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// autopsy makes a trial of what the worker that died second left in the task's
+// afterCrash makes a trial of what the worker that died second left in the task's
 // folder: its history ends with how it died.
-func autopsy(ctx context.Context, t trial.Task, first, second *crash.Death) (trial.Done, error) {
+func afterCrash(ctx context.Context, t trial.Task, first, second *crash.Death) (trial.Done, error) {
 	broken, failure := crash.Agreed(first, second)
 	e, err := left(t, broken)
 	if err != nil {
