@@ -18,20 +18,20 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// aof follows the growth of a node's append-only file, to know at a kill how much
-// of it a power loss would have left: with appendfsync everysec what was written
-// since testbed.LastFsync is not on the disk. A kill alone loses nothing, because
-// the kernel keeps what was written.
+// aof tracks the size of a node's append-only file, to tell at a kill how much of the
+// file a power loss would have left: with appendfsync everysec, writes after
+// testbed.LastFsync are not on disk. A kill alone loses nothing, because the kernel keeps
+// written data.
 //
-// As nodes are started (persistence), Redis writes to the file before it answers, so
-// whoever looks after an answer sees the command in it, whole.
+// Nodes are started (persistence) so that Redis writes to the file before it answers.
+// After an answer, the file holds the whole command.
 type aof struct {
 	mu     sync.Mutex
 	path   string // the file that grows; "" if there is none
 	began  time.Duration
-	sizes  []growth // in order of time, the first from the start
+	sizes  []growth // in order of time; the first is the size at the start
 	killed time.Duration
-	err    error // why not all sizes are known
+	err    error // why some sizes are unknown
 }
 
 // growth is the file's size at a time.
@@ -40,7 +40,7 @@ type growth struct {
 	size int64
 }
 
-// begin finds the file after a start. What it holds by now is on the disk.
+// begin finds the file after a start. Its content so far counts as synced.
 func (a *aof) begin(dir string, now time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,8 +77,8 @@ func (a *aof) end(now time.Duration) {
 	a.killed = now
 }
 
-// cut truncates the file to what was on the disk and returns the commands that
-// went. It fails where that is not known.
+// cut truncates the file to its synced part and returns the commands that it removed. It
+// fails if the synced size is unknown.
 func (a *aof) cut(dir string) (lost []history.Bytes, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -91,7 +91,7 @@ func (a *aof) cut(dir string) (lost []history.Bytes, err error) {
 	case a.err != nil && (a.path == path || a.path == ""):
 		return nil, fmt.Errorf("follow the append-only file: %w", a.err)
 	case path != a.path:
-		return nil, nil // rewritten since: then it was synced
+		return nil, nil // rewritten since, hence synced
 	}
 	synced := testbed.LastFsync(a.began, a.killed)
 	keep := a.sizes[0].size
@@ -113,7 +113,7 @@ func (a *aof) cut(dir string) (lost []history.Bytes, err error) {
 	return commands(content[keep:]), nil
 }
 
-// commands of a piece of an append-only file, in words.
+// commands returns the commands in a piece of an append-only file, as text.
 func commands(piece []byte) []history.Bytes {
 	var all []history.Bytes
 	r := bufio.NewReader(bytes.NewReader(piece))
@@ -123,7 +123,7 @@ func commands(piece []byte) []history.Bytes {
 			return all
 		}
 		args, err := m.Args()
-		if err != nil || resp.Name(args) == "SELECT" { // which writes nothing
+		if err != nil || resp.Name(args) == "SELECT" { // SELECT writes nothing
 			continue
 		}
 		words := []string{resp.Name(args)}
@@ -141,9 +141,9 @@ func printable(s string) string {
 	return s
 }
 
-// growingFile finds the file that Redis appends to: before Redis 7 there is one,
-// since then a manifest names several, of which the last incremental one grows.
-// It is "" if there is none.
+// growingFile finds the file that Redis appends to, "" if there is none. Before Redis 7
+// there is one file; since then a manifest lists several, and the last incremental one
+// grows.
 func growingFile(dir string) (path string, err error) {
 	const (
 		before7  = "appendonly.aof"

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// provocation tells elections that a fault explains from those of a machine that
-// left a healthy node no time. A fault explains them while it is in force, and for
-// as long after its heal as one that it led to may take.
+// provocation tells elections caused by a fault from those caused by a machine too busy
+// for a healthy node. A fault explains elections while it is in force and for grace after
+// its heal, the longest that an election caused by it may take.
 type provocation struct {
 	grace time.Duration
 
 	mu     sync.Mutex
-	faults int             // in force, but for nodes that are down
+	faults int             // in force, not counting killed nodes
 	down   map[string]bool // nodes that were killed and are neither back nor replaced
-	until  time.Time       // the grace of what was healed last
+	until  time.Time       // end of the grace after the last heal
 }
 
 // provoke notes that a fault strikes nodes, or the links between servers, until
@@ -31,8 +31,8 @@ func (p *provocation) provoke() (healed func()) {
 	}
 }
 
-// killed notes that the node is down, until restarted or replaced. Failed takes that
-// back: nothing has become of it.
+// killed notes that the node is down, until restarted or replaced. Failed takes the note
+// back, if the operation failed.
 func (p *provocation) killed(node string) (failed func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,8 +50,8 @@ func (p *provocation) killed(node string) (failed func()) {
 	}
 }
 
-// replaced notes that another node was elected in place of this one. If it is down,
-// that has led to all it can.
+// replaced notes that another node was elected in place of this one. If this node was
+// killed, the kill explains elections for one more grace only.
 func (p *provocation) replaced(node string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +69,7 @@ func (p *provocation) restarted(node string) {
 	p.until = time.Now().Add(p.grace)
 }
 
-// explains says whether an election that is heard of now has a fault for a cause.
+// explains says whether a fault explains an election that is noticed now.
 func (p *provocation) explains() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

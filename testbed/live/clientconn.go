@@ -13,18 +13,18 @@ import (
 
 // nearEnd is the client's TCP connection to its proxy, below the gate.
 //
-// A proxy cannot bear that somebody stops reading from it: the goroutines that
-// carry data to him are stuck for ever. So a closed nearEnd only says that
-// nothing more will be sent, and reads on until the proxy closes.
+// If a client stopped reading, the proxy's goroutines that carry data to it would be
+// stuck for ever. So a closed nearEnd only ends its sending side, and reads on until the
+// proxy closes.
 type nearEnd struct {
 	*net.TCPConn
-	by     known   // how commands know it
+	by     known   // its identity in commands
 	gone   func()  // called once the proxy has closed
-	resets *resets // notes it if it is reset from outside; may be nil
+	resets *resets // told of a reset from outside; may be nil
 
 	reading sync.Mutex // held by Read
 	mu      sync.Mutex
-	err     error // what reads and writes give once it is closed or reset
+	err     error // of reads and writes once it is closed or reset
 }
 
 // Read implements net.Conn. Errors name no addresses: they go into histories.
@@ -91,7 +91,7 @@ func (c *nearEnd) drain() {
 	c.gone()
 }
 
-// resets are the connections that a fault has reset, disturbing or not.
+// resets are the connections that a fault has reset, idle ones included.
 type resets struct {
 	mu    sync.Mutex
 	conns map[known]bool
@@ -106,7 +106,7 @@ func (r *resets) note(c *nearEnd) {
 	r.conns[c.by] = true
 }
 
-// among counts those of these connections that were reset.
+// among counts how many of conns were reset.
 func (r *resets) among(conns map[known]bool) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -57,7 +57,7 @@ func (n *node) giveClock() (err error) {
 	return err
 }
 
-// clockFile is what the node's server is told of its clock, "" if it has none.
+// clockFile is the path of the node's clock, "" if it has none.
 func (n *node) clockFile() string {
 	if n.wall == nil {
 		return ""
@@ -65,13 +65,12 @@ func (n *node) clockFile() string {
 	return n.wall.Path()
 }
 
-// SkewNode implements testbed.NodeClocks. When it returns, the node's next command
-// goes by the new time. A node that is down comes back with it.
+// SkewNode implements testbed.NodeClocks. After it returns, the node's commands use the
+// new time. A node that is down restarts with it.
 //
-// Redis does by its wall clock not only what keys' lives need: after a jump
-// forward by more than repl-timeout a primary drops its replicas, which come back
-// at once; after a jump back it does not sync its append-only file before it is
-// where it was.
+// Redis uses its wall clock not only for expiry. After a jump forward by more than
+// repl-timeout a primary drops its replicas, which reconnect at once. After a jump back
+// it does not sync its append-only file until the clock has caught up.
 func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Duration, jumps func() error) (keys int, err error) {
 	n, err := w.of.node(node)
 	if err != nil {
@@ -117,9 +116,9 @@ func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Durat
 }
 
 const (
-	// clockSlack is how far the node's clock may be from what it is meant to show.
+	// clockSlack is the tolerated error of a node's clock.
 	clockSlack = 10 * time.Millisecond
-	// clockPatience bounds how often a node is asked that shows something else.
+	// clockPatience bounds how long a node may show another time.
 	clockPatience = time.Second
 )
 

@@ -15,32 +15,31 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// What the nodes of a cluster are told.
+// Configuration of a cluster's nodes.
 const (
-	// nodeTimeout is after how much silence a master is taken for dead.
+	// nodeTimeout is how long a master may be silent before it counts as failed.
 	nodeTimeout = time.Second
-	// formingTimeout is the same while nodes start and meet, on a busy machine.
+	// formingTimeout replaces nodeTimeout while nodes start and meet, on a busy machine.
 	formingTimeout = 20 * time.Second
-	// clusterConfig is where a node keeps who it is and what it knows of the others.
-	// It survives what its data does not: who comes back is the same node.
+	// clusterConfig is the file of a node's id and its view of the cluster. It survives a
+	// loss of data, so that the node keeps its id.
 	clusterConfig = "nodes.conf"
-	// hashSlots is how many there are, by the specification of Redis Cluster.
+	// hashSlots is the number of slots in the specification of Redis Cluster.
 	hashSlots = 16384
 )
 
-// BusOffset is where a node of a cluster listens for the others, counted from its
-// port, unless it says so itself.
+// BusOffset is the distance from a node's port to its cluster bus port, unless its server
+// is a Busser.
 const BusOffset = 10_000
 
-// Busser is a Server that other nodes of a cluster talk to elsewhere than at its
-// port and 10000.
+// Busser is a Server whose cluster bus is not at its port plus BusOffset.
 type Busser interface {
 	Server
 	// Bus is where this program reaches the server's cluster bus, as "host:port".
 	Bus() string
 }
 
-// bus is where the node's cluster bus is, or why there is none.
+// bus returns the address of the node's cluster bus, or an error while it has none.
 func (n *node) bus() (string, error) {
 	s, err := n.running()
 	if err != nil {
@@ -57,8 +56,8 @@ func (n *node) bus() (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(number+BusOffset)), err
 }
 
-// joined opens two doors for each node, one for its replicas and one for the cluster
-// bus, by which it makes itself known. It comes before the nodes are started.
+// joined opens two doors for each node, one for its replicas and one for its cluster bus,
+// and has the node announce them. It must run before the nodes are started.
 func (e *env) joined() error {
 	e.doors = newDoors(e.proxies, e.place.Doors())
 	e.cluster = newCluster(e)
@@ -88,8 +87,8 @@ const timeoutOption = "cluster-node-timeout"
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// form makes a cluster of nodes that run and know nothing of each other, and
-// returns when all of them say that it is one.
+// form joins the running nodes to a cluster and returns when each of them says that the
+// cluster works.
 func (e *env) form(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, formation)
 	defer cancel()
@@ -122,12 +121,12 @@ func (e *env) form(ctx context.Context) error {
 	return nil
 }
 
-// formation bounds how long a cluster takes to form, and a client to learn of it, on
-// a busy machine.
+// formation bounds how long a cluster may take to form, and a client to learn its slots,
+// on a busy machine.
 const formation = time.Minute
 
-// allot gives the i-th master its slots. An epoch of its own spares the masters to
-// find out whose is the greatest.
+// allot gives the i-th master its slots, and an epoch of its own: equal epochs would be a
+// conflict to resolve.
 func (e *env) allot(ctx context.Context, i int, master *node) error {
 	return master.ask(ctx, func(c *redis.Client) error {
 		from, to := i*hashSlots/testbed.Masters, (i+1)*hashSlots/testbed.Masters-1
@@ -138,8 +137,7 @@ func (e *env) allot(ctx context.Context, i int, master *node) error {
 	})
 }
 
-// introduce tells every node of every other: to find each other would take them
-// seconds.
+// introduce tells every node of every other: discovery would take seconds.
 func (e *env) introduce(ctx context.Context) error {
 	for i, n := range e.nodes {
 		err := n.ask(ctx, func(c *redis.Client) error {
@@ -159,8 +157,8 @@ func (e *env) introduce(ctx context.Context) error {
 	return nil
 }
 
-// settle waits until a node knows all others, makes it the replica of its master if
-// it is not a master itself, and waits until it says that the cluster works.
+// settle waits until n knows all others, makes it a replica of master unless n is master,
+// and waits until n says that the cluster works.
 func (e *env) settle(ctx context.Context, n, master *node) error {
 	var lacks error
 	err := n.ask(ctx, func(c *redis.Client) error {
@@ -182,8 +180,8 @@ func (e *env) settle(ctx context.Context, n, master *node) error {
 	return nil
 }
 
-// until asks again and again until nothing is lacking any more. The error says what
-// was lacking when ctx ended.
+// until polls lacking until it returns "". The error says what was lacking when ctx
+// ended.
 func until(ctx context.Context, lacking func() (string, error)) error {
 	for {
 		what, err := lacking()
@@ -198,7 +196,7 @@ func until(ctx context.Context, lacking func() (string, error)) error {
 	}
 }
 
-// acquainted says what a node lacks to know all others.
+// acquainted says which other node a node does not know yet, "" if none.
 func (e *env) acquainted(ctx context.Context, c *redis.Client) (string, error) {
 	known, err := knownTo(ctx, c)
 	if err != nil {
@@ -212,8 +210,8 @@ func (e *env) acquainted(ctx context.Context, c *redis.Client) (string, error) {
 	return "", nil
 }
 
-// following makes a node follow a master, once: it would begin anew each time. It
-// says what the node lacks to do so.
+// following tells a node once to follow a master, since each CLUSTER REPLICATE restarts
+// the sync. It says what is still lacking, "" if nothing.
 func (e *env) following(ctx context.Context, c *redis.Client, master *node) (string, error) {
 	info, err := c.InfoMap(ctx, "replication").Result()
 	if err != nil {
@@ -235,7 +233,7 @@ func (e *env) following(ctx context.Context, c *redis.Client, master *node) (str
 	return "", nil
 }
 
-// working says what a node lacks to serve, and to know who is whose replica.
+// working says what a node lacks to serve and to know every replica's master.
 func (e *env) working(ctx context.Context, c *redis.Client) (string, error) {
 	if what, err := operative(ctx, c); what != "" || err != nil {
 		return what, err
@@ -265,7 +263,7 @@ func operative(ctx context.Context, c *redis.Client) (string, error) {
 	return "", nil
 }
 
-// member is what a node knows of a node of its cluster.
+// member is a node of a cluster as another node sees it.
 type member struct {
 	id        string
 	master    bool
@@ -273,7 +271,7 @@ type member struct {
 	connected bool
 }
 
-// knownTo is what a node knows, by the addresses that nodes announce.
+// knownTo returns a node's view of the cluster, by announced address.
 func knownTo(ctx context.Context, c *redis.Client) (map[string]member, error) {
 	text, err := c.ClusterNodes(ctx).Result()
 	if err != nil {
@@ -295,8 +293,8 @@ func knownTo(ctx context.Context, c *redis.Client) (map[string]member, error) {
 	return known, nil
 }
 
-// replicated writes at the shard's master, leaves nothing, and waits until its
-// replica has followed.
+// replicated writes and deletes a key at the shard's master and waits until its replica
+// has acknowledged both.
 func (s *shard) replicated(ctx context.Context) error {
 	return s.master.ask(ctx, func(c *redis.Client) error {
 		conn := c.Conn()
@@ -349,7 +347,7 @@ func (e *env) warmCluster(ctx context.Context, c *redis.ClusterClient) error {
 	defer cancel()
 	if err := until(learning, func() (string, error) {
 		if _, err := c.MasterForKey(learning, e.cluster.shards[0].key); err != nil {
-			return err.Error(), nil // one that is busy has not answered in time
+			return err.Error(), nil // a busy node has not answered in time
 		}
 		return "", nil
 	}); err != nil {

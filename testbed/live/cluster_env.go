@@ -14,8 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// clusterEnv is a world whose masters are what the nodes of a cluster have agreed
-// on.
+// clusterEnv is a world whose masters are elected by the nodes of a cluster.
 type clusterEnv struct {
 	ownEnv
 	*cluster
@@ -39,7 +38,7 @@ func (e clusterEnv) List() []string {
 	return names
 }
 
-// StopReplication implements testbed.Nodes: the bus goes on.
+// StopReplication implements testbed.Nodes. It leaves the cluster bus alone.
 func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	var entries []entry
 	for i, master := range e.masters() {
@@ -63,10 +62,10 @@ func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	}), nil
 }
 
-// Promote implements testbed.Nodes: it waits until the nodes have elected this one,
-// and while the master still runs tells it to stand for election. Clients have moved
-// when it returns, unless they are frozen, or processes of their own, whose clients
-// tell nobody what they know.
+// Promote implements testbed.Nodes. If the master still runs, Promote starts a failover
+// to the node; then it waits until the nodes have elected the node. When it returns,
+// clients have moved, except frozen ones and processes, whose view of the cluster is
+// unknown.
 func (e clusterEnv) Promote(ctx context.Context, node string) error {
 	n, err := e.node(node)
 	if err != nil {
@@ -84,7 +83,7 @@ func (e clusterEnv) Promote(ctx context.Context, node string) error {
 		e.rules(n)
 	}
 	if pair, err := e.cluster.doors[old].pair(n.name); err == nil {
-		pair.open() // what it holds is lost
+		pair.open() // drops what it holds
 	}
 	if e.frozen(old) {
 		return nil
@@ -96,7 +95,7 @@ func (e clusterEnv) Promote(ctx context.Context, node string) error {
 	return nil
 }
 
-// elect returns when all nodes that run take this one for a master that serves.
+// elect returns when every running node sees n as master and serves.
 func (e clusterEnv) elect(ctx context.Context, n, old *node) error {
 	if _, err := old.running(); err == nil && !e.frozen(old) {
 		if err := n.ask(ctx, func(c *redis.Client) error { return c.Do(ctx, "CLUSTER", "FAILOVER", "FORCE").Err() }); err != nil {
@@ -127,9 +126,9 @@ func (e clusterEnv) elect(ctx context.Context, n, old *node) error {
 	return nil
 }
 
-// follow waits until all clients know of a new master, for as long as it takes one
-// that does anything. For processes it does not wait: the go-redis clients here are
-// not those that they use.
+// follow waits until all clients know of a new master, but only as long as an active
+// client may need. It does not wait for processes: they use other go-redis clients than
+// these.
 func (e clusterEnv) follow(ctx context.Context, s *shard, n *node) {
 	if e.setup.Processes != nil {
 		return
@@ -137,12 +136,12 @@ func (e clusterEnv) follow(ctx context.Context, s *shard, n *node) {
 	ctx, cancel := context.WithTimeout(ctx, 4*testbed.SlotsKnownFor)
 	defer cancel()
 	var following sync.WaitGroup
-	for _, c := range e.clients { // side by side: one that is frozen takes no other's time
+	for _, c := range e.clients { // concurrently: a frozen client must not delay the others
 		following.Go(func() {
 			_ = until(ctx, func() (string, error) {
 				master, err := c.cluster.MasterForKey(ctx, s.key)
 				if err != nil {
-					return err.Error(), nil // it has asked one that does not answer
+					return err.Error(), nil // the client asked a node that does not answer
 				}
 				if master.Options().Addr != e.cluster.doors[n].announced() {
 					return "it goes to the old master", nil
@@ -166,9 +165,8 @@ func (e clusterEnv) Kill(ctx context.Context, node string, down func() error) er
 	return nil
 }
 
-// Restart implements testbed.Nodes. It waits until the node serves: for two seconds
-// a master that comes back does not. One that has been replaced comes back as a
-// replica.
+// Restart implements testbed.Nodes. It waits until the node serves: a restarted master
+// does not for two seconds. A replaced master comes back as a replica.
 func (e clusterEnv) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
 	n, err := e.node(node)
 	if err != nil {
@@ -177,7 +175,7 @@ func (e clusterEnv) Restart(ctx context.Context, node string) (lost history.Lost
 	if err := ctx.Err(); err != nil {
 		return lost, err
 	}
-	failed := e.killed(node) // replaced or not, it explains what its coming back leads to
+	failed := e.killed(node) // even if it was replaced, its restart explains elections
 	if lost, err = n.restart(e.ctx); err != nil {
 		failed()
 		return lost, err
@@ -192,19 +190,19 @@ func (e clusterEnv) Restart(ctx context.Context, node string) (lost history.Lost
 	return lost, nil
 }
 
-// Pause implements testbed.Nodes. A master that another has replaced meanwhile hears
-// of that when it is resumed, and executes until then.
+// Pause implements testbed.Nodes. A master that was replaced meanwhile learns of it when
+// it is resumed, and executes commands until then.
 func (e clusterEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
 	return e.silence(ctx, node, e.ownEnv.Pause)
 }
 
-// Unplug implements testbed.Unplugger. A master that another has replaced meanwhile
-// hears of that when it is plugged in.
+// Unplug implements testbed.Unplugger. A master that was replaced meanwhile learns of it
+// when it is plugged in.
 func (e clusterEnv) Unplug(ctx context.Context, node string) (testbed.Undo, error) {
 	return e.silence(ctx, node, e.ownEnv.Unplug)
 }
 
-// silence does what keeps a node from hearing and answering.
+// silence pauses or unplugs a node.
 func (e clusterEnv) silence(ctx context.Context, node string, how func(context.Context, string) (testbed.Undo, error)) (testbed.Undo, error) {
 	n, err := e.node(node)
 	if err != nil {
@@ -225,22 +223,21 @@ func (e clusterEnv) silence(ctx context.Context, node string, how func(context.C
 	}), nil
 }
 
-// freeze counts what silences a node.
+// freeze adds to the number of faults that silence a node.
 func (c *cluster) freeze(n *node, by int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pauses[n] += by
 }
 
-// frozen says whether the node is paused or unplugged, so that it cannot be asked
-// anything.
+// frozen says whether the node is paused or unplugged, and thus cannot answer.
 func (c *cluster) frozen(n *node) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.pauses[n] > 0
 }
 
-// step waits until a master beside which another was elected has stepped down.
+// step waits until n, if another master was elected beside it, has stepped down.
 func (e clusterEnv) step(ctx context.Context, n *node) error {
 	old, present := e.rivals(n)
 	if _, err := n.running(); err != nil || old != n || present == n {
@@ -255,7 +252,7 @@ func (e clusterEnv) step(ctx context.Context, n *node) error {
 		master, err := n.isMaster(ctx)
 		switch {
 		case err != nil:
-			return err.Error(), nil // which does not say that it has
+			return err.Error(), nil // no proof that it stepped down
 		case master:
 			return "it does not step down", nil
 		}
@@ -278,7 +275,7 @@ func (e clusterEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Directio
 	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*valve).hold)
 }
 
-// disturb is about replication and bus alike where both ends are nodes.
+// disturb disturbs replication and bus alike if both ends are nodes.
 func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*valve) func()) (testbed.Undo, error) {
 	from, err := e.node(l.From)
 	to, terr := e.node(l.To)
@@ -293,18 +290,17 @@ func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direc
 	}
 	return once(func(ctx context.Context) (int, error) {
 		defer healed()
-		hits, _ := undos[0](ctx) // what goes over the bus is no command
+		hits, _ := undos[0](ctx) // the bus carries no commands
 		_, err := undos[1](ctx)
 		return hits, err
 	}), nil
 }
 
-// Split implements testbed.SplitBrain: no two masters of a cluster have one slot
-// for as long as anybody likes.
+// Split implements testbed.SplitBrain. It always fails: a cluster ends a period of two
+// masters for one slot by itself.
 func (clusterEnv) Split(context.Context, string, []int) (testbed.Undo, error) {
 	return nil, errors.New("split brain: a cluster elects its masters itself")
 }
 
-// turnPatience bounds how long a node may be busy with something else before
-// something is done to it that allows of nothing else meanwhile.
+// turnPatience bounds how long a migration waits for the turns of its nodes.
 const turnPatience = 5 * time.Second

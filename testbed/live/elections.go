@@ -8,25 +8,25 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// elections keep account of who is the primary where Sentinels decide it. They
-// hear it from what Sentinels tell the nodes, before it reaches these.
+// elections tracks the primary that Sentinels elect. It reads the commands of Sentinels
+// to nodes before the nodes receive them.
 type elections struct {
 	world *env
 	*provocation
 
 	mu     sync.Mutex
 	record func(history.Op)
-	early  []history.Op // from before there was somebody to record
-	old    *node        // that was promoted last, or rules beside heir
-	heir   *node        // that was promoted beside old; nil if old rules alone
-	moved  map[int]bool // clients that reach heir
+	early  []history.Op // events before OnElection
+	old    *node        // the primary; if heir is set, the one that heir replaces
+	heir   *node        // promoted while old may still serve; else nil
+	moved  map[int]bool // clients that have dialled heir
 }
 
 func newElections(e *env) *elections {
-	// What was silent for downAfter while the fault lasted may be put to the vote
-	// after it; the winner has failoverTimeout to win, and as long again to find a
-	// replica that can be told. The next try would come after both, and finds the
-	// primary alive.
+	// A node that was silent for downAfter during the fault may be voted on after it. The
+	// leading Sentinel has failoverTimeout to win the vote, and as long again to find a
+	// replica to promote. The next attempt would come after both, and finds the primary
+	// alive.
 	why := provocation{grace: downAfter + 2*failoverTimeout}
 	return &elections{world: e, provocation: &why, old: e.nodes[0], moved: map[int]bool{}}
 }
@@ -52,8 +52,8 @@ func (l *elections) tell(op history.Op) {
 	l.record(op)
 }
 
-// hearing listens to what Sentinels tell a node. A transaction in which it is told
-// whom to follow is executed after that has come.
+// hearing listens to the commands of Sentinels to n. It hears a REPLICAOF in a
+// transaction before the node executes it, at EXEC.
 func (l *elections) hearing(n *node) hearing {
 	return func(_ string, args []history.Bytes) {
 		switch resp.Name(args) {
@@ -72,14 +72,14 @@ func (l *elections) elected(n *node) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n == l.old && l.heir == nil || n == l.heir {
-		return // told again
+		return // repeated
 	}
 	lost := cmp.Or(l.heir, l.old).name
 	if !l.explains() {
 		l.tell(history.Op{Client: history.NoClient, F: history.FElection, Node: lost})
 	}
 	l.replaced(lost)
-	l.unite() // the heir of before is lost as well
+	l.unite() // the previous heir is lost as well
 	l.heir = n
 	if _, err := l.old.running(); err != nil {
 		l.unite()
@@ -90,7 +90,7 @@ func (l *elections) elected(n *node) {
 	n.aof.begin(n.dir, n.clock())
 }
 
-// deposed: the node, if it was a primary, is none any more.
+// deposed: the node is not a primary any more, if it was one.
 func (l *elections) deposed(n *node) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +99,7 @@ func (l *elections) deposed(n *node) {
 	}
 }
 
-// unite ends a time of two primaries. mu is held.
+// unite ends a period of two primaries. mu is held.
 func (l *elections) unite() {
 	if l.heir == nil {
 		return
@@ -119,7 +119,7 @@ func (l *elections) reaching(client int, n *node) {
 	}
 }
 
-// rivals are the primaries, if there are two.
+// rivals are the two primaries; nil if there is only one.
 func (l *elections) rivals() (old, heir *node) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 // env is the running world of one trial.
 type env struct {
 	setup   testbed.Setup
-	ctx     context.Context // servers live as long
+	ctx     context.Context // bounds the servers' lives
 	cancel  context.CancelCauseFunc
 	place   Place
 	temp    *tempdir.Dir
@@ -42,7 +42,7 @@ type env struct {
 // ownEnv is a world whose servers are the trial's own, to be disturbed at will.
 type ownEnv struct{ *env }
 
-// world is what a body is given of e, as what can be disturbed.
+// world returns what a body gets of e: its interfaces say what can be disturbed.
 func (e *env) world(p Provider) testbed.Env {
 	if _, guest := p.(Guest); guest {
 		return e
@@ -100,11 +100,11 @@ func newEnv(ctx context.Context, s testbed.Setup, cancel context.CancelCauseFunc
 type client struct {
 	*gate.Client
 	links   []*link              // in the order of locks.Client.Nodes; of a cluster, to all its nodes
-	cluster *redis.ClusterClient // nil elsewhere
+	cluster *redis.ClusterClient // nil in other topologies
 }
 
-// connect makes client id with a link to every node that clients use, its own or
-// the one that the clients share.
+// connect makes client id with a link to every node that clients use. The links are its
+// own, or shared by all clients.
 func (e *env) connect(id int) error {
 	c := &client{Client: gate.NewClient(e.ctx, e.gate, e.setup.Seed, id)}
 	e.clients = append(e.clients, c)
@@ -127,7 +127,7 @@ func (e *env) connect(id int) error {
 	return nil
 }
 
-// way is the link of client id to node n, the one of that number that clients use.
+// way returns client id's link to n; number is its index in client.links.
 func (e *env) way(id, number int, n *node) (*link, error) {
 	if e.setup.SharedLinks {
 		if id > 0 {

@@ -5,17 +5,15 @@ import (
 	"syscall"
 )
 
-// What a client's connection to a node keeps open in this program: the client's
-// end, the proxy's two, the tap's two; and what a link does: where proxy and tap
-// listen.
+// Open files of this program. A connection to a node needs the client's end, two of the
+// proxy, and two of the tap; a link needs the listeners of proxy and tap.
 const (
 	filesPerConnection = 5
 	filesPerLink       = 2
 )
 
-// checkFiles says so if the clients need more open files than this program may
-// have. Go has raised the limit as far as it goes; several trials at a time share
-// it.
+// checkFiles returns an error if the clients need more open files than this program may
+// have. Go has raised the limit to its maximum; concurrent trials share it.
 func (e *env) checkFiles() error {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {

@@ -17,8 +17,8 @@ type keyLog struct {
 	next int
 }
 
-// newKeyLog returns the log that the setup asks for, nil if it asks for none. Where
-// nobody is to be told of a node whose keys cannot be seen, the trial ends there.
+// newKeyLog returns the log that the setup asks for, nil if it asks for none. Without
+// Setup.Unseen, a node whose keys cannot be seen ends the trial.
 func newKeyLog(s testbed.Setup, end func(error)) *keyLog {
 	if s.Keys == nil {
 		return nil

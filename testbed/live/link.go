@@ -15,17 +15,16 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/gate"
 )
 
-// link is what lies between one client, or all that share it, and one node: a
-// proxy, and behind it a tap that leads to the node that the link's clients are
-// meant to use now.
+// link connects one client, or all that share it, to one node: a proxy, and behind it a
+// tap in front of the node that the link's clients are to use now.
 type link struct {
 	client int // or everyone
 	gate   *gate.Gate
 	proxy  *proxy
 	tap    net.Listener
 
-	// dialling is held by the one connection that is being made, so that the
-	// proxy's connection is known to belong to the client's.
+	// dialling is held while one connection is made, so that the proxy's connection can
+	// be matched to the client's.
 	dialling chan struct{}
 	accepted chan net.Conn // what the proxy dialled
 	closed   chan struct{}
@@ -36,9 +35,9 @@ type link struct {
 	target *node
 	names  []string      // of all nodes it ever led to
 	pairs  []*pair       // in the order of dialling
-	made   int           // connections, ever
-	places map[known]int // of connections among all that were made, from 1
-	resets *resets       // fault in force
+	made   int           // connections so far
+	places map[known]int // numbers of connections in the order of dialling, from 1
+	resets *resets       // of the fault in force; nil if none
 }
 
 // loopback is where clients and taps are.
@@ -47,7 +46,7 @@ const loopback = "127.0.0.1"
 // everyone stands for the client of a link that all clients share.
 const everyone = -1
 
-// known is how commands know a connection.
+// known identifies a connection in commands.
 type known struct {
 	client int
 	node   string
@@ -63,7 +62,7 @@ func newLink(p *proxies, gate *gate.Gate, client int, target *node) (*link, erro
 	return l, err
 }
 
-// unattended is a link on which nobody yet accepts what its proxy dials.
+// unattended makes a link that does not accept its proxy's connections yet.
 func unattended(p *proxies, gate *gate.Gate, client int, target *node) (*link, error) {
 	from := fmt.Sprintf("c%d", client)
 	if client == everyone {
@@ -100,8 +99,8 @@ func (l *link) accept() {
 	}
 }
 
-// refusal is how long it takes to be refused by a node that is down: code that
-// tries again at once must not eat the machine.
+// refusal is how long a node that is down takes to refuse a connection: code that retries
+// at once must not use up the machine.
 const refusal = time.Millisecond
 
 // dial makes one connection of a client through the gate.
@@ -118,8 +117,8 @@ func (l *link) dial(ctx context.Context, client int) (net.Conn, error) {
 	return c, nil
 }
 
-// connect makes both halves of a connection below the gate, where it is known by
-// that: client to proxy, and tap to node.
+// connect makes both halves of a connection below the gate: client to proxy, and tap to
+// node. By identifies it in commands.
 func (l *link) connect(ctx context.Context, gc *gate.Conn, by known) (net.Conn, error) {
 	if err := l.take(ctx); err != nil {
 		return nil, err
@@ -131,8 +130,8 @@ func (l *link) connect(ctx context.Context, gc *gate.Conn, by known) (net.Conn, 
 		defer l.release()
 		return nil, refuse(ctx)
 	}
-	// Without ctx: a dial that is given up may have reached the proxy, and then
-	// the next client would be taken for this one.
+	// Without ctx: an abandoned dial may have reached the proxy, whose connection would
+	// then be matched to the next client.
 	near, err := net.Dial("tcp4", l.proxy.Listen)
 	if err != nil {
 		l.release()
@@ -155,7 +154,7 @@ func (l *link) connect(ctx context.Context, gc *gate.Conn, by known) (net.Conn, 
 	return nil, err
 }
 
-// errRefused is what a client is told whose proxy did not reach the tap.
+// errRefused is a client's error if its proxy did not reach the tap.
 var errRefused = errors.New("the link's proxy could not connect to its other side")
 
 // take waits until no connection is being made, and lets nobody make one until
@@ -173,9 +172,8 @@ func (l *link) take(ctx context.Context) error {
 
 func (l *link) release() { <-l.dialling }
 
-// forget ends a connection that nobody waits for any more, and releases the link: not
-// before it is known what has become of it, or else the next client's would be taken
-// for this one.
+// forget ends an abandoned connection and releases the link. It first waits for the
+// proxy's connection, which would otherwise be matched to the next client.
 func (l *link) forget(near net.Conn) {
 	defer l.release()
 	defer near.Close()
@@ -184,7 +182,7 @@ func (l *link) forget(near net.Conn) {
 		far.Close()
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.made++ // to its valves it is one like the others
+		l.made++ // the valves have counted it as well
 	case <-l.proxy.refused:
 	case <-l.closed:
 	}
@@ -222,8 +220,8 @@ func (l *link) pair(gc *gate.Conn, by known, near *net.TCPConn, far net.Conn, ta
 	return p.near
 }
 
-// retarget leads the link to another node and closes its connections to the old
-// one. Where it leads there already, it does nothing.
+// retarget leads the link to another node and closes its connections to the old one. It
+// does nothing if the link leads there already.
 func (l *link) retarget(ctx context.Context, to *node) error {
 	if err := l.take(ctx); err != nil {
 		return fmt.Errorf("lead %s to %s: %w", l.proxy.Name, to.name, err)
@@ -244,8 +242,8 @@ func (l *link) retarget(ctx context.Context, to *node) error {
 	return nil
 }
 
-// number is the place, among all connections ever made, of the one that commands
-// know by that; 0 if there is none.
+// number is the place of a connection on the link in the order of dialling, from 1; 0 if
+// there is none.
 func (l *link) number(by known) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -266,11 +264,11 @@ func (l *link) carries(client int, node string) bool {
 	return (l.client == client || l.client == everyone) && slices.Contains(l.names, node)
 }
 
-// drained is closed when the proxy has closed all connections that the gate has.
+// drained is closed when the proxy has closed all connections of clients.
 func (l *link) drained() <-chan struct{} { return l.draining.None() }
 
-// tally counts what may come and go while somebody waits for there to be
-// nothing, which a WaitGroup does not allow.
+// tally is a count that may rise while somebody waits for 0, which a WaitGroup does not
+// allow.
 type tally struct {
 	mu   sync.Mutex
 	n    int

@@ -1,8 +1,8 @@
-// Package live makes worlds of real Redis servers, whoever runs these: clients
-// behind a gate, an embedded toxiproxy proxy on every link, replication.
+// Package live makes worlds of real Redis servers from any Provider: clients behind a
+// gate, an embedded toxiproxy proxy on every link, replication.
 //
-// On the way of a command lie the gate, at the client's end of the connection;
-// the proxy of the link; and the tap, in front of the node.
+// A command passes the gate, at the client's end of the connection; the proxy of the
+// link; and the tap, in front of the node.
 package live
 
 import (
@@ -86,17 +86,17 @@ func (*Testbed) Clock() func() time.Duration {
 	return func() time.Duration { return time.Since(started) }
 }
 
-// WatchesKeys says that what becomes of the nodes' keys is seen.
+// WatchesKeys says that changes of the nodes' keys are observed.
 func (*Testbed) WatchesKeys() bool { return true }
 
-// Run implements testbed.Testbed. A node that dies unasked, or a proxy, ends the
-// body's context and is Run's error, whatever the body returned.
+// Run implements testbed.Testbed. If a node or a proxy dies unasked, the body's context
+// ends, and Run returns that error whatever the body returned.
 func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) (err error) {
 	if s, err = s.Complete(); err != nil {
 		return fmt.Errorf("%s testbed: %w", t.Name(), err)
 	}
 	if _, guest := t.provider.(Guest); guest {
-		s.Monitor = "" // it tells what everybody else does there
+		s.Monitor = "" // it would show the commands of others
 	}
 	t.sweep.Do(func() { tempdir.Sweep(t.temp) })
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -111,7 +111,7 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 		return fmt.Errorf("%s testbed: %w", t.Name(), orDeath(ctx, err))
 	}
 	for _, n := range e.nodes {
-		n.aof.begin(n.dir, n.clock()) // however long set-up took
+		n.aof.begin(n.dir, n.clock()) // the time of fsyncs counts from here, not from set-up
 	}
 	err = body(ctx, e.world(t.provider))
 	if death := death(ctx); death != nil {
@@ -120,7 +120,7 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 	return err
 }
 
-// deadNode is the cause of a context's end when a node died unasked, or a proxy.
+// deadNode is the cause of a context's end after a node or a proxy died unasked.
 type deadNode struct{ error }
 
 // Unwrap returns the testbed's error.
@@ -174,7 +174,7 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 		}
 	}
 	if e.setup.Processes != nil {
-		return nil // the clients' connections are made there
+		return nil // processes make their own connections
 	}
 	with := warmUp
 	if e.watchers != nil {
@@ -247,7 +247,7 @@ func (e *env) equip(n *node) (err error) {
 	return err
 }
 
-// newServer is a server of that name, to be started.
+// newServer returns a server of that name that is not started yet.
 func (e *env) newServer(name string) *node {
 	dir := filepath.Join(e.temp.Path(), name)
 	if h, ok := e.place.(Housed); ok {
@@ -258,13 +258,12 @@ func (e *env) newServer(name string) *node {
 	})
 }
 
-// warmedAtOnce bounds how many clients connect at a time: a dial has only as long
-// as go-redis gives it, however many come before it.
+// warmedAtOnce bounds how many clients connect at a time: go-redis's dial timeout
+// includes the wait for other dials.
 const warmedAtOnce = 16
 
-// warmth is how many connections are made per client and node before the body
-// starts, so that a fault does not hit a handshake where it is meant to hit a
-// command.
+// warmth is how many connections are made per client and node before the body starts, so
+// that a fault hits commands instead of handshakes.
 func (e *env) warmth() int {
 	if e.setup.SharedLinks {
 		return 1
@@ -273,11 +272,11 @@ func (e *env) warmth() int {
 }
 
 func warmUp(ctx context.Context, r *redis.Client, connections int) error {
-	return testbed.WarmUp(ctx, r.WithTimeout(adminTimeout), connections) // on a busy machine; the pool is the same
+	return testbed.WarmUp(ctx, r.WithTimeout(adminTimeout), connections) // for a busy machine; the pool is the same
 }
 
-// tearDown ends everything in the order that lets nothing wait for a timeout:
-// clients, gate, what is still poisoned, proxies, taps, servers.
+// tearDown ends everything in an order in which nothing waits for a timeout: clients,
+// gate, faults in force, proxies, taps, servers.
 func (e *env) tearDown() error {
 	var errs []error
 	for _, n := range e.nodes {
@@ -319,7 +318,7 @@ func (e *env) tearDown() error {
 	return errors.Join(errs...)
 }
 
-// closeServers ends all servers at once: the end of a container takes a while.
+// closeServers ends all servers concurrently: a container takes a while to end.
 func (e *env) closeServers() error {
 	servers := slices.Concat(e.nodes, e.watchers.servers())
 	errs := make([]error, len(servers))

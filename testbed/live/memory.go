@@ -13,9 +13,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Evict implements testbed.Memory: Redis itself evicts, because for a moment it
-// may use no memory. Nothing else runs on the node meanwhile, so that no client
-// sees more of it than that the keys have gone, nor before it is told.
+// Evict implements testbed.Memory. Redis itself evicts, because maxmemory is 1 byte for a
+// moment. The node executes no client's command until evicted has returned; clients see
+// only that the keys are gone.
 func (e ownEnv) Evict(ctx context.Context, node string, evicted func([]history.KeyState) error) (keys []history.KeyState, err error) {
 	n, err := e.node(node)
 	if err != nil {
@@ -42,7 +42,7 @@ func (e ownEnv) Evict(ctx context.Context, node string, evicted func([]history.K
 	return keys, nil
 }
 
-// names of keys; not nil.
+// names returns the names of keys, never nil.
 func names(keys []history.KeyState) []string {
 	all := make([]string, len(keys))
 	for i, k := range keys {
@@ -51,8 +51,8 @@ func names(keys []history.KeyState) []string {
 	return all
 }
 
-// evict lets a node evict all that it has, and returns the keys that Redis says it
-// evicted: others may have expired at the same time.
+// evict makes a node evict all its keys, and returns those that Redis reports as evicted:
+// others may have expired at the same time.
 func evict(ctx context.Context, c *redis.Client) ([]history.KeyState, error) {
 	there, err := keysOn(ctx, c)
 	if err != nil || len(there) == 0 {
@@ -64,7 +64,7 @@ func evict(ctx context.Context, c *redis.Client) ([]history.KeyState, error) {
 	}
 	told := c.Subscribe(ctx, "__keyevent@0__:evicted")
 	defer told.Close()
-	if _, err := told.Receive(ctx); err != nil { // that it listens
+	if _, err := told.Receive(ctx); err != nil { // the confirmation of SUBSCRIBE
 		return nil, err
 	}
 	restore, err := starve(ctx, c)
@@ -104,8 +104,8 @@ func evictions(ctx context.Context, c *redis.Client) (int, error) {
 	return n, nil
 }
 
-// starve leaves the node no memory for keys and lets it tell which it evicts.
-// Restore sets its configuration as it was, also after an error.
+// starve leaves the node no memory for keys and makes it publish the keys that it evicts.
+// Restore resets its configuration, and must be called also after an error.
 func starve(ctx context.Context, c *redis.Client) (restore func() error, err error) {
 	var former [][2]string
 	restore = func() error {

@@ -15,24 +15,22 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// monitor keeps what a node executes, commands that scripts call included, as
-// Redis's MONITOR tells it: a line each, with the node's own time. In place of the
-// address from which a client's command came stands the client; another address is
-// the harness's, or that of a primary. It goes on over restarts of the node; what a
-// node did just before it was killed, it may not have told any more. Where the
-// connection to a node that lives broke, lines that begin with # tell from when to
-// when nothing was heard, by the machine's clock.
+// monitor logs the commands that a node executes, including those called by scripts, as
+// Redis's MONITOR reports them: a line each, with the node's own time. A client's name
+// replaces its address; other addresses are the harness's or a primary's. The log goes on
+// after a restart of the node, but may lack its last commands before a kill. If the
+// connection to a live node broke, lines that begin with # tell from when to when
+// commands are missing, by the machine's clock.
 //
-// Its connection leads past links and gate to the node. A node that tells all that
-// it does has less time to do it.
+// Its connection bypasses links and gate. MONITOR slows the node down.
 type monitor struct {
 	clients sync.Map // by address: "c0"
 
 	mu   sync.Mutex
 	file *os.File
 	conn net.Conn // to the present server, or the last one
-	left bool     // nobody is to be followed any more
-	err  error    // why the log is not whole
+	left bool     // no server is to be followed any more
+	err  error    // why the log is incomplete
 }
 
 // newMonitor makes the log of a node in a directory.
@@ -51,14 +49,14 @@ func (m *monitor) meet(from net.Addr, client int) {
 	}
 }
 
-// hide leaves out what comes from an address: it is we who look.
+// hide omits commands from an address that is the harness's own.
 func (m *monitor) hide(from net.Addr) {
 	if m != nil {
 		m.clients.Store(from.String(), "")
 	}
 }
 
-// told is what a server tells over one connection after the other.
+// told reads the output of a server's MONITOR over successive connections.
 type told struct {
 	of     *monitor
 	server Server
@@ -66,8 +64,8 @@ type told struct {
 	lines  *bufio.Reader
 }
 
-// follow asks a server that has just started to tell what it executes. What it
-// says from then on is there to be written.
+// follow starts MONITOR on a server that has just started. Write reads its output from
+// then on.
 func (m *monitor) follow(ctx context.Context, s Server) (*told, error) {
 	t := &told{of: m, server: s}
 	if err := t.ask(ctx, adminTimeout); err != nil {
@@ -76,7 +74,7 @@ func (m *monitor) follow(ctx context.Context, s Server) (*told, error) {
 	return t, nil
 }
 
-// ask makes a connection on which the server tells what it executes.
+// ask opens a connection and starts MONITOR on it.
 func (t *told) ask(ctx context.Context, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -94,8 +92,8 @@ func (t *told) ask(ctx context.Context, patience time.Duration) error {
 	return nil
 }
 
-// write notes what the server tells until it ends. While it runs, a connection that
-// broke is replaced.
+// write logs what the server reports until it ends. While the server runs, write replaces
+// a broken connection.
 func (t *told) write(runs func() bool) {
 	for {
 		for {
@@ -119,10 +117,10 @@ func (t *told) write(runs func() bool) {
 
 const (
 	askAgain    = 20 * time.Millisecond // between two attempts to follow a node again
-	askPatience = time.Second           // that each of them has
+	askPatience = time.Second           // for each attempt
 )
 
-// again asks until the server tells again. It says whether that was before its end.
+// again retries ask until it succeeds. It returns false if the server ends first.
 func (t *told) again(runs func() bool) bool {
 	for runs() {
 		if t.ask(context.Background(), askPatience) == nil {
@@ -139,8 +137,7 @@ func (t *told) again(runs func() bool) bool {
 	return false
 }
 
-// lost says that nothing comes over the present connection any more, which it may
-// not show by itself for long.
+// lost closes the present connection, which is dead but may not notice it for long.
 func (m *monitor) lost() {
 	if m == nil {
 		return
@@ -168,7 +165,7 @@ func (m *monitor) note(line string) {
 	m.put(strings.TrimRight(line, "\r\n"))
 }
 
-// remark writes a line of the log's own.
+// remark writes a # line with the machine's time.
 func (m *monitor) remark(text string) {
 	now := time.Now()
 	m.put(fmt.Sprintf("# %d.%06d %s", now.Unix(), now.Nanosecond()/1000, text))
@@ -182,7 +179,7 @@ func (m *monitor) put(line string) {
 	}
 }
 
-// leave lets go of a server that has ended, soon: what it said before is read.
+// leave lets go of a server that has ended, after at most patience for its last output.
 func (m *monitor) leave() {
 	if m == nil {
 		return
@@ -195,8 +192,8 @@ func (m *monitor) leave() {
 	}
 }
 
-// close ends the log; nobody writes to it any more. The error says why it is not
-// whole.
+// close closes the log; nobody writes to it any more. The error says why it is
+// incomplete.
 func (m *monitor) close() error {
 	if m == nil {
 		return nil

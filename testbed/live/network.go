@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// network keeps account of the faults in force.
+// network holds the watches of the faults in force.
 type network struct {
 	mu      sync.Mutex
 	watches []*watch
@@ -22,7 +22,7 @@ type network struct {
 type watch struct {
 	hit   func(history.Command) bool
 	from  int          // commands of this index and later are the fault's
-	early map[int]bool // and these, which were on their way
+	early map[int]bool // and these earlier ones, outstanding at its start
 	seen  map[int]bool // those that were hit
 }
 
@@ -70,12 +70,11 @@ func (e *env) count(w *watch) int {
 	return len(w.seen)
 }
 
-// undoPatience bounds how long an undo waits for what the fault has led to: an
-// election that comes as late as it may, and after that a server that answers as late
-// as it may. The nemesis reckons with it.
+// undoPatience bounds how long an undo waits for the fault's consequences: the slowest
+// election, and after that the slowest answer of a server. The nemesis allows for it.
 const undoPatience = patienceWithElections + adminTimeout + 3*time.Second
 
-// once makes an undo of end, which is called only the first time.
+// once returns an undo that calls end only the first time.
 func once(end func(context.Context) (int, error)) testbed.Undo {
 	var mu sync.Mutex
 	var done bool
@@ -86,7 +85,7 @@ func once(end func(context.Context) (int, error)) testbed.Undo {
 		if done {
 			return hits, nil
 		}
-		// A fault must not outlive its trial, and what takes it back must not either.
+		// The undo must run even if ctx has ended, but must not take for ever.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoPatience)
 		defer cancel()
 		var err error
@@ -151,16 +150,15 @@ func stopped(c history.Command, d testbed.Direction) bool {
 	}
 }
 
-// Reset implements testbed.Network. The connections that exist are reset as
-// their client sees it; toxiproxy alone would end them as if they were closed.
-// Hits counts the connections on which a command was under way, or was sent after:
-// an idle one that is replaced unseen disturbs nobody.
+// Reset implements testbed.Network. Clients see existing connections as reset; toxiproxy
+// alone would only close them. Hits counts the reset connections with a command that was
+// under way or sent later: replacing an idle connection disturbs nobody.
 func (e *env) Reset(ctx context.Context, on testbed.Link) (testbed.Undo, error) {
 	_, l, err := e.link(on)
 	if err != nil {
 		return nil, err
 	}
-	// None is made between the toxic and the reset of those that exist.
+	// No connection is made between adding the toxic and resetting the existing ones.
 	if err := l.take(ctx); err != nil {
 		return nil, fmt.Errorf("reset %s: %w", l.proxy.Name, err)
 	}
@@ -198,9 +196,8 @@ func (e *env) Reset(ctx context.Context, on testbed.Link) (testbed.Undo, error) 
 	}), nil
 }
 
-// link finds a client and its link. The one link that a client of a replicated topology
-// has goes by the name of every node: after a promotion, and while two primaries
-// serve.
+// link finds a client and its link. A client of a replicated topology has one link, which
+// goes by the name of every node: after a promotion, and while two primaries serve.
 func (e *env) link(l testbed.Link) (client int, of *link, err error) {
 	for id, c := range e.clients {
 		if c.Locks().ID != l.From {

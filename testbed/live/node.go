@@ -27,12 +27,12 @@ type node struct {
 	dir        string
 	log        string
 	durability testbed.Durability
-	sentinel   bool // it is one, not a node
+	sentinel   bool // it is a Sentinel, not a node
 	clock      func() time.Duration
 	died       func(error) // tells that it died unasked
-	doors      *doors      // by which others know it; nil where they need not
+	doors      *doors      // by which other servers know it; nil if they need not
 	args       []string    // of its own, at every start
-	keeps      string      // a file that no loss of data concerns; "" = none
+	keeps      string      // a file that survives a loss of data; "" = none
 	// admit, unless it is nil, is called before each command of a client is executed.
 	admit func(client int, args []history.Bytes)
 
@@ -47,11 +47,11 @@ type node struct {
 	observer *observer              // nil if nobody asked for it; set before there are clients
 
 	pausing sync.Mutex
-	paused  *pause // nil if it is not; guarded by pausing
+	paused  *pause // nil if it is not paused; guarded by pausing
 
 	life sync.Mutex // held while the server is started, or closed for good
 
-	mu     sync.Mutex // held to look and to set only: others must not wait for a start
+	mu     sync.Mutex // held only to read and set: others must not wait for a start
 	server Server     // nil before the first start
 	up     bool       // false before the first start, and from Kill to the next
 	watch  sync.WaitGroup
@@ -72,7 +72,7 @@ func (n *node) start(ctx context.Context, args ...string) error {
 	return n.launch(ctx, args...)
 }
 
-// launch is start for who holds life.
+// launch is start with life held.
 func (n *node) launch(ctx context.Context, args ...string) error {
 	n.observer.restarting()
 	s, err := n.place.Start(ctx, ServerOptions{
@@ -120,10 +120,10 @@ func (n *node) runs(s Server) bool {
 	return err == nil && now == s
 }
 
-// persistence is how the server is told its durability. Under EverySec the file is
-// never synced, and aof cuts it at a restart: Redis, told to sync every second,
-// answers before it writes while a sync is under way (flushAppendOnlyFile), and then
-// the file's size does not tell which answers it holds.
+// persistence returns the server's options for its durability. Under EverySec the file is
+// never synced, and aof cuts it at a restart: with appendfsync everysec, Redis answers
+// before it writes while a sync is under way (flushAppendOnlyFile), and the file's size
+// does not tell which answered commands it holds.
 func (n *node) persistence() []string {
 	if n.sentinel || n.durability == testbed.Volatile {
 		return nil
@@ -167,12 +167,12 @@ func (n *node) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp4", s.Addr())
 }
 
-// killPatience is how long a node that is to be killed may finish what it executes.
+// killPatience is how long a kill waits for the command that the node executes.
 const killPatience = 100 * time.Millisecond
 
-// kill ends the node's server in its turn, and tells of it. Killing it twice is an error.
-// When ctx ends before that is told, the node lives on; after that its end is awaited no
-// more.
+// kill calls down and kills the node's server, in the node's turn if it is free soon.
+// Killing it twice is an error. If ctx ends before down is called, the node lives on; if
+// later, kill does not wait for the server's end.
 func (n *node) kill(ctx context.Context, down func() error) error {
 	if n.quiet(ctx) {
 		defer n.release()
@@ -202,8 +202,8 @@ func (n *node) kill(ctx context.Context, down func() error) error {
 	return nil
 }
 
-// end kills a server of the node's and waits for its end. If ctx ends before, close
-// waits for it.
+// end kills a server of the node's and waits for its end. If ctx ends first, close waits
+// for it.
 func (n *node) end(ctx context.Context, s Server) error {
 	killed := make(chan error, 1)
 	n.watch.Go(func() { killed <- s.Kill() })
@@ -324,8 +324,8 @@ func (n *node) take(giveUp <-chan struct{}) bool {
 
 func (n *node) release() { <-n.turn }
 
-// quiet takes the node's turn to kill it, or says that it cannot be had soon: then the
-// node is frozen, and executes nothing either, or it is busy.
+// quiet takes the node's turn for a kill. It returns false if the turn is not free soon:
+// the node is paused, and executes nothing, or busy.
 func (n *node) quiet(ctx context.Context) bool {
 	patience := killPatience
 	if n.pausing.TryLock() {
@@ -334,7 +334,7 @@ func (n *node) quiet(ctx context.Context) bool {
 		}
 		n.pausing.Unlock()
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(patience, time.Millisecond)) // who need not wait gets it
+	ctx, cancel := context.WithTimeout(ctx, max(patience, time.Millisecond)) // a free turn is taken in any case
 	defer cancel()
 	return n.take(ctx.Done())
 }

@@ -41,8 +41,8 @@ func (e ownEnv) Kill(ctx context.Context, node string, down func() error) error 
 	return n.kill(ctx, down)
 }
 
-// Restart implements testbed.Nodes. A replica, and a primary that another has
-// replaced, comes back as a replica of the present primary and takes its data.
+// Restart implements testbed.Nodes. A replica, or a replaced primary, comes back as a
+// replica of the present primary and copies its data.
 func (e ownEnv) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
 	n, err := e.node(node)
 	if err != nil {
@@ -94,12 +94,12 @@ func (e *env) Keys(ctx context.Context, node string) ([]history.KeyState, error)
 	var keys []history.KeyState
 	err = n.ask(ctx, func(c *redis.Client) (err error) {
 		if s, running := n.running(); running == nil {
-			if r, ok := s.(Remote); ok { // which may hold more than anybody wants to look through
+			if r, ok := s.(Remote); ok { // it may hold too many keys of others
 				keys, err = keyStates(ctx, c, r.Names())
 				return err
 			}
 		}
-		if e.cluster != nil { // of a replica, too
+		if e.cluster != nil { // a replica answers, too
 			if err := c.ReadOnly(ctx).Err(); err != nil {
 				return err
 			}
@@ -126,8 +126,7 @@ func keysOn(ctx context.Context, c *redis.Client) ([]history.KeyState, error) {
 	return keyStates(ctx, c, names)
 }
 
-// keyStates looks at the keys of these names and returns those that there are,
-// sorted.
+// keyStates returns the states of the named keys that exist, sorted by key.
 func keyStates(ctx context.Context, c *redis.Client, names []string) ([]history.KeyState, error) {
 	var keys []history.KeyState
 	for _, name := range names {

@@ -16,39 +16,39 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// observer tells what becomes of a node's keys. Whoever has the node's turn has it
-// look: after each command that may change keys, before one at whose time a key's
-// life may have ended, and around all else that is done to the node. By itself it
-// looks when a life has ended. All that it keeps is guarded by the node's turn,
-// unless it says otherwise. A nil *observer sees nothing.
+// observer reports the changes of a node's keys. The holder of the node's turn has it
+// look: after each command that may change keys, before a command at whose time a key may
+// have expired, and around all else done to the node. By itself it looks when a key has
+// expired. The node's turn guards all fields that do not say otherwise. A nil *observer
+// sees nothing.
 type observer struct {
 	node    *node
 	log     *keyLog
 	options look.Options
 
-	looker *look.Looker // nil = none yet, or no more
-	// recording: the node serves clients, and its changes are told. What it has
-	// when it begins to is a promotion's doing.
+	looker *look.Looker // nil = not connected
+	// recording: the node serves clients, and its changes are reported. What differs when
+	// recording begins is a promotion's doing.
 	recording bool
-	blind     bool // nothing of it can be seen any more
+	blind     bool // its keys cannot be observed any more
 	last      map[string]seen
 	lastSent  time.Duration // when the last look began
 	clock     wallClock
 	effects   []*effect // that may not have been seen yet
 	brink     time.Duration
 
-	reborn atomic.Int64 // when a server was started that was not looked at yet; 0 = none was
+	reborn atomic.Int64 // when a server was started that was not looked at yet; 0 = none
 
-	wake  chan struct{} // tells run that lives end at other times, or that it must look
+	wake  chan struct{} // tells run that due or asked has changed
 	asked atomic.Bool   // it must look
 	due   atomic.Int64  // when it must look, on the history's clock; 0 = never
 
-	ending atomic.Bool // the trial: nothing is waited for any more
+	ending atomic.Bool // the trial is ending: looks do not wait for long
 	quit   chan struct{}
 	done   sync.WaitGroup
 
 	mu   sync.Mutex
-	conn net.Conn // of looker, for who has not the turn; nil once closed for good
+	conn net.Conn // of looker, for use without the turn
 }
 
 // seen is what the node had under a key.
@@ -99,7 +99,7 @@ func (e *env) observe(ctx context.Context) error {
 	return nil
 }
 
-// now takes the node's turn and looks at what has been done to it.
+// now takes the node's turn and looks at what has been done to the node.
 func (o *observer) now(ctx context.Context, by history.ChangedBy) error {
 	if o == nil {
 		return nil
@@ -112,9 +112,9 @@ func (o *observer) now(ctx context.Context, by history.ChangedBy) error {
 	return nil
 }
 
-// On the brink of the end of a key's life no command is begun, since nobody would
-// know on which side of it the command was executed. The brink is as wide as
-// commands lately took, with the look after them, within these bounds.
+// No command begins on the brink of a key's expiry, since it would be unknown whether the
+// command ran before or after the expiry. The brink is as wide as recent commands took,
+// with the look after them, within these bounds.
 const (
 	leastBrink = 500 * time.Microsecond
 	mostBrink  = 2 * time.Millisecond
@@ -125,7 +125,7 @@ func (o *observer) before(args []history.Bytes) {
 	if o == nil || o.blind || !resp.Counts(args) {
 		return
 	}
-	// Of somebody else's server, others may have changed keys.
+	// On somebody else's server, others may have changed keys.
 	if shared := o.options.Names != nil && !harmless(args); shared || !o.recording || o.reborn.Load() > 0 || o.anyAnswered() {
 		o.look(cause{})
 	}
@@ -141,11 +141,10 @@ func (o *observer) before(args []history.Bytes) {
 	}
 }
 
-// attemptsAtEnds bounds how many ends of lives, one just after the other, a command
-// waits for.
+// attemptsAtEnds bounds how many consecutive expiries a command waits for.
 const attemptsAtEnds = 3
 
-// executes notes what a command may do that is about to be written; nil = nothing.
+// executes notes the effect of a command that is about to be written; nil = none.
 func (o *observer) executes(args []history.Bytes, blocks bool) *effect {
 	if o == nil || o.blind || harmless(args) {
 		return nil
@@ -155,8 +154,8 @@ func (o *observer) executes(args []history.Bytes, blocks bool) *effect {
 	return f
 }
 
-// executed looks at what a command has done that was answered. Likely are keys
-// that it may have made.
+// executed looks at the effect of an answered command. Likely are keys that the command
+// may have created.
 func (o *observer) executed(f *effect, answered time.Duration, likely ...string) {
 	if f == nil {
 		return
@@ -174,15 +173,15 @@ func (o *observer) restarting() {
 	}
 }
 
-// unchanged takes a command back that has done nothing.
+// unchanged drops the effect of a command that did nothing.
 func (o *observer) unchanged(f *effect) {
 	if f != nil {
 		o.effects = slices.DeleteFunc(o.effects, func(other *effect) bool { return other == f })
 	}
 }
 
-// lost looks at what a command has done whose answer will not come. The node may
-// have begun to look before it has read the command, but not twice.
+// lost looks at the effect of a command whose answer will not come. It looks twice: the
+// node may read the first look before the command, but not the second.
 func (o *observer) lost(f *effect) {
 	if f == nil {
 		return
@@ -192,8 +191,7 @@ func (o *observer) lost(f *effect) {
 	o.look(cause{})
 }
 
-// late notes that a command that blocked has been answered, or will never be. It
-// needs no turn.
+// late notes that a blocking command was answered, or never will be. It needs no turn.
 func (o *observer) late(f *effect) {
 	if f == nil {
 		return
@@ -210,12 +208,12 @@ func (o *observer) rouse() {
 	}
 }
 
-// anyAnswered says whether the effects of a command that has run were not seen.
+// anyAnswered says whether the effect of an answered command was not looked at yet.
 func (o *observer) anyAnswered() bool {
 	return slices.ContainsFunc(o.effects, func(f *effect) bool { return f.answered.Load() > 0 })
 }
 
-// nextEnd is when the next life is over, on the history's clock; 0 = none ends.
+// nextEnd is when the next key expires, on the history's clock; 0 = none does.
 func (o *observer) nextEnd() (at time.Duration) {
 	for _, s := range o.last {
 		if s.ends == 0 {
@@ -228,14 +226,14 @@ func (o *observer) nextEnd() (at time.Duration) {
 	return at
 }
 
-// grace is how long after the end of a life the observer looks by itself: a node
-// that has something to do takes keys away a little later.
+// grace is how long after an expiry the observer looks by itself: a busy node removes
+// expired keys a little later.
 const grace = 500 * time.Microsecond
 
-// again is how soon after a look that failed the observer looks again by itself.
+// again is how soon the observer repeats a failed look by itself.
 const again = 20 * time.Millisecond
 
-// run looks when a life has ended, and when it is asked to.
+// run looks when a key has expired, and when it is asked to.
 func (o *observer) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -261,7 +259,7 @@ func (o *observer) run() {
 	}
 }
 
-// plan has run look when the next life has ended.
+// plan tells run when to look next. Seen says whether the last look succeeded.
 func (o *observer) plan(seen bool) {
 	var due time.Duration
 	if end := o.nextEnd(); end > 0 && o.recording && !o.blind {
@@ -280,7 +278,7 @@ func (o *observer) plan(seen bool) {
 	}
 }
 
-// giveUp tells that the node's keys will not be seen any more.
+// giveUp ends the observation of the node and reports why.
 func (o *observer) giveUp(why error) {
 	if o == nil || o.blind {
 		return
@@ -291,8 +289,8 @@ func (o *observer) giveUp(why error) {
 	o.log.unseen(o.node.name, why)
 }
 
-// patience bounds how long a look takes: as long as a node is given that is asked
-// anything else, unless the trial ends.
+// patience bounds how long a look takes: as long as any other question to a node, but
+// less once the trial is ending.
 func (o *observer) patience() time.Duration {
 	if o.ending.Load() {
 		return patience
@@ -300,7 +298,7 @@ func (o *observer) patience() time.Duration {
 	return adminTimeout
 }
 
-// connect returns the Looker that there is, or a new one.
+// connect returns the present Looker, or a new one.
 func (o *observer) connect() (*look.Looker, error) {
 	if o.looker != nil {
 		return o.looker, nil
@@ -321,10 +319,10 @@ func (o *observer) connect() (*look.Looker, error) {
 	return o.looker, err
 }
 
-// dialPatience is how long a node may take that is to be looked at to be reached.
+// dialPatience bounds a dial to a node that is to be looked at.
 const dialPatience = time.Second
 
-// keep lets others close the connection, unless they want none any more.
+// keep lets end and close reach the connection. After close, it refuses the connection.
 func (o *observer) keep(conn net.Conn) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -346,7 +344,7 @@ func (o *observer) disconnect() {
 	}
 }
 
-// finish looks for the last time, when no client does anything any more.
+// finish looks for the last time, after all clients have ended.
 func (o *observer) finish() {
 	if o == nil {
 		return
@@ -354,7 +352,7 @@ func (o *observer) finish() {
 	ctx, cancel := context.WithTimeout(context.Background(), killPatience)
 	defer cancel()
 	if !o.node.take(ctx.Done()) {
-		return // it is frozen: what it was sent since waits for its turn, and is not sent
+		return // it is paused: commands since then wait for its turn, unsent
 	}
 	defer o.node.release()
 	if _, err := o.node.running(); err != nil || o.blind {
@@ -365,8 +363,7 @@ func (o *observer) finish() {
 	}
 }
 
-// end is called before the trial is torn down: who does not answer then is not
-// waited for long.
+// end is called before teardown. From then on, a look waits for at most patience.
 func (o *observer) end() {
 	if o == nil {
 		return
@@ -379,7 +376,7 @@ func (o *observer) end() {
 	}
 }
 
-// close lets go of whoever waits for the node, and ends the observer.
+// close ends the observer and any look that waits for the node.
 func (o *observer) close() {
 	if o == nil {
 		return

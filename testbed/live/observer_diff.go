@@ -13,13 +13,12 @@ import (
 // wallClock maps a node's wall clock to the history's clock.
 type wallClock struct {
 	known bool
-	// By so much it is ahead of the history's clock, as all looks have it since it was
-	// set.
+	// Bounds of its lead over the history's clock, by all looks since it was set.
 	least, most time.Duration
 }
 
-// set takes over what the clock showed, anew if it may have been set since. It says
-// whether it has been, by somebody else.
+// set takes in what the clock showed, and drops earlier bounds if anew, since the clock
+// may have been set. Leapt says that somebody else has set the clock.
 func (w *wallClock) set(s look.Sight, anew bool) (leapt bool) {
 	least, most := s.Time-s.Got, s.Time-s.Sent
 	leapt = w.known && !anew && (least > w.most+clockSlack || most < w.least-clockSlack)
@@ -30,21 +29,20 @@ func (w *wallClock) set(s look.Sight, anew bool) (leapt bool) {
 	return leapt
 }
 
-// at is when the clock shows so many milliseconds.
+// at is when the clock shows that many milliseconds.
 func (w *wallClock) at(ms int64) time.Duration {
 	return time.Duration(ms)*time.Millisecond - (w.least+w.most)/2
 }
 
-// over is when a life is over that ends then: with that millisecond.
+// over is when a key with that expiry is gone: after that millisecond.
 func (w *wallClock) over(ends int64) time.Duration { return w.at(ends + 1) }
 
-// notBefore is the earliest that this can be.
+// notBefore is the earliest time that over can be.
 func (w *wallClock) notBefore(ends int64) time.Duration {
 	return time.Duration(ends+1)*time.Millisecond - w.most
 }
 
-// jitter is by how much an end may differ that is reckoned from how long a key still
-// lives.
+// jitter is the tolerance, in milliseconds, of an expiry computed from PTTL.
 const jitter = 2
 
 // diff finds out what has changed between two looks, and what changed it.
@@ -55,7 +53,7 @@ type diff struct {
 	changes []history.KeyChange
 }
 
-// run tells of all keys in the order of their names.
+// run compares all keys, in the order of their names.
 func (d *diff) run() {
 	if d.cause.by == history.ByClock {
 		d.moved(history.ByClock)
@@ -73,7 +71,7 @@ func (d *diff) run() {
 	}
 }
 
-// moved tells of all lives that end at another time since the clock was set.
+// moved reports all expiries that moved because the clock was set.
 func (d *diff) moved(by history.ChangedBy) {
 	for _, key := range slices.Sorted(maps.Keys(d.last)) {
 		was := d.last[key]
@@ -86,14 +84,14 @@ func (d *diff) moved(by history.ChangedBy) {
 	}
 }
 
-// lasting is a content with its life as the clock runs now.
+// lasting is a content with its expiry by the present clock.
 func (d *diff) lasting(content *history.KeyContent, ends int64) *history.KeyContent {
 	k := *content
 	k.Expires = max(d.clock.at(ends), 1)
 	return &k
 }
 
-// since is a beginning of bounds: not before the last look, nor after this one.
+// since limits a lower bound to the time between the last look and this one.
 func (d *diff) since(at time.Duration) time.Duration {
 	return min(max(at, d.lastSent), d.sight.Got)
 }
@@ -120,7 +118,7 @@ func (d *diff) key(key string) {
 	d.commanded(key, was, now, over)
 }
 
-// now is what the node has under a key that had been that before.
+// now is what the node has under a key that held was before.
 func (d *diff) now(key string, was seen) (now seen, has bool) {
 	k, has := d.sight.Keys[key]
 	if !has {
@@ -140,17 +138,17 @@ func (d *diff) now(key string, was seen) (now seen, has bool) {
 	return now, true
 }
 
-// done tells of a change by what was done to the node.
+// done attributes a change to what was done to the node.
 func (d *diff) done(key string, was, now seen, over bool) {
 	by := d.cause.by
 	if by == history.ByRestart && now.content == nil && over && d.node.durability != testbed.Volatile {
-		by = history.ByExpiry // it was kept until then
+		by = history.ByExpiry // its durability kept it until its expiry
 	}
 	d.change(key, by, d.node.executed, d.since(d.cause.from), d.sight.Got, was.content, now.content)
 }
 
-// commanded tells of a change by the commands that may have changed the key, by the
-// end of its life, or by somebody else.
+// commanded attributes a change to the commands that may have changed the key, to its
+// expiry, or to somebody else.
 func (d *diff) commanded(key string, was, now seen, over bool) {
 	suspects := slices.DeleteFunc(slices.Clone(d.effects), func(f *effect) bool { return !f.touches(key) })
 	end := d.since(d.clock.notBefore(was.ends))
@@ -162,13 +160,13 @@ func (d *diff) commanded(key string, was, now seen, over bool) {
 		d.change(key, history.ByExpiry, d.node.executed, end, d.sight.Got, was.content, nil)
 		was.content = nil
 	case over:
-		// Its life has ended while a command ran, before that or after it.
+		// The key expired before, during or after a command: the order is unknown.
 		from, _ := d.bounds(suspects)
 		d.change(key, history.ByUnknown, suspects[0].exec, min(from, end), d.sight.Got, was.content, nil)
 		was.content = nil
 	}
 	if was.content == now.content {
-		return // both are nothing
+		return // both are nil
 	}
 	if len(suspects) == 0 {
 		d.change(key, history.ByStranger, d.node.executed, end, d.sight.Got, was.content, now.content)
@@ -182,7 +180,7 @@ func (d *diff) commanded(key string, was, now seen, over bool) {
 	d.change(key, by, suspects[0].exec, from, to, was.content, now.content)
 }
 
-// bounds are those of when any of the commands may have run.
+// bounds returns the period in which any of the suspects may have run.
 func (d *diff) bounds(suspects []*effect) (from, to time.Duration) {
 	from = suspects[0].from
 	for _, f := range suspects {

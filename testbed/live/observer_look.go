@@ -12,19 +12,19 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// cause is what a look is to show the effects of.
+// cause is what may have changed keys before a look.
 type cause struct {
-	// by is what was done to the node since the last look, before which nothing was
-	// left to see; "" = commands, and time.
+	// by is what was done to the node since the last look, which saw all earlier changes;
+	// "" = commands, and expiry.
 	by   history.ChangedBy
-	from time.Duration // since when
-	// only, unless it is nil, are the keys that it was done to.
+	from time.Duration // when that began
+	// only, unless it is nil, are the keys that were affected.
 	only   []string
 	likely []string // keys that may be new
 }
 
-// look looks at the node's keys and tells what has changed. It says whether they
-// were seen.
+// look reads the node's keys and reports what has changed. It says whether the keys were
+// read.
 func (o *observer) look(c cause) bool {
 	if o == nil || o.blind {
 		return false
@@ -42,7 +42,7 @@ func (o *observer) look(c cause) bool {
 	return err == nil
 }
 
-// sight looks at the node, on a new connection if the one that there was has broken.
+// sight looks at the node, on a new connection if the old one broke.
 func (o *observer) sight(c cause) (s look.Sight, err error) {
 	likely := append(slices.Collect(maps.Keys(o.last)), c.likely...)
 	fresh := o.looker == nil
@@ -54,7 +54,7 @@ func (o *observer) sight(c cause) (s look.Sight, err error) {
 	return o.try(likely)
 }
 
-// final says whether no other look will show more.
+// final says whether every further look will fail, too.
 func final(err error) bool {
 	return errors.Is(err, look.ErrRefused) || errors.Is(err, look.ErrTooLarge)
 }
@@ -70,7 +70,7 @@ func (o *observer) try(likely []string) (look.Sight, error) {
 	return l.Look(likely, o.node.clock)
 }
 
-// compare tells how what was seen differs from what was seen before.
+// compare reports how the sight differs from the last one.
 func (o *observer) compare(c cause, s look.Sight) {
 	began := o.recording
 	o.recording = !s.Replica
@@ -82,7 +82,7 @@ func (o *observer) compare(c cause, s look.Sight) {
 	case started > 0 && began:
 		c.by, c.from = history.ByRestart, time.Duration(started)
 	case !began && len(o.open()) < len(o.effects):
-		c.by, c.from = history.ByUnknown, o.effects[0].from // it was promoted, and a command came
+		c.by, c.from = history.ByUnknown, o.effects[0].from // it was promoted, and a command has run
 	case !began:
 		c.by, c.from = history.ByPromotion, s.Sent
 	}
@@ -141,7 +141,7 @@ func harmless(args []history.Bytes) bool {
 	return harmlessCommands[name] || !resp.Counts(args) && name != "CLUSTER"
 }
 
-// likely are keys that a command may make, as far as they are easily told.
+// likely returns keys that a command may create, as its arguments suggest.
 func likely(args []history.Bytes) []string {
 	if len(args) < 2 {
 		return nil
@@ -160,7 +160,7 @@ func likely(args []history.Bytes) []string {
 	return []string{string(args[1])}
 }
 
-// small is a number of one digit, 0 if it is none.
+// small parses a number of one digit; 0 if it is none.
 func small(n history.Bytes) int {
 	if len(n) != 1 || n[0] < '0' || n[0] > '9' {
 		return 0

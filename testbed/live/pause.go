@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// pause is what keeps a node's server from going on.
+// pause is a pause of a node's server.
 type pause struct {
 	server Server
-	asked  int // by so many that have not taken it back
-	// release gives up the node's turn, once. Whoever pauses a node has it: what the
-	// node has begun is answered before, and what comes waits in front of it, so that
-	// it certainly runs when the node goes on.
+	asked  int // number of freezes that are not thawed yet
+	// release gives up the node's turn, once. A pause holds the turn: commands that have
+	// begun are answered before the pause; later commands wait in front of the node, and
+	// so run certainly after the pause.
 	release func()
 }
 

@@ -13,30 +13,30 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// Electing is a Provider whose servers can be left to watch each other and to
-// choose primaries by themselves: they are Peers.
+// Electing is a Provider whose servers can watch each other and elect primaries. Its
+// servers are Peers.
 type Electing interface {
 	Provider
-	// Elects says whether that is so on this machine.
+	// Elects says whether they can on this machine.
 	Elects() bool
 }
 
-// Peer is a Server that other servers can tell from others by where it comes from.
+// Peer is a Server that other servers recognise by its source address.
 type Peer interface {
 	Server
-	// Peer is the IPv4 address, its own among the servers of the trial, from which
-	// it connects to other servers.
+	// Peer is the IPv4 source address of its connections to other servers, unique in the
+	// trial.
 	Peer() string
 }
 
-// doors are where the servers of one trial reach each other. Who comes is told
-// by the address that it comes from (Peer).
+// doors are where the servers of one trial reach each other. A peer is recognised by its
+// source address (Peer).
 type doors struct {
 	proxies *proxies
 	host    string // Place.Doors
 
 	mu    sync.Mutex
-	peers map[string]string // names of servers by where they come from
+	peers map[string]string // names of servers by source address
 	met   chan struct{}     // closed and replaced when peers grows
 	all   []*door
 }
@@ -45,10 +45,10 @@ func newDoors(p *proxies, host string) *doors {
 	return &doors{proxies: p, host: host, peers: map[string]string{}, met: make(chan struct{})}
 }
 
-// door is a listener in front of one port of a server, for the other servers of
-// the trial: its address is what the server announces, and what it is known by
-// for as long as the trial lasts. It leads each peer over a proxy of that pair
-// alone, so that any two are kept apart without a third noticing.
+// door is a listener in front of one port of a server, for the other servers of the
+// trial. The server announces the door's address as long as the trial lasts. Each peer
+// gets a proxy of its own behind the door, so that two servers can be partitioned without
+// affecting a third.
 type door struct {
 	doors    *doors
 	name     string // of the server behind it
@@ -66,10 +66,10 @@ type door struct {
 // hearing is told what a peer says.
 type hearing func(peer string, args []history.Bytes)
 
-// open opens a door in front of the server of that name. Upstream is asked for
-// each connection: the address that this program reaches, or an error while the
-// server is down. Hear, unless it is nil, gets the commands that peers send
-// before they reach the server; such a door is for Redis's own protocol only.
+// open opens a door in front of the server of that name. Upstream is called for each
+// connection: it returns the server's address for this program, or an error while the
+// server is down. Hear, unless it is nil, gets each command of a peer before the server
+// does; such a door is for Redis's own protocol only.
 func (d *doors) open(name string, upstream func() (string, error), hear hearing) (*door, error) {
 	l, err := net.Listen("tcp4", net.JoinHostPort(d.host, "0"))
 	if err != nil {
@@ -95,7 +95,7 @@ func (d *doors) meet(addr, name string) {
 	d.met = make(chan struct{})
 }
 
-// shut lets nobody in any more. Then the proxies can be closed, and then the
+// shut stops accepting connections. After it, the proxies can be closed, and then the
 // doors.
 func (d *doors) shut() {
 	for _, one := range d.every() {
@@ -106,7 +106,7 @@ func (d *doors) shut() {
 	}
 }
 
-// close ends what goes through the doors.
+// close ends the connections through the doors.
 func (d *doors) close() {
 	for _, one := range d.every() {
 		one.mu.Lock()
@@ -149,7 +149,7 @@ func (d *door) accept() {
 	}
 }
 
-// track keeps a connection for close to end, unless that has come already.
+// track keeps a connection for close. After shut, it closes the connection instead.
 func (d *door) track(c net.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -196,7 +196,7 @@ func (d *door) serve(far *net.TCPConn) {
 	back.Wait()
 }
 
-// requests carries what a peer says until it has said all.
+// requests carries the peer's commands until the peer has ended.
 func (d *door) requests(peer string, far, near *net.TCPConn) {
 	if d.hear == nil {
 		io.Copy(near, far)
@@ -217,8 +217,8 @@ func (d *door) requests(peer string, far, near *net.TCPConn) {
 	}
 }
 
-// introduction bounds how long a stranger waits until it is known who it is: a
-// server may come before its start has returned.
+// introduction bounds how long an unknown peer waits to be identified: a server may
+// connect before its start has returned.
 const introduction = 10 * time.Second
 
 // who tells which server a connection comes from; "" if it is none of this
@@ -279,8 +279,8 @@ func (d *door) over() bool {
 // nowhere is where a proxy leads before its server has started.
 const nowhere = "127.0.0.1:0"
 
-// pair is the proxy of that peer and this server, whose valves keep them apart:
-// upstream is what the peer says. It is there before either has started.
+// pair returns the proxy between that peer and this server; upstream is from the peer to
+// the server. The proxy exists before either has started.
 func (d *door) pair(peer string) (*proxy, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -304,8 +304,8 @@ type entry struct {
 	door *door
 }
 
-// disturbAll cuts or holds all entries, or none of them: what is missing is found out
-// before the first is shut. The undos are in the order of the entries.
+// disturbAll cuts or holds all entries, or none: it opens missing proxies before it shuts
+// the first. The undos are in the order of the entries.
 func disturbAll(entries []entry, d testbed.Direction, how func(*valve) (undo func())) ([]testbed.Undo, error) {
 	var pairs []*proxy
 	for _, one := range entries {

@@ -16,11 +16,11 @@ type Provider interface {
 	Open(ctx context.Context) (Place, error)
 }
 
-// Guest is a Provider whose servers belong to somebody else. Worlds of them can
-// disturb clients and the links to the servers, not the servers.
+// Guest is a Provider whose servers belong to somebody else. Its worlds can disturb
+// clients and links, but not servers.
 type Guest interface {
 	Provider
-	// Topologies that its servers can be taken for.
+	// Topologies are those in which its servers can be used.
 	Topologies() []testbed.Topology
 }
 
@@ -36,25 +36,24 @@ type Clockmaker interface {
 // Place is where the servers of one trial run. Its methods may be called
 // concurrently.
 type Place interface {
-	// Start starts a server and returns when it accepts connections. It is
-	// killed when ctx ends, and it must not outlive this program, however that
-	// ends.
+	// Start starts a server and returns when it accepts connections. The server is killed
+	// when ctx ends, and must not outlive this program, however the program ends.
 	Start(ctx context.Context, o ServerOptions) (Server, error)
-	// Doors is the IPv4 address on which this program has to listen for its
-	// servers to reach it.
+	// Doors is the IPv4 address on which this program must listen for servers to reach
+	// it.
 	Doors() string
-	// Close ends what the place is made of. All servers have been closed.
+	// Close frees what the place uses. All servers have been closed.
 	Close() error
 }
 
-// Hosted is a Place whose servers may know this machine by a name of its own.
+// Hosted is a Place whose servers may reach this machine by a host name.
 type Hosted interface {
 	Place
-	// Host is by what name servers reach what listens at Doors; "" = by that address.
+	// Host is the host name for listeners at Doors; "" = the address itself.
 	Host() string
 }
 
-// Housed is a Place whose servers have directories of their own, whoever uses them.
+// Housed is a Place that determines its servers' directories.
 type Housed interface {
 	Place
 	// Dir is the ServerOptions.Dir of the node of that name, "" if there is none.
@@ -64,8 +63,8 @@ type Housed interface {
 // ServerOptions of a server that is to be started.
 type ServerOptions struct {
 	Name string // the node's, "n0"
-	// Dir is a directory of this machine, the server's working directory, to
-	// which its files go; it is created if missing and survives the server.
+	// Dir is the server's working directory, on this machine; it is created if missing
+	// and survives the server.
 	Dir string
 	// Log is a file to which the server's log is appended; "" = not kept.
 	Log string
@@ -74,11 +73,11 @@ type ServerOptions struct {
 	// Sentinel: it is a Sentinel, not a Redis server. Its configuration file, which
 	// it rewrites, is sentinel.conf in Dir, written by the caller.
 	Sentinel bool
-	// Clock is a file of this machine, a clockshim.Clock's, by which the server's
-	// wall clock goes; "" = by the machine's. Only Clockmakers are given one.
+	// Clock is the file of the clockshim.Clock, on this machine, that the server's wall
+	// clock follows; "" = the machine's clock. Only Clockmakers are given one.
 	Clock string
-	// Before is the server that ran here before and was killed; nil = none. The
-	// new one keeps its address for other servers.
+	// Before is the server that ran here before and was killed; nil = none. The new
+	// server keeps its address for other servers.
 	Before Server
 }
 
@@ -92,8 +91,8 @@ type Server interface {
 	Resume() error
 	// Kill ends it as SIGKILL does, and waits for its end. Its files stay.
 	Kill() error
-	// Close kills it, if it still runs, and frees what it used but its files. It
-	// may be called twice.
+	// Close kills it, if it still runs, and frees what it used, except its files. It may
+	// be called twice.
 	Close() error
 	// Exited is closed when it has ended, asked or unasked.
 	Exited() <-chan struct{}
@@ -101,8 +100,8 @@ type Server interface {
 	Err() error
 }
 
-// Remote is a Server that is reached in a way of its own, and belongs to somebody
-// else. Exited is closed when it can no longer be taken for the one that it was.
+// Remote is a Server that belongs to somebody else and is dialled by Dial. Exited is
+// closed when it may no longer be the same server.
 type Remote interface {
 	Server
 	// Dial makes a connection that is ready for commands.

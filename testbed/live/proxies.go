@@ -19,7 +19,7 @@ import (
 // runs; toxiproxy says nothing.
 type proxies struct {
 	server *toxiproxy.ApiServer
-	died   func(error) // tells that one takes no connections any more
+	died   func(error) // called when a proxy accepts no connections any more
 
 	mu  sync.Mutex
 	all []*proxy
@@ -33,8 +33,8 @@ func newProxies(died func(error)) *proxies {
 type proxy struct {
 	*toxiproxy.Proxy
 	valves map[testbed.Direction]*valve
-	// refused gets one for a connection that was taken, could not be led on, and is
-	// closed.
+	// refused gets a value when an accepted connection is closed because upstream was not
+	// reached.
 	refused chan struct{}
 
 	mu     sync.Mutex
@@ -66,8 +66,7 @@ func (p *proxies) open(name, host, upstream string) (*proxy, error) {
 	return one, nil
 }
 
-// What toxiproxy tells of its connections only in its log. Both come of a want of file
-// descriptors, among others.
+// Messages that toxiproxy only logs. One cause of both is a lack of file descriptors.
 const (
 	saysRefused = "Unable to open connection to upstream"
 	saysDied    = "Error while accepting client" // it takes no other after that
@@ -79,24 +78,24 @@ type listener func(message string)
 // Run implements zerolog.Hook.
 func (l listener) Run(_ *zerolog.Event, _ zerolog.Level, message string) { l(message) }
 
-// hear is told what toxiproxy logs of a proxy, before it goes on.
+// hear handles a log message about a proxy; toxiproxy goes on when hear returns.
 func (p *proxies) hear(one *proxy, message string) {
 	switch message {
 	case saysRefused:
 		select {
 		case one.refused <- struct{}{}:
-		default: // nobody cares how the last one ended
+		default: // nobody waited for the last one
 		}
 	case saysDied:
 		p.died(fmt.Errorf("proxy %s takes no connections any more", one.Name))
 	}
 }
 
-// lead leads the proxy to another address, and if that is not where it led, ends
-// its connections and lets it listen on another port: its own may be somebody's by
-// the time it is back. Its valves stay as they are.
+// lead sets the proxy's upstream. If upstream changes, the proxy's connections end, and
+// it listens on another port: the old port may be taken by then. Its valves stay as they
+// are.
 func (p *proxy) lead(upstream string) error {
-	if p.Upstream == upstream && p.Enabled { // written by none but this
+	if p.Upstream == upstream && p.Enabled { // written only here
 		return nil
 	}
 	host, _, err := net.SplitHostPort(p.Listen)

@@ -17,7 +17,7 @@ import (
 type syncLink struct {
 	replica, primary *node
 	proxy            *proxy
-	host             string // by what name the replica knows this machine, "" = by the proxy's address
+	host             string // the replica's name for this machine; "" = the proxy's address
 }
 
 // follow opens the link from a replica to a primary.
@@ -56,13 +56,13 @@ func (e *env) replicate(ctx context.Context) error {
 	return e.nodes[0].ask(ctx, func(c *redis.Client) error {
 		conn := c.Conn()
 		defer conn.Close()
-		// A replica that has its first copy may get nothing more for up to a
-		// second: only a write after that tells whether it follows.
+		// After its first copy a replica may get nothing for up to a second: only a
+		// second write tells whether it follows.
 		return errors.Join(replicated(ctx, conn), replicated(ctx, conn))
 	})
 }
 
-// replicated writes, leaves nothing, and waits until all replicas have followed.
+// replicated writes and deletes a key and waits until all replicas have both.
 func replicated(ctx context.Context, c *redis.Conn) error {
 	err := errors.Join(c.Set(ctx, "sync", "", 0).Err(), c.Del(ctx, "sync").Err())
 	if err != nil {
@@ -141,8 +141,8 @@ func (e *env) syncLink(l testbed.Link) *syncLink {
 }
 
 // disturb cuts or holds a link between servers. Hits counts the commands that were
-// stopped, without those of an idle link. A replica that lost some connects
-// again and asks for them.
+// stopped, without those of an idle link. A replica that lost commands reconnects and
+// asks for them.
 func (p *proxy) disturb(d testbed.Direction, how func(*valve) func()) testbed.Undo {
 	before := p.caught(d)
 	undo := p.shut(d, how)
@@ -178,9 +178,9 @@ func (e ownEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	}), nil
 }
 
-// Promote implements testbed.Nodes. What the replica has not received by then is
-// lost, also what StopReplication holds. The other replicas follow it; the old
-// primary, if it still runs, is left alone with nobody.
+// Promote implements testbed.Nodes. Writes that the replica has not received are lost,
+// also those that StopReplication holds. The other replicas follow the new primary; the
+// old one, if it still runs, keeps no replicas and no clients.
 func (e ownEnv) Promote(ctx context.Context, node string) error {
 	heir, old, err := e.heir(node)
 	if err == nil {
@@ -208,8 +208,8 @@ func (e *env) heir(node string) (heir, old *node, err error) {
 	return heir, e.primary, nil
 }
 
-// crown makes a replica the primary and moves these clients to it. Nobody follows
-// the old one any more, or yet the new one.
+// crown makes a replica the primary and moves these clients to it. After it, neither
+// primary has replicas.
 func (e *env) crown(ctx context.Context, heir *node, moved []*client) error {
 	if err := heir.ask(ctx, func(c *redis.Client) error { return c.ReplicaOf(ctx, "NO", "ONE").Err() }); err != nil {
 		return err
@@ -242,7 +242,7 @@ func move(ctx context.Context, clients []*client, to *node) error {
 	return errors.Join(errs...)
 }
 
-// rally makes all nodes that run follow the new primary, but the old one.
+// rally makes all running nodes follow the new primary, except the old one.
 func (e *env) rally(ctx context.Context, heir, old *node) error {
 	for _, r := range e.nodes {
 		if r == heir || r == old {

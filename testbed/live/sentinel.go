@@ -17,19 +17,18 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// What Sentinels are told. With less patience a busy machine is taken for a dead
+// Configuration of Sentinels. With shorter timeouts they take a busy machine for a dead
 // primary.
 const (
-	watched         = "lockstorm" // the name of what they watch
+	watched         = "lockstorm" // the Sentinels' name for the primary
 	quorum          = 2
 	downAfter       = time.Second
 	failoverTimeout = 3 * time.Second
-	// stagger is by how much each Sentinel has more patience than the one before it:
-	// if all saw a primary die at one moment, each would vote for itself, and the
-	// next election comes after twice the failover timeout.
+	// stagger is by how much each Sentinel's down-after time exceeds the previous one's:
+	// if all saw a primary die at one moment, each would vote for itself, and the next
+	// election comes after twice the failover timeout.
 	stagger = 300 * time.Millisecond
-	// untilReady is downAfter before the trial begins: nothing is to fail over while
-	// servers start.
+	// untilReady replaces downAfter while servers start: nothing is to fail over then.
 	untilReady = 10 * time.Minute
 )
 
@@ -49,8 +48,8 @@ func (w *watchers) servers() []*node {
 	return w.all
 }
 
-// announce opens a door for each server and tells it to make itself known by that.
-// It comes before the servers are started.
+// announce opens a door for each server and has the server announce it. It must run
+// before the servers are started.
 func (e *env) announce() error {
 	e.doors = newDoors(e.proxies, e.place.Doors())
 	e.watchers = &watchers{doors: map[*node]*door{}}
@@ -81,11 +80,11 @@ func (e *env) announce() error {
 	return nil
 }
 
-// priorities make n1 the one that Sentinels prefer, and n2 one that they never
-// take: who the heir is, is no matter of chance.
+// priorities make Sentinels prefer n1 and never promote n2, so that the new primary is
+// not random.
 var priorities = []int{100, 10, 0}
 
-// reach is where the node listens, or why it does not.
+// reach returns the node's address, or an error while it is down.
 func (n *node) reach() (string, error) {
 	if _, err := n.running(); err != nil {
 		return "", err
@@ -123,8 +122,8 @@ func (e *env) surveil(ctx context.Context) error {
 	return nil
 }
 
-// instruct writes a Sentinel's configuration. It knows all others from the
-// beginning: to find each other would take them seconds.
+// instruct writes a Sentinel's configuration. It lists all other Sentinels: discovery
+// would take seconds.
 func (e *env) instruct(s *node) error {
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return err
@@ -160,8 +159,7 @@ const sentinelConfig = "sentinel.conf"
 // sentinelID is 40 hexadecimal digits.
 func sentinelID(s *node) string { return fmt.Sprintf("%040x", s.name) }
 
-// watchful waits until a Sentinel reaches a majority of others and knows the
-// replicas as they are.
+// watchful waits until a Sentinel reaches all others and knows the replicas' state.
 func (e *env) watchful(ctx context.Context, s *node) error {
 	patience, cancel := context.WithTimeout(ctx, untilWatchful)
 	defer cancel()
@@ -180,11 +178,11 @@ func (e *env) watchful(ctx context.Context, s *node) error {
 	})
 }
 
-// untilWatchful bounds how long a Sentinel may take to be ready: what it missed at
-// first it looks for again after ten seconds.
+// untilWatchful bounds how long a Sentinel may take to be ready: it retries what it
+// missed only after ten seconds.
 const untilWatchful = 30 * time.Second
 
-// pollEvery is how often a Sentinel is asked for something that will come.
+// pollEvery is the pause between two polls of a server.
 const pollEvery = 20 * time.Millisecond
 
 // unready says what a Sentinel still lacks, "" if nothing.
@@ -220,14 +218,14 @@ type sentinelClient struct{ *redis.Client }
 
 func asSentinel(c *redis.Client) sentinelClient { return sentinelClient{c} }
 
-// list is what it knows of each of the SENTINELS or REPLICAS.
+// list returns what the Sentinel knows of each of the SENTINELS or REPLICAS.
 func (s sentinelClient) list(ctx context.Context, whom string) ([]map[string]string, error) {
 	cmd := redis.NewMapStringStringSliceCmd(ctx, "SENTINEL", whom, watched)
 	err := s.Process(ctx, cmd)
 	return cmd.Val(), err
 }
 
-// primary is the address of what it calls the primary.
+// primary returns the address of the primary according to the Sentinel.
 func (s sentinelClient) primary(ctx context.Context) (string, error) {
 	addr, err := s.Do(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", watched).StringSlice()
 	if err != nil {
@@ -239,7 +237,7 @@ func (s sentinelClient) primary(ctx context.Context) (string, error) {
 	return net.JoinHostPort(addr[0], addr[1]), nil
 }
 
-// state is what it says of the primary, for a person.
+// state describes the primary according to the Sentinel, for error messages.
 func (s sentinelClient) state(ctx context.Context) string {
 	cmd := redis.NewMapStringStringCmd(ctx, "SENTINEL", "MASTER", watched)
 	if err := s.Process(ctx, cmd); err != nil {

@@ -57,8 +57,8 @@ func (e *env) reachWatched(c *client, id int) error {
 	return nil
 }
 
-// warmWatched warms connections of a client that asks Sentinels first. It asks with
-// as little patience as it has for commands, and so again.
+// warmWatched warms connections of a client that asks Sentinels first. It retries,
+// because the client asks them with the short timeout of commands.
 func warmWatched(ctx context.Context, r *redis.Client, connections int) error {
 	for end := time.Now().Add(adminTimeout); ; {
 		err := warmUp(ctx, r, connections)
@@ -73,8 +73,8 @@ func warmWatched(ctx context.Context, r *redis.Client, connections int) error {
 	}
 }
 
-// nameplate is a connection to a node that shows the address by which the client
-// knows it: go-redis closes what does not lead to the primary.
+// nameplate is a connection that shows the node's announced address as its remote
+// address: go-redis closes connections to other addresses than the primary's.
 type nameplate struct {
 	*gate.Conn
 	addr string
@@ -83,7 +83,7 @@ type nameplate struct {
 // RemoteAddr implements net.Conn.
 func (n nameplate) RemoteAddr() net.Addr { return testbed.Address(n.addr) }
 
-// aside is what lies between a client and a Sentinel.
+// aside is the link between a client and a Sentinel.
 type aside struct {
 	client   int
 	gate     *gate.Gate
@@ -108,7 +108,7 @@ func (a *aside) dial(ctx context.Context) (net.Conn, error) {
 	return c, nil
 }
 
-// leads says whether it is the way from that client to that Sentinel.
+// leads says whether the aside is that link.
 func (a *aside) leads(l testbed.Link) bool {
 	return l.From == fmt.Sprintf("c%d", a.client) && l.To == a.sentinel.name
 }

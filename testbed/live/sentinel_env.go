@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// watchedEnv is a world whose primary is what Sentinels say.
+// watchedEnv is a world whose primary is elected by Sentinels.
 type watchedEnv struct {
 	ownEnv
 	*elections
@@ -25,8 +25,8 @@ var (
 	_ testbed.Elections  = watchedEnv{}
 )
 
-// Promote implements testbed.Nodes: it waits until every Sentinel says that this
-// node is the primary. Why they should, is the caller's doing.
+// Promote implements testbed.Nodes. It only waits until every Sentinel says that this
+// node is the primary; the caller must cause the failover.
 func (e watchedEnv) Promote(ctx context.Context, node string) error {
 	n, err := e.node(node)
 	if err != nil {
@@ -43,8 +43,8 @@ func (e watchedEnv) Promote(ctx context.Context, node string) error {
 	return nil
 }
 
-// await returns when every Sentinel calls the node the primary; the error says
-// what the one says that does not.
+// await returns when every Sentinel calls the node the primary. The error contains the
+// state of the first Sentinel that does not.
 func (e *env) await(ctx context.Context, n *node) error {
 	for _, s := range e.watchers.all {
 		for {
@@ -62,8 +62,8 @@ func (e *env) await(ctx context.Context, n *node) error {
 	return nil
 }
 
-// chosen is nil if the Sentinel calls the node the primary; else it says how
-// things stand.
+// chosen is nil if the Sentinel calls the node the primary; else it contains the
+// Sentinel's state.
 func (e *env) chosen(ctx context.Context, s, n *node) error {
 	return s.ask(context.WithoutCancel(ctx), func(c *redis.Client) error {
 		addr, err := asSentinel(c).primary(ctx)
@@ -81,8 +81,8 @@ func (e *env) present() *node {
 	return e.primary
 }
 
-// StopReplication implements testbed.Nodes: of what the primary tells others, only
-// what goes to its replicas waits.
+// StopReplication implements testbed.Nodes. It holds only what the primary sends to its
+// replicas, not what it sends to others.
 func (e watchedEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	primary := e.present()
 	var entries []entry
@@ -117,8 +117,8 @@ func (e watchedEnv) Kill(ctx context.Context, node string, down func() error) er
 	return nil
 }
 
-// Restart implements testbed.Nodes. An old primary comes back as a replica, as if
-// its configuration said so: Sentinels would take ten seconds to tell it.
+// Restart implements testbed.Nodes. An old primary is started as a replica: Sentinels
+// would take ten seconds to demote it.
 func (e watchedEnv) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
 	n, err := e.node(node)
 	if err != nil {
@@ -127,7 +127,7 @@ func (e watchedEnv) Restart(ctx context.Context, node string) (lost history.Lost
 	if err := ctx.Err(); err != nil {
 		return lost, err
 	}
-	failed := e.killed(node) // replaced or not, it explains what its coming back leads to
+	failed := e.killed(node) // even if it was replaced, its restart explains elections
 	defer func() {
 		if err == nil {
 			e.restarted(node)
@@ -143,9 +143,8 @@ func (e watchedEnv) Restart(ctx context.Context, node string) (lost history.Lost
 	return n.restart(e.ctx, args...)
 }
 
-// Pause implements testbed.Nodes. A primary that another has replaced meanwhile
-// executes what waited, and is then made a replica: Sentinels do that ten seconds
-// later.
+// Pause implements testbed.Nodes. When resumed, a replaced primary executes the waiting
+// commands and is then made a replica, which Sentinels would do ten seconds later.
 func (e watchedEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
 	healed := e.provoke()
 	resume, err := e.ownEnv.Pause(ctx, node)
@@ -160,8 +159,8 @@ func (e watchedEnv) Pause(ctx context.Context, node string) (testbed.Undo, error
 	}), nil
 }
 
-// Unplug implements testbed.Unplugger. A primary that another has replaced
-// meanwhile is then made a replica, as after Pause.
+// Unplug implements testbed.Unplugger. When plugged in, a replaced primary is made a
+// replica, as after Pause.
 func (e watchedEnv) Unplug(ctx context.Context, node string) (testbed.Undo, error) {
 	healed := e.provoke()
 	plug, err := e.ownEnv.Unplug(ctx, node)
@@ -176,8 +175,8 @@ func (e watchedEnv) Unplug(ctx context.Context, node string) (testbed.Undo, erro
 	}), nil
 }
 
-// retire makes the old primary, if it lives beside a new one, its replica and ends
-// its connections, as Sentinels do once they have seen it for some time.
+// retire makes the old primary, if it still runs, a replica of the new one and ends its
+// connections, as Sentinels do after some time.
 func (e watchedEnv) retire(ctx context.Context) error {
 	old, heir := e.rivals()
 	if old == nil {
@@ -207,8 +206,8 @@ func (e watchedEnv) retire(ctx context.Context) error {
 	return nil
 }
 
-// Cut implements testbed.Network, also for the links among nodes and Sentinels. Once
-// they reach an old primary again, it is made a replica, as after Pause.
+// Cut implements testbed.Network, also for the links among nodes and Sentinels. On a link
+// of a replaced primary, the undo makes that primary a replica, as after Pause.
 func (e watchedEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
 	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*valve).cut)
 }
@@ -228,7 +227,7 @@ func (e watchedEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direc
 	case pair == nil:
 		return otherwise(ctx, l, d)
 	case !slices.Contains(directionsKnown, d):
-		return otherwise(ctx, l, d) // which refuses it
+		return otherwise(ctx, l, d) // it refuses the direction
 	}
 	healed := e.provoke()
 	undo := pair.disturb(d, how)

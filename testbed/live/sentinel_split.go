@@ -10,15 +10,15 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Split implements testbed.SplitBrain as a network does that falls apart: on one
-// side the primary, one Sentinel, and the clients that stay; on the other the
-// replicas, the majority of Sentinels, and these clients. They reach nobody that
-// serves them until the majority has promoted the node, some two seconds later.
+// Split implements testbed.SplitBrain by a network partition: on one side the primary,
+// one Sentinel, and the clients that stay; on the other the replicas, the majority of
+// Sentinels, and the given clients. The given clients are not served until the majority
+// has promoted the node, some two seconds later.
 //
-// The undo waits for that, heals the network, lets all Sentinels agree, and makes
-// the old primary a replica at once, which Sentinels do ten seconds later. Hits
-// counts the writes that it had acknowledged since it was cut off; none if nobody
-// was promoted in time.
+// The undo waits for the promotion, heals the network, waits until all Sentinels agree,
+// and makes the old primary a replica at once; Sentinels would do that ten seconds later.
+// Hits counts the writes that the old primary acknowledged after the cut; 0 if nobody was
+// promoted in time.
 func (e watchedEnv) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
 	heir, old, err := e.ownEnv.heir(node)
 	if err != nil {
@@ -38,7 +38,7 @@ func (e watchedEnv) Split(ctx context.Context, node string, clients []int) (test
 		heal()
 		if err != nil {
 			old.closeLedger()
-			return 0, nil // it did not come to two primaries
+			return 0, nil // there were no two primaries
 		}
 		err = e.await(ctx, heir)
 		err = errors.Join(err, e.retire(ctx))
@@ -50,8 +50,8 @@ func (e watchedEnv) Split(ctx context.Context, node string, clients []int) (test
 	}), nil
 }
 
-// fallApart cuts the primary off from all but one Sentinel and the clients that
-// are not of the others.
+// fallApart cuts the primary, one Sentinel, and the clients not in others off from the
+// rest.
 func (e watchedEnv) fallApart(ctx context.Context, old *node, others []int) (heal func(), err error) {
 	if !old.take(ctx.Done()) {
 		return nil, ctx.Err()
@@ -91,7 +91,7 @@ func (e watchedEnv) fallApart(ctx context.Context, old *node, others []int) (hea
 	return heal, nil
 }
 
-// way is where two ends may meet.
+// way is the link between two ends.
 type way struct {
 	from, to string
 	proxy    func() (*proxy, error)
@@ -119,8 +119,8 @@ func (e *env) ways() []way {
 	return all
 }
 
-// patienceWithElections is how long one may take: the first attempt fails now and
-// then, and the next comes after twice the failover timeout.
+// patienceWithElections is how long an election may take: the first attempt sometimes
+// fails, and the next comes after twice the failover timeout.
 const patienceWithElections = downAfter + 2*failoverTimeout + 5*time.Second
 
 // elects waits until the node is a primary.

@@ -13,22 +13,21 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// cluster keeps account of who is whose master where the nodes decide it.
+// cluster tracks the master of each shard, which the nodes elect.
 //
-// It is seen at the tap: before a node that was a replica executes its first
-// command of a client, it is asked what it is. What it was in between concerns
-// nobody.
+// The tap notices an election: before a former replica executes a client's command, it is
+// asked for its role. Changes of role between commands do not matter.
 type cluster struct {
 	env    *env
-	doors  map[*node]*door // that their replicas and clients know them by
+	doors  map[*node]*door // by which replicas and clients know them
 	buses  map[*node]*door
 	shards []*shard
 	*provocation
 
 	mu     sync.Mutex // guards the shards as well
 	record func(history.Op)
-	early  []history.Op  // from before there was somebody to record
-	pauses map[*node]int // and what else silences nodes
+	early  []history.Op  // events before OnElection
+	pauses map[*node]int // number of faults that silence a node
 }
 
 // shard is a third of the slots, and who has it.
@@ -36,21 +35,21 @@ type shard struct {
 	key    string // in one of its slots
 	nodes  []*node
 	master *node
-	heir   *node        // that was elected beside master, who still runs; nil if master rules alone
+	heir   *node        // elected while master still runs; else nil
 	moved  map[int]bool // clients that reached heir
 }
 
 // shardKeys are in slots of the first, the second and the third shard.
 var shardKeys = [testbed.Masters]string{"sync-0", "sync-2", "sync-3"}
 
-// clientsAsk is how soon after an election clients have asked the new master: those
-// who wait for a lock ask all the time, in vain for a command's timeout at most.
+// clientsAsk is how soon after an election clients have asked the new master: waiters for
+// a lock retry all the time, after a command's timeout at the latest.
 const clientsAsk = 2 * time.Second
 
 func newCluster(e *env) *cluster {
-	// A master is failed for two timeouts after it can be reached again; a replica
-	// that stands for election by then waits for up to a second, and has two timeouts
-	// to win. Who was elected is seen when a client asks, all but at once.
+	// A master stays marked as failed for two timeouts after it can be reached again. A
+	// replica that stands for election by then waits for up to a second, and has two
+	// timeouts to win. The election is noticed when a client asks the new master.
 	why := provocation{grace: 4*nodeTimeout + time.Second + clientsAsk}
 	c := &cluster{env: e, provocation: &why, doors: map[*node]*door{}, buses: map[*node]*door{}, pauses: map[*node]int{}}
 	for i := range testbed.Masters {
@@ -61,7 +60,7 @@ func newCluster(e *env) *cluster {
 	return c
 }
 
-// shardOf is the shard that the node is of.
+// shardOf is the node's shard.
 func (c *cluster) shardOf(n *node) *shard {
 	for _, s := range c.shards {
 		for _, other := range s.nodes {
@@ -73,7 +72,7 @@ func (c *cluster) shardOf(n *node) *shard {
 	return nil
 }
 
-// present is who was elected last. Cluster.mu is held.
+// present is the master that was elected last. cluster.mu is held.
 func (s *shard) present() *node {
 	if s.heir != nil {
 		return s.heir
@@ -113,8 +112,7 @@ func (c *cluster) tell(op history.Op) {
 	c.record(op)
 }
 
-// admit is called before a node executes a command of a client, and executes no
-// other meanwhile.
+// admit is called before a node executes a client's command, while it executes no other.
 func (c *cluster) admit(n *node) func(client int, args []history.Bytes) {
 	return func(client int, args []history.Bytes) {
 		if !resp.Counts(args) {
@@ -143,8 +141,7 @@ func (c *cluster) admit(n *node) func(client int, args []history.Bytes) {
 	}
 }
 
-// elected: the node has become a master, which may have escaped the present one. mu
-// is held.
+// elected: the node has become a master, maybe unknown to the present one. mu is held.
 func (c *cluster) elected(s *shard, n *node) {
 	lost := s.present().name
 	if !c.explains() {
@@ -158,7 +155,7 @@ func (c *cluster) elected(s *shard, n *node) {
 	}
 }
 
-// unite ends a time of two masters. mu is held.
+// unite ends a period of two masters. mu is held.
 func (c *cluster) unite(s *shard) {
 	if s.heir == nil {
 		return
@@ -168,7 +165,7 @@ func (c *cluster) unite(s *shard) {
 	clear(s.moved)
 }
 
-// gone: the node does not run any more.
+// gone: the node was killed or has stepped down.
 func (c *cluster) gone(n *node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +174,7 @@ func (c *cluster) gone(n *node) {
 	}
 }
 
-// rules: the node is a master, if nobody has noticed yet.
+// rules: the node is a master, which may not have been noticed yet.
 func (c *cluster) rules(n *node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,7 +191,7 @@ func (c *cluster) rivals(n *node) (old, present *node) {
 	return s.master, s.present()
 }
 
-// isMaster is what the node says of itself. With an error it has said nothing.
+// isMaster asks the node for its role. With an error the role is unknown.
 func (n *node) isMaster(ctx context.Context) (master bool, err error) {
 	err = n.ask(ctx, func(c *redis.Client) error {
 		role, err := c.Do(ctx, "ROLE").Slice()

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Migrate implements testbed.Slots where there are none.
+// Migrate implements testbed.Slots for topologies without slots: it fails.
 func (e ownEnv) Migrate(context.Context, string, string, func(from, to string, keys []history.KeyState) error) (testbed.Undo, error) {
 	return nil, fmt.Errorf("move slots: a %s topology has none", e.setup.Topology)
 }
@@ -40,7 +40,7 @@ func (e clusterEnv) Migrate(ctx context.Context, from, to string, moved func(fro
 	return finish, nil
 }
 
-// migration is slots on their way from one master to another.
+// migration is a move of slots from one master to another.
 type migration struct {
 	clusterEnv
 	from, to     *node
@@ -89,7 +89,7 @@ func (e clusterEnv) migration(ctx context.Context, from, to string) (*migration,
 	})
 }
 
-// masterOf is who has the slots of the node's shard.
+// masterOf returns the present master of the node's shard.
 func (e clusterEnv) masterOf(name string) (*node, error) {
 	n, err := e.node(name)
 	if err != nil {
@@ -104,7 +104,7 @@ func myID(ctx context.Context, c *redis.Client) (string, error) {
 	return c.Do(ctx, "CLUSTER", "MYID").Text()
 }
 
-// begin puts the slots on their way.
+// begin marks the slots as importing and migrating.
 func (m *migration) begin(ctx context.Context) (err error) {
 	if len(m.slots) == 0 {
 		return nil
@@ -141,7 +141,7 @@ func (m *migration) move(ctx context.Context, moved func(from, to string, keys [
 	defer cancel()
 	pair := []*node{m.from, m.to}
 	slices.SortFunc(pair, func(a, b *node) int { return slices.Index(m.nodes, a) - slices.Index(m.nodes, b) })
-	for _, n := range pair { // in one order, whoever else does this
+	for _, n := range pair { // in a fixed order, against deadlocks
 		if !n.take(ctx.Done()) {
 			return fmt.Errorf("%s is busy: %w", n.name, ctx.Err())
 		}
@@ -161,8 +161,8 @@ func (m *migration) move(ctx context.Context, moved func(from, to string, keys [
 		}
 		return nil
 	})
-	// Whatever was answered: a move may have failed halfway, and what has expired since
-	// we looked has not moved.
+	// Whatever MIGRATE answered: it may have failed halfway, and keys that expired
+	// meanwhile have not moved.
 	gone, err := m.arrived(context.WithoutCancel(ctx), keys)
 	for _, n := range pair {
 		n.observer.look(cause{by: history.ByMigration, from: from, only: names(gone), likely: names(gone)})
@@ -172,15 +172,15 @@ func (m *migration) move(ctx context.Context, moved func(from, to string, keys [
 	}
 	m.keys = len(gone)
 	if len(gone) > 0 && moved != nil {
-		// It is told once it is true, and still before any client can see it: neither
-		// node executes a command until their turns are given back.
+		// The move is told once it is done, but before a client can see it: neither node
+		// executes a command until its turn is given back.
 		err = moved(m.from.name, m.to.name, gone)
 	}
 	return errors.Join(failed, err)
 }
 
-// order lists the keys that the slots have now, and how to tell the node to move them:
-// slot by slot, as it must be told.
+// order returns the keys that the slots have now, and the commands that move them: one
+// per slot, as MIGRATE requires.
 func (m *migration) order(ctx context.Context) (keys []history.KeyState, commands [][]any, err error) {
 	host, port, err := net.SplitHostPort(m.way.Listen)
 	if err != nil {
@@ -244,8 +244,8 @@ func (m *migration) arrived(ctx context.Context, keys []history.KeyState) (there
 	return there, err
 }
 
-// abandon ends a move that failed. The slots go where their keys are: they stay with
-// the old master as long as it has one of them, and if none has moved or it does not say.
+// abandon ends a failed move. A slot goes to the new master if the old one has none of
+// its keys. All slots stay if no key has moved or the old master does not answer.
 func (m *migration) abandon(ctx context.Context) error {
 	if m.way == nil {
 		return nil
@@ -284,8 +284,8 @@ func (m *migration) left(ctx context.Context) (slots []int64, err error) {
 	return slots, err
 }
 
-// finish gives the slots to the new master: it hears of it first, then the old one,
-// then the others.
+// finish gives the slots to the new master. It tells the new master first, then the old
+// one, then the others.
 func (m *migration) finish(ctx context.Context) error {
 	if m.way == nil {
 		return nil

@@ -12,9 +12,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Split implements testbed.SplitBrain. For clients it is one instant: the old
-// primary executes nothing between its last write that the new one may have
-// heard of and the first that is counted.
+// Split implements testbed.SplitBrain. It is atomic for clients: the old primary executes
+// nothing between its last write that the new one may have received and the first write
+// that is counted.
 func (e ownEnv) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
 	if e.setup.SharedLinks {
 		return nil, errors.New("split brain: the clients share their links, and cannot be moved one by one")
@@ -82,10 +82,9 @@ func (e *env) unite(ctx context.Context, old *node) error {
 	return errors.Join(err, e.demote(ctx, old, primary))
 }
 
-// ledger counts the commands that changed a node's data, and whose answers went
-// out, since it was opened. After each answer it asks the node how many changes
-// there were: that a command could write, or that a key went whose time was over,
-// is no proof.
+// ledger counts the answered commands that changed a node's data since it was opened.
+// After each answer it asks the node for its number of changes: a write command may
+// change nothing, and an expiry is no command.
 type ledger struct {
 	client *redis.Client
 
@@ -94,7 +93,7 @@ type ledger struct {
 	writes  int
 }
 
-// openLedger begins to count the node's writes. Nobody else does.
+// openLedger begins to count the node's writes. At most one ledger may be open.
 func (n *node) openLedger(ctx context.Context) error {
 	c, err := n.admin()
 	if err != nil {
@@ -109,7 +108,7 @@ func (n *node) openLedger(ctx context.Context) error {
 	return nil
 }
 
-// closeLedger ends the count and returns it; it stands if the node is killed.
+// closeLedger ends the count and returns it, also after the node was killed.
 func (n *node) closeLedger() int { return n.ledger.Load().close() }
 
 // answered is called between an answer of the node and its delivery.
@@ -126,12 +125,12 @@ func (l *ledger) answered() {
 	}
 }
 
-// close may be called twice, and of a nil ledger.
+// close ends the count and returns it. It may be called twice, and on a nil ledger.
 func (l *ledger) close() int {
 	if l == nil {
 		return 0
 	}
-	l.client.Close() // lets go of who waits for a node that does not answer
+	l.client.Close() // ends a wait for a node that does not answer
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.writes

@@ -14,10 +14,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// pair is one connection seen from the tap, in front of the node: far leads to
-// the proxy, server to Redis. The tap reads the commands and replies that pass
-// and feeds each node one command at a time, so that the order of execution is
-// known. What it has read whole it hands on even if the client has gone.
+// pair is one connection seen from the tap, in front of the node: far leads to the proxy,
+// server to Redis. The tap reads the commands and replies that pass and feeds each node
+// one command at a time, so that the order of execution is known. It forwards a complete
+// command even if the client has gone.
 type pair struct {
 	gate   *gate.Conn
 	client int
@@ -28,18 +28,18 @@ type pair struct {
 	broken chan struct{} // closed when the node's side has ended
 
 	mu      sync.Mutex
-	server  net.Conn // nil before and after
+	server  net.Conn // nil before attach
 	ended   bool     // cut was called
 	replies resp.Replies
 	expect  int           // number of the command that the node is executing for us
 	got     chan struct{} // closed when it is answered
-	served  time.Duration // when that was
+	served  time.Duration // when it was answered
 	reply   resp.Message
 
-	blocked map[int]*effect // of commands that may take their time, by number; guarded by mu
+	blocked map[int]*effect // of blocking commands, by number; guarded by mu
 
-	queuing bool     // MULTI was answered, and neither EXEC nor DISCARD; guarded by the node's turn
-	queued  []string // keys that what is queued may make
+	queuing bool     // after MULTI, before EXEC or DISCARD; guarded by the node's turn
+	queued  []string // keys that queued commands may create
 }
 
 // serve carries the connection until both sides have ended.
@@ -113,21 +113,21 @@ func (p *pair) requests(server net.Conn) {
 	io.Copy(io.Discard, r)
 }
 
-// subscribes are the commands whose answers are no replies, or not only.
+// subscribes are the commands that do not get exactly one reply.
 var subscribes = map[string]bool{
 	"SUBSCRIBE": true, "PSUBSCRIBE": true, "SSUBSCRIBE": true,
 	"UNSUBSCRIBE": true, "PUNSUBSCRIBE": true, "SUNSUBSCRIBE": true,
 }
 
-// execute hands one command to the node and, unless it may take its time, waits
-// for the answer. It returns false if the node's side has ended.
+// execute hands one command to the node and, unless the command may block, waits for the
+// answer. It returns false if the node's side has ended.
 func (p *pair) execute(server net.Conn, m resp.Message, args []history.Bytes) bool {
 	if !p.node.take(p.broken) {
 		return false
 	}
 	defer p.node.release()
 	if _, err := p.node.running(); err != nil {
-		return false // it was killed, which our connection is yet to notice
+		return false // it was killed; the connection has not noticed yet
 	}
 	if p.node.admit != nil {
 		p.node.admit(p.client, args)
@@ -162,7 +162,7 @@ func (p *pair) execute(server net.Conn, m resp.Message, args []history.Bytes) bo
 	}
 }
 
-// ran looks at what a command has done that was answered.
+// ran looks at the effect of an answered command.
 func (p *pair) ran(f *effect, args []history.Bytes) {
 	p.mu.Lock()
 	reply, served := p.reply, p.served
@@ -185,7 +185,7 @@ func (p *pair) ran(f *effect, args []history.Bytes) {
 	}
 }
 
-// abandon: commands that block have no effect any more.
+// abandon: the blocking commands will not be answered any more.
 func (p *pair) abandon() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// valveType is how toxiproxy's registry knows valves.
+// valveType is the name of valves in toxiproxy's registry.
 const valveType = "lockstorm_valve"
 
 func init() { toxics.Register(valveType, new(valve)) }
@@ -48,8 +48,8 @@ type mode struct {
 // catchLimit bounds what is kept for counting.
 const catchLimit = 1 << 20
 
-// mode returns the state for a connection; data that comes on it now is subject
-// to it.
+// mode returns the state for a connection, and keeps the data just received if it is
+// stopped.
 func (v *valve) mode(conn int, data []byte) mode {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -119,8 +119,8 @@ func (v *valve) shut(how *int) (undo func()) {
 // open ends all that shuts the valve, and drops what is held.
 func (v *valve) open() { v.change(func() { v.cuts, v.holds, v.one, v.drops = 0, 0, nil, v.drops+1 }) }
 
-// messages counts what was caught so far, without what a primary and its replicas
-// send each other when nothing happens.
+// messages counts what was caught so far, without the idle traffic of a primary and its
+// replicas.
 func (v *valve) messages() int {
 	v.mu.Lock()
 	r := bufio.NewReader(bytes.NewReader(bytes.Clone(v.caught.Bytes())))
@@ -147,15 +147,15 @@ func (v *valve) messages() int {
 	}
 }
 
-// hello is where Sentinels tell of themselves every two seconds, through a primary to
-// its replicas.
+// hello is the channel on which Sentinels announce themselves every two seconds, through
+// a primary to its replicas.
 const hello = "__sentinel__:hello"
 
 // flow is a valve's state on one connection.
 type flow struct {
 	conn  int // its number on the link, from 1, in the order of dialling
 	drops int
-	queue []*stream.StreamChunk // came, and has not left
+	queue []*stream.StreamChunk // received and not sent yet
 	lost  bool                  // something was dropped
 	ended bool                  // the sender has closed
 }
@@ -169,8 +169,8 @@ func (v *valve) NewState() any {
 	return &flow{conn: v.conns, drops: v.drops}
 }
 
-// patience bounds how long what a sender left behind is offered to a receiver:
-// it may have broken off.
+// patience bounds how long data of a closed sender is offered to a receiver that may have
+// gone.
 const patience = time.Second
 
 // Pipe implements toxics.Toxic. It returns when it is interrupted, to be called
@@ -212,7 +212,7 @@ func (v *valve) Pipe(stub *toxics.ToxicStub) {
 	}
 }
 
-// obey drops from the queue what must not leave any more.
+// obey drops the queue if it must not be sent any more.
 func (f *flow) obey(m mode) {
 	if len(f.queue) > 0 && (m.drops != f.drops || m.cut && !m.hold) {
 		f.queue, f.lost = nil, true
@@ -220,7 +220,7 @@ func (f *flow) obey(m mode) {
 	f.drops = m.drops
 }
 
-// next is where the next chunk may go now, nil if nowhere.
+// next is the output and the next chunk, nil if nothing may be sent now.
 func (f *flow) next(stub *toxics.ToxicStub, m mode) (chan<- *stream.StreamChunk, *stream.StreamChunk) {
 	if m.cut || m.hold || len(f.queue) == 0 {
 		return nil, nil
@@ -228,8 +228,8 @@ func (f *flow) next(stub *toxics.ToxicStub, m mode) (chan<- *stream.StreamChunk,
 	return stub.Output, f.queue[0]
 }
 
-// over says whether the connection ends: nothing ends, to the other side, before
-// a shut valve is open again.
+// over says whether the connection ends. While the valve is shut, no end reaches the
+// other side.
 func (f *flow) over(m mode) bool {
 	return !m.cut && !m.hold && (f.lost || f.ended && len(f.queue) == 0)
 }

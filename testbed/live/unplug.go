@@ -13,9 +13,9 @@ type Pluggable interface {
 	Server
 	// Unplug takes it off the network. Connections to it break.
 	Unplug() error
-	// Plug brings it back on the network, as what it was for other servers. Its
-	// Addr may be another then. If it has been killed, the next start in its place
-	// is on the network.
+	// Plug brings it back on the network, under its old address for other servers. Its
+	// Addr may change. If it has been killed, the next start in its place is on the
+	// network.
 	Plug() error
 }
 
@@ -40,8 +40,8 @@ func (e ownEnv) Unplug(_ context.Context, node string) (testbed.Undo, error) {
 	}
 	n.monitor.lost()
 	return once(func(context.Context) (int, error) {
-		// Its network outlives a server: one that was killed meanwhile has to come back
-		// on it, and one that has come back is another.
+		// The network outlives a server: a server killed meanwhile has to restart on it,
+		// and a restarted server is another Pluggable.
 		if now, ok := n.latest().(Pluggable); ok {
 			p = now
 		}

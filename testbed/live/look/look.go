@@ -1,5 +1,5 @@
-// Package look looks at what a Redis node has under its keys, without changing it:
-// all keys at one instant, with their values and the ends of their lives.
+// Package look reads all keys of a Redis node at one instant, with their values and
+// expiries, without changing them.
 package look
 
 import (
@@ -14,25 +14,25 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// What one look bears. Whoever has more cannot be looked at after every command.
+// Limits of one look. A node with more cannot be looked at after every command.
 const (
 	// MaxKeys is how many keys a node may have.
 	MaxKeys = 1000
-	// MaxRead is how many bytes of a string, and how many elements of what has
-	// elements is MaxElements.
+	// MaxRead is how many bytes a string may have, MaxElements how many elements a
+	// collection may have.
 	MaxRead     = 1 << 20
 	MaxElements = 1000
-	// maxReply bounds all that one look may bring.
+	// maxReply bounds the bytes of all replies to one look.
 	maxReply = 16 << 20
 )
 
 // What keeps a node from being looked at.
 var (
-	// ErrRefused: the node refuses a command that a look is made of. It will again.
+	// ErrRefused: the node refuses a command of the look, and will again.
 	ErrRefused = errors.New("the node refuses to be looked at")
 	// ErrTooLarge: a look would be too much for node and network.
 	ErrTooLarge = errors.New("too much to look at after every command")
-	// ErrNotNow: the node answers nobody's questions about keys for now.
+	// ErrNotNow: the node answers no commands about keys for now.
 	ErrNotNow = errors.New("the node cannot be looked at now")
 )
 
@@ -46,24 +46,24 @@ type Options struct {
 	Names func() []string
 }
 
-// Looker looks at a node over one connection. It must not be used concurrently,
-// but for Close.
+// Looker looks at a node over one connection. It must not be used concurrently, except
+// for Close.
 type Looker struct {
 	Options
 	conn   net.Conn
 	in     *bufio.Reader
 	out    []byte
 	ends   string            // the command that tells when a key's life ends
-	kinds  map[string]string // of keys that were seen, the types that they had last
-	asking map[string]bool   // keys of slots that are on their way here
+	kinds  map[string]string // last known types of keys
+	asking map[string]bool   // keys of slots that the node is importing
 }
 
 // Key is what the node has under one key.
 type Key struct {
-	// Ends is until when the key lives, in milliseconds of the node's wall clock; 0 =
-	// for ever. It is gone when that millisecond is over.
+	// Ends is the key's expiry in milliseconds of the node's wall clock; 0 = none. The
+	// key is gone when that millisecond is over.
 	Ends int64
-	// Content is all but the life.
+	// Content is all but the expiry.
 	Content *history.KeyContent
 }
 
@@ -71,15 +71,15 @@ type Key struct {
 type Sight struct {
 	// Time is the node's wall clock, since 1970, when it was looked at.
 	Time time.Duration
-	// Sent and Got are when the look began and ended: between them lies Time.
+	// Sent and Got are when the look began and ended; Time is between them.
 	Sent, Got time.Duration
-	// Replica: the node is one. Then Keys are not looked at.
+	// Replica: the node is a replica. Then its keys are not read.
 	Replica bool
 	Keys    map[string]Key
 }
 
-// New returns a Looker over a connection to the node that is ready for commands,
-// which it closes. The connection's deadline counts.
+// New returns a Looker over a connection that is ready for commands. The Looker owns the
+// connection and obeys its deadline; New closes it after an error.
 func New(conn net.Conn, o Options) (*Looker, error) {
 	l := &Looker{
 		Options: o, conn: conn, in: bufio.NewReader(conn), ends: "PEXPIRETIME",
@@ -94,12 +94,12 @@ func New(conn net.Conn, o Options) (*Looker, error) {
 
 // begin finds out what the node understands.
 func (l *Looker) begin() error {
-	// From 7.2 on: looking at a key is no use of it.
+	// Since 7.2: reading a key does not count as use.
 	answers, err := l.talk([][]string{{"CLIENT", "NO-TOUCH", "ON"}, {l.ends}}) // without a key
 	if err != nil {
 		return err
 	}
-	// Since 7.0; before, it is reckoned from how long the key still lives.
+	// PEXPIRETIME exists since 7.0; before, the expiry is computed from PTTL.
 	if answers[1].unknownCommand() {
 		l.ends = "PTTL"
 	}
@@ -109,19 +109,19 @@ func (l *Looker) begin() error {
 // Close ends the connection. A look that is under way fails.
 func (l *Looker) Close() error { return l.conn.Close() }
 
-// SetDeadline is the connection's.
+// SetDeadline sets the connection's deadline.
 func (l *Looker) SetDeadline(t time.Time) error { return l.conn.SetDeadline(t) }
 
-// Reckons says whether ends of lives are reckoned from how long a key still lives,
-// because the node is too old to tell them.
+// Reckons says whether expiries are computed from PTTL, because the node lacks or refuses
+// PEXPIRETIME.
 func (l *Looker) Reckons() bool { return l.ends == "PTTL" }
 
-// attempts bounds how often the node is asked until nothing is missing in an
-// answer: nobody is meant to change it meanwhile.
+// attempts bounds how often the node is asked until an answer is complete: normally
+// nobody changes the node meanwhile.
 const attempts = 6
 
-// Look looks at all keys of the node. Likely are keys that it may have, so that it
-// need not be asked twice. Clock gives the bounds of the sight.
+// Look reads all keys of the node. Likely are keys that it may have, to spare a second
+// round trip. Clock gives Sent and Got.
 func (l *Looker) Look(likely []string, clock func() time.Duration) (Sight, error) {
 	if l.Names != nil {
 		likely = l.Names()
@@ -154,8 +154,8 @@ func (l *Looker) Look(likely []string, clock func() time.Duration) (Sight, error
 	return Sight{}, fmt.Errorf("%w: its keys change all the time", ErrNotNow)
 }
 
-// without goes on with PTTL, which users have been granted for long, if the node
-// refuses nothing but PEXPIRETIME.
+// without switches to PTTL, which more users may call, if the node refuses only
+// PEXPIRETIME. It says whether it has switched.
 func (l *Looker) without(err error) bool {
 	var of commandError
 	if l.Reckons() || !errors.Is(err, ErrRefused) || !errors.As(err, &of) || of.command != l.ends {
@@ -184,7 +184,7 @@ func (l *Looker) questions(likely []string) map[string]question {
 	return asked
 }
 
-// learn asks differently, and of more keys, after an answer that was not whole.
+// learn corrects and extends the questions after an incomplete answer.
 func (l *Looker) learn(asked map[string]question, r *round) {
 	for key, kind := range r.kinds {
 		if kind == "" {
@@ -203,7 +203,7 @@ func (l *Looker) learn(asked map[string]question, r *round) {
 	}
 }
 
-// remember keeps the types of what was seen, of as many keys as one node may have.
+// remember keeps the types of seen keys, for a bounded number of keys.
 func (l *Looker) remember(keys map[string]Key) {
 	if len(l.kinds) > 2*MaxKeys {
 		clear(l.kinds)
@@ -221,13 +221,13 @@ func (l *Looker) remember(keys map[string]Key) {
 // round is the answer to one round trip.
 type round struct {
 	Sight
-	size      int               // of the whole node
+	size      int               // number of keys of the whole node
 	listed    []string          // all its keys, if they were asked for
 	kinds     map[string]string // keys that have to be read as another type; "" = it is to be asked for
 	elsewhere map[string]bool   // keys that the node says others have
 }
 
-// whole says whether nothing is missing.
+// whole says whether the answer is complete.
 func (r *round) whole(asked map[string]question, all, list bool) bool {
 	if len(r.kinds) > 0 || !all {
 		return len(r.kinds) == 0
@@ -243,9 +243,9 @@ func (r *round) whole(asked map[string]question, all, list bool) bool {
 	return true
 }
 
-// round asks the node once: in a transaction, so that all is of one instant. A
-// Cluster's node takes none with keys of several slots; there the commands, which
-// come in one piece, are executed one after the other.
+// round asks the node once, in a transaction, so that all answers are of one instant. A
+// Cluster's node refuses transactions over several slots; it gets the commands as one
+// pipeline and executes them one after the other.
 func (l *Looker) round(asked map[string]question, list bool) (*round, error) {
 	keys := slices.Sorted(maps.Keys(asked))
 	commands := [][]string{{"TIME"}}
@@ -299,8 +299,8 @@ func (l *Looker) all(commands [][]string) ([]answer, error) {
 	return did.list, nil
 }
 
-// about is how one key is asked for. Its end comes last: a key without one is not
-// there, whatever was read before.
+// about returns the commands that read one key. The expiry comes last: if it says that
+// there is no key, earlier answers do not count.
 func (l *Looker) about(key string, q question) [][]string {
 	var commands [][]string
 	ask := func(args ...string) {

@@ -9,12 +9,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// reader reads what is of one type, one more than a look bears at most.
+// reader reads keys of one type, up to one element more than a look's limit.
 type reader struct {
-	// command reads a key; after its name come these arguments.
+	// The command is name, the key, and args.
 	name string
 	args []string
-	// fill takes over what was read; false: there is more than a look bears.
+	// fill stores what was read; false: it exceeds a look's limit.
 	fill func(k *history.KeyContent, a answer) bool
 }
 
@@ -37,8 +37,8 @@ func text(k *history.KeyContent, a answer) bool {
 	return len(a.text) <= MaxRead
 }
 
-// scan is what a scan found, each once, in pieces of so many: a table that grows
-// shows some twice. It is false if there is more.
+// scan returns the elements that a scan found, in pieces of that size, each once: a
+// growing table may show some twice. All is false if there are more.
 func scan(a answer, piece int) (found [][]answer, all bool) {
 	if len(a.list) != 2 || a.list[0].text != "0" {
 		return nil, false
@@ -112,7 +112,7 @@ func (r *reading) next() answer {
 	return a
 }
 
-// must is next of a command that every node answers.
+// must is next, or an error if the node did not execute the command.
 func (r *reading) must() (answer, error) {
 	a := r.next()
 	if err := a.problem(); err != nil {
@@ -180,7 +180,7 @@ func (a answer) time() (time.Duration, error) {
 	return time.Duration(sec)*time.Second + time.Duration(usec)*time.Microsecond, nil
 }
 
-// of is the answer to a command about the key, after the one to ASKING.
+// of is the next answer about the key; it skips the answer to ASKING.
 func (r *reading) of(l *Looker, key string) said {
 	if l.asking[key] {
 		r.next()
@@ -188,7 +188,7 @@ func (r *reading) of(l *Looker, key string) said {
 	return said{r.next(), r.commands[r.at-1][0]}
 }
 
-// said is what a command was answered.
+// said is the answer to a command.
 type said struct {
 	answer
 	command string
@@ -215,7 +215,7 @@ func (r *reading) key(l *Looker, key string, q question) error {
 		}
 	}
 	if ends.text == "-2" {
-		return nil // it is not there
+		return nil // the key does not exist
 	}
 	switch {
 	case q.typed && typed.text != "none" && typed.text != kind:
@@ -225,7 +225,7 @@ func (r *reading) key(l *Looker, key string, q question) error {
 		r.kinds[key] = typed.text
 		return nil
 	case content.code() == "WRONGTYPE":
-		r.kinds[key] = "" // it has become another
+		r.kinds[key] = "" // its type has changed
 		return nil
 	}
 	return r.fill(l, key, kind, content.answer, ends.answer)
