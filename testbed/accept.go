@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// acceptPause is how long it takes to try again after an error of Accept: what is
-// short then, file descriptors for one, needs a while to come back.
+// acceptPause is the delay before a retry after Accept failed: a shortage, of file
+// descriptors for one, needs a while to pass.
 const acceptPause = 10 * time.Millisecond
 
-// Accept is the next connection. The only error is net.ErrClosed: a listener that
-// is open gets over all others.
+// Accept returns the next connection. It retries after every error except net.ErrClosed,
+// which it returns.
 func Accept(l net.Listener) (net.Conn, error) {
 	for {
 		c, err := l.Accept()

@@ -9,16 +9,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// SlotsKnownFor is how long a cluster's client goes by what it knows of the slots
-// before it asks again. Only a redirection makes go-redis ask at once: who cannot
-// reach a master that died would else go on dialling it for a minute, its default.
+// SlotsKnownFor is how long a cluster's client uses its map of the slots before it asks
+// again. Only a redirection makes go-redis ask at once: a client that cannot reach a dead
+// master would otherwise dial it for a minute, go-redis's default.
 const SlotsKnownFor = 250 * time.Millisecond
 
-// ClusterOptions are RedisOptions for a client of the cluster that has nodes with
-// these addresses. It goes where it is sent by MOVED and ASK, as often as go-redis
-// does unless told otherwise, and asks again where it was told that nothing was
-// done. What may have been done it does not repeat: go-redis would send a SET whose
-// reply was lost once more, and tell the recipe the second reply.
+// ClusterOptions are RedisOptions for a client of the cluster whose nodes have these
+// addresses. The client follows MOVED and ASK as often as go-redis does by default, and
+// retries commands that a node refused unexecuted. It does not repeat commands that may
+// have run: go-redis would send a SET whose reply was lost again, and tell the recipe the
+// second reply.
 func ClusterOptions(addrs []string, timeout time.Duration) *redis.ClusterOptions {
 	o := RedisOptions("", timeout)
 	return &redis.ClusterOptions{
@@ -36,8 +36,8 @@ func ClusterOptions(addrs []string, timeout time.Duration) *redis.ClusterOptions
 	}
 }
 
-// unrepeated keeps a cluster's client from repeating what was sent and not
-// answered: the errors that say so are ones that go-redis does not know.
+// unrepeated keeps a cluster's client from repeating a command that was sent but not
+// answered: it replaces the error by one that go-redis does not know.
 type unrepeated struct{}
 
 var _ redis.Hook = unrepeated{}
@@ -55,7 +55,7 @@ func (unrepeated) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	return func(ctx context.Context, cmds []redis.Cmder) error { return final(next(ctx, cmds)) }
 }
 
-// unanswered says that a command was sent, and no more.
+// unanswered is the error of a command that was sent and may have run.
 type unanswered struct{ cause error }
 
 // Error implements error.

@@ -13,8 +13,8 @@ import (
 // fault does not hit a handshake where it is meant to hit a command.
 const WarmConnections = 2
 
-// WarmUp makes so many connections of r, whose timeouts a busy machine must not
-// exceed, and leaves them in its pool.
+// WarmUp makes this many connections of r and leaves them in its pool. The timeouts of r
+// must suffice on a busy machine.
 func WarmUp(ctx context.Context, r *redis.Client, connections int) error {
 	for range connections {
 		c := r.Conn()

@@ -61,18 +61,17 @@ func (s Setup) Complete() (Setup, error) {
 	return s, nil
 }
 
-// dialTimeout, go-redis's default, is the least on real time: only the machine's
-// load makes dials slow there.
+// dialTimeout, go-redis's default, is the minimum on real time: only the machine's load
+// slows dials there.
 const dialTimeout = 5 * time.Second
 
-// poolSize bounds the connections of one client to one node. It is large because
-// go-redis stops dialling for a second once as many dials have failed, and
-// because who waits for a turn there takes a timer from a pool that bubbles of
-// testing/synctest must not share.
+// poolSize bounds the connections of one client to one node. It is large because go-redis
+// stops dialling for a second after as many failed dials, and because waiting for a
+// connection takes a timer from a pool that bubbles of testing/synctest must not share.
 const poolSize = 512
 
-// connBuffer is the size of each of a connection's two buffers in go-redis, which
-// would take 32 KB: commands of locks are short, and clients may be a thousand.
+// connBuffer is the size of each of a connection's two buffers, 32 KB by go-redis's
+// default: commands of locks are short, and there may be a thousand clients.
 const connBuffer = 4 << 10
 
 func init() { redis.SetLogger(silent{}) } // failing connections are what we are here for
@@ -94,12 +93,12 @@ func RedisOptions(addr string, timeout time.Duration) *redis.Options {
 	}
 }
 
-// FailoverOptions are RedisOptions for a client that asks these Sentinels who the
-// primary of that name is.
+// FailoverOptions are RedisOptions for a client that asks these Sentinels for the primary
+// of that name.
 func FailoverOptions(primary string, sentinels []string, timeout time.Duration) *redis.FailoverOptions {
 	o := RedisOptions("", timeout)
-	// A Sentinel that does not answer is given up only while the dial lasts that it is
-	// asked for: else the client asks it, and no other, for ever.
+	// The client gives up a silent Sentinel only within the dial that asked it; if that
+	// dial is too short, it asks this Sentinel, and no other, for ever.
 	o.DialTimeout = max(o.DialTimeout, 3*timeout)
 	return &redis.FailoverOptions{
 		MasterName: primary, SentinelAddrs: sentinels, Protocol: o.Protocol, DisableIdentity: o.DisableIdentity,
@@ -111,8 +110,8 @@ func FailoverOptions(primary string, sentinels []string, timeout time.Duration) 
 }
 
 // Address is a node's or a Sentinel's as its clients know it: the RemoteAddr of a
-// connection to it. Who asks Sentinels closes what does not lead to the primary by the
-// name that they give it.
+// connection to it. Clients of Sentinels close connections to any other address than the
+// one that the Sentinels give for the primary.
 type Address string
 
 // Network implements net.Addr.

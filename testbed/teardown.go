@@ -6,7 +6,7 @@ import (
 )
 
 // TeardownError says in one line what a trial may have left behind. The error of
-// Testbed.Run has it whatever else that tells: it is the harness's, also if the code
+// Testbed.Run contains it whatever else failed: it is the harness's, even if the code
 // under test ended the trial.
 type TeardownError struct{ Err error }
 
@@ -29,7 +29,7 @@ func JoinErrors(a, b error) error {
 	return fmt.Errorf("%w; %w", a, b)
 }
 
-// Tell calls what is to be told of something, as Nodes.Kill's down, if it is not nil.
+// Tell calls a callback such as the down of Nodes.Kill, unless it is nil.
 func Tell(of func() error) error {
 	if of == nil {
 		return nil

@@ -22,31 +22,30 @@ type Testbed interface {
 	Name() string
 	// Topologies that it can set up.
 	Topologies() []Topology
-	// Capabilities that its worlds have, whatever the topology: those that every
-	// Env of its own can be asserted to.
+	// Capabilities are those of its worlds in every topology: each Env of it can be
+	// asserted to them.
 	Capabilities() []Capability
 	// Clock returns a history's clock for one trial: the time since the trial's
 	// start, which is about now. On virtual time it may be read only while Run
 	// runs that trial.
 	Clock() func() time.Duration
-	// Run sets up what s asks for, calls body, and tears everything down,
-	// whatever body did. An error of set-up or teardown is the harness's, that of
-	// teardown a *TeardownError beside what else went wrong; the body's own error
-	// is returned as it is. A *Breakdown says that the code under test ended the
-	// trial. Commands are complete in s.Commands when Run returns.
+	// Run sets up what s asks for, calls body, and tears everything down, whatever body
+	// did. Errors of set-up and teardown are the harness's; that of teardown is a
+	// *TeardownError, joined to any other error. The body's own error is returned as it is.
+	// A *Breakdown says that the code under test ended the trial. s.Commands has received
+	// every command when Run returns.
 	Run(ctx context.Context, s Setup, body func(context.Context, Env) error) error
 }
 
-// Lacking is a Testbed that lacks capabilities on this machine which it has
-// elsewhere.
+// Lacking is a Testbed that lacks, on this machine, capabilities that it has elsewhere.
 type Lacking interface {
-	// Lacks says of each in one line why, and how to get it.
+	// Lacks says for each, in one line, why it is missing and how to get it.
 	Lacks() map[Capability]string
 }
 
-// Without is a Testbed that would have other topologies, too, if it were told more.
+// Without is a Testbed that would have more topologies if it were told more.
 type Without interface {
-	// Without says of each in one line how to get it.
+	// Without says for each, in one line, how to get it.
 	Without() map[Topology]string
 }
 
@@ -115,35 +114,35 @@ type Setup struct {
 	Clients    int
 	Durability Durability // "" = Volatile
 	Seed       uint64     // of everything random in the testbed
-	// SharedLinks, on real Redis: one link leads from all clients to a node,
-	// instead of one from each, and one connection of each client is made
-	// beforehand instead of two. It is for hundreds of clients. A fault of one
-	// client's link is then every client's, and no client can be moved by itself.
+	// SharedLinks, on real Redis, makes one link from all clients to a node instead of one
+	// per client, and warms up one connection per client instead of two. It is for hundreds
+	// of clients. A fault of one client's link then strikes every client, and no client can
+	// be moved by itself.
 	SharedLinks bool
 	// CommandTimeout is the clients' read and write timeout, as go-redis's
 	// ReadTimeout; 0 = 3 s, go-redis's default.
 	CommandTimeout time.Duration
 	// Clock is the history's clock, one that Testbed.Clock returned. Never nil.
 	Clock func() time.Duration
-	// Limit is when the trial has certainly gone wrong, on the history's clock; 0
-	// = no limit. Only testbeds on virtual time look at it: elsewhere ctx ends.
+	// Limit is the time, on the history's clock, after which the trial has certainly gone
+	// wrong; 0 = no limit. Only testbeds on virtual time use it: elsewhere ctx ends.
 	Limit time.Duration
-	// Commands receives every command when it is known how it ended, at the
-	// latest at teardown. Never nil.
+	// Commands receives every command once its outcome is known, at the latest at teardown.
+	// Never nil.
 	Commands func(history.Command)
-	// Keys receives every change of a key as the node had it, in the order of its
-	// Index; nil = not wanted. Calls come one at a time, the last before Run
-	// returns. Of a node whose keys cannot be seen any more Unseen is told.
+	// Keys receives every change of a node's keys, in the order of Index; nil = not wanted.
+	// Calls come one at a time, the last before Run returns. Unseen is told of a node whose
+	// keys can no longer be seen.
 	Keys func(history.KeyChange)
-	// Unseen is told, once of each node, that the changes of its keys are not seen
-	// from now on, and why: who keeps the history records history.FUnseen. nil = the
-	// trial ends there with that error. It is called as Keys is.
+	// Unseen is told, once per node, that changes of its keys are not seen from now on, and
+	// why; the caller records history.FUnseen. nil = the trial ends there with that error.
+	// It is called as Keys is.
 	Unseen func(node string, err error)
 	// Logs is a directory for the nodes' logs; "" = not kept.
 	Logs string
-	// Monitor is a directory for logs of all that nodes execute, with what scripts
-	// call, as Redis's MONITOR tells it: monitor-n0.log; "" = not kept. It slows
-	// nodes down. Only testbeds that start real servers look at it.
+	// Monitor is a directory for logs of all commands that nodes execute, those of scripts
+	// included, as Redis's MONITOR reports them: monitor-n0.log; "" = not kept. It slows
+	// nodes down. Only testbeds that start real servers use it.
 	Monitor string
 	// Processes of the clients; nil = they run in this one. Only for testbeds on
 	// real time.
@@ -177,8 +176,8 @@ type Client interface {
 	Open(op int)
 }
 
-// Steps of a client's body, as it calls Client.Step, in the order of one
-// critical section. What the nemesis aims at are these.
+// Steps of a client's body, as it calls Client.Step, in the order of one critical
+// section. The nemesis aims at these.
 const (
 	StepAcquire = "acquire" // one attempt to get the lock
 	StepHold    = "hold"    // the lock was granted
@@ -198,8 +197,8 @@ const (
 	Replied = history.Replied // the reply has arrived, the client has not seen it yet
 )
 
-// Point is a place in a client's protocol. The zero fields match anything, but
-// for N and When, which go together: N = 0 is the step's own beginning.
+// Point is a place in a client's protocol. Zero fields match anything, except N and When,
+// which go together: N = 0 is the step's own beginning.
 type Point struct {
 	Client int    `json:"client"`
 	Step   string `json:"step"`
@@ -208,11 +207,11 @@ type Point struct {
 	// N is the number of the command among those of the step on Node, from 1.
 	N    int  `json:"n,omitempty"`
 	When When `json:"when,omitempty"`
-	// Skip is how many times the point passes unused first.
+	// Skip is how many times the point is passed unused first.
 	Skip int `json:"skip,omitempty"`
 	// After is the earliest time at which it counts.
 	After time.Duration `json:"after,omitempty"`
-	// Turn orders what is done at one moment: the greater comes first.
+	// Turn orders points reached at one moment: the greater comes first.
 	Turn int `json:"turn,omitempty"`
 }
 
@@ -248,9 +247,9 @@ type Link struct {
 // dropped, delayed or refused, connections reset. It may be called twice; the
 // second call does nothing and repeats the count.
 //
-// It takes the fault back also when the context has ended, and uses only its values: a
-// fault must not outlive its trial. An undo that waits for others, those who
-// elect a primary for one, gives up by itself, and says so.
+// It works after the context has ended, too, and uses only its values: a fault must not
+// outlive its trial. An undo that waits for something else, as for an election of a
+// primary, gives up by itself with an error.
 type Undo func(context.Context) (hits int, err error)
 
 // Network is the capability to disturb links.
@@ -267,22 +266,22 @@ type Network interface {
 
 // Nodes is the capability to disturb nodes.
 //
-// Functions that it, NodeClocks, Memory and Slots are given to tell them of what
-// happens, at the moment at which it does, may be nil. They must not ask anything of
-// the world but the time.
+// Functions given to it, NodeClocks, Memory and Slots are called at the moment of the
+// event that they report, and may be nil. They must not ask anything of the world but the
+// time.
 type Nodes interface {
 	// Pause freezes the node; hits counts the commands that waited.
 	Pause(ctx context.Context, node string) (Undo, error)
-	// Kill ends the node at once. Its connections break. Down is told that it dies, at
-	// the moment at which that is true: what the node has executed was answered before,
-	// and it executes nothing after. If it is busy with one command for longer than a
-	// moment, it is killed over it, and executes that at any time until Kill returns.
-	// If down fails, the node lives on.
+	// Kill ends the node at once. Its connections break. Down is called at the moment of
+	// its death: the node has answered all that it executed before, and executes nothing
+	// after. A node that one command keeps busy for longer than a moment is killed
+	// nevertheless, and may execute that command until Kill returns. If down fails, the
+	// node lives on.
 	Kill(ctx context.Context, node string, down func() error) error
-	// Restart brings a killed node back, with what the setup's durability
-	// kept; lost is what was not.
+	// Restart brings a killed node back with the data that the setup's durability kept;
+	// lost is the rest.
 	Restart(ctx context.Context, node string) (lost history.Lost, err error)
-	// StopReplication holds the replication stream to all replicas back.
+	// StopReplication holds back the replication stream to all replicas.
 	StopReplication(ctx context.Context) (Undo, error)
 	// Promote makes a replica the primary and moves the clients to it.
 	Promote(ctx context.Context, node string) error
@@ -291,8 +290,8 @@ type Nodes interface {
 	FlushScripts(ctx context.Context, node string) (int, error)
 	// Keys lists what is on the node, for a post-mortem, sorted by key.
 	Keys(ctx context.Context, node string) ([]history.KeyState, error)
-	// List names the nodes that clients use now, in the order of locks.Client.Nodes;
-	// of a cluster the present masters, in the order of those whose slots they have.
+	// List names the nodes that clients use now, in the order of locks.Client.Nodes; in a
+	// cluster the present masters, in the order of the nodes that first had their slots.
 	List() []string
 }
 
@@ -304,46 +303,45 @@ type Clocks interface {
 
 // NodeClocks is the capability to make nodes' wall clocks jump.
 type NodeClocks interface {
-	// SkewNode sets by how much the node's wall clock is ahead of the trial's
-	// (behind, if negative) from now on; keys counts the keys with a life that
-	// it held, whose end the jump moved. Time that passes is not affected. Jumps is told
-	// before, unless the clock stands so already: what was executed until then went by
-	// the former time, what is executed after goes by the new one, and nothing is
-	// executed meanwhile. If it fails, the clock does not jump.
+	// SkewNode sets by how much the node's wall clock is ahead of the trial's (behind, if
+	// negative) from now on; keys counts the keys with a life, whose end the jump moved.
+	// Passing time is not affected. Jumps is called first, unless the clock stands so
+	// already: the node executed everything before by the former time, executes everything
+	// after by the new one, and nothing meanwhile. If jumps fails, the clock does not jump.
 	SkewNode(ctx context.Context, node string, offset time.Duration, jumps func() error) (keys int, err error)
 }
 
 // Memory is the capability to put a node under memory pressure.
 type Memory interface {
-	// Evict makes the node evict its keys, as an allkeys policy of maxmemory
-	// would, and returns them as they were, sorted by key. Evicted is told them too, if
-	// there are any, before the node executes anything without them.
+	// Evict makes the node evict its keys, as an allkeys policy of maxmemory would, and
+	// returns them as they were, sorted by key. If there are any, evicted is called with
+	// them before the node executes anything without them.
 	Evict(ctx context.Context, node string, evicted func(keys []history.KeyState) error) ([]history.KeyState, error)
 }
 
 // SplitBrain is the capability to have two primaries at once.
 type SplitBrain interface {
-	// Split cuts the primary off from its replicas and promotes one of them for
-	// these clients only: they are moved to it, the others go on at the old
-	// primary, which does not know. The undo moves everyone to the new primary;
-	// the old one becomes its replica and discards what it alone had, hits
-	// counts the writes that it had acknowledged since the split.
+	// Split cuts the primary off from its replicas and promotes one of them for these
+	// clients only: they are moved to it; the others stay at the old primary, which does
+	// not know. The undo moves everyone to the new primary; the old one becomes its replica
+	// and discards what it alone had. Hits counts the writes that it acknowledged since the
+	// split.
 	Split(ctx context.Context, node string, clients []int) (Undo, error)
 }
 
 // Slots is the capability to move hash slots between the masters of a Redis
 // Cluster. In other topologies its methods fail.
 type Slots interface {
-	// Migrate moves the slots of all keys that a master has to another one, with the
-	// keys, their values and the ends of their lives. The nodes are named by whose
-	// slots they had at first. Moved is told the node that had the keys, the one that
-	// gets them, and which they are, at the moment at which they change places:
-	// nothing is executed meanwhile. What expired before is none of them. If only some
-	// could be moved, these are told, and the error says so.
+	// Migrate moves the slots of all keys of one master to another, with the keys, their
+	// values and the ends of their lives. Each master is named by the node that first had
+	// its slots. Moved is called with the old node, the new node and the keys at the moment
+	// at which they change places: nothing is executed meanwhile. Keys that expired before
+	// are left out. If only some keys could be moved, moved gets these, and the error says
+	// so.
 	//
-	// The slots are on their way until the undo: who asks the old master for what
-	// it does not have is sent on to the new one for this once (ASK). From then on the
-	// old one refuses whatever concerns them (MOVED). Hits counts the keys.
+	// The slots are migrating until the undo: the old master redirects requests for keys
+	// that it lacks to the new one, for this once (ASK). After the undo, it redirects all
+	// requests for these slots (MOVED). Hits counts the keys.
 	Migrate(ctx context.Context, from, to string, moved func(from, to string, keys []history.KeyState) error) (Undo, error)
 }
 

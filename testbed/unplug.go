@@ -2,10 +2,10 @@ package testbed
 
 import "context"
 
-// Unplugger is what a world may have whose nodes are on a network of their own.
+// Unplugger may be implemented by a world whose nodes have a network of their own.
 type Unplugger interface {
-	// Unplug takes the node off its network: it goes on, but nobody reaches it and
-	// it reaches nobody until undone; hits is 0. It is errors.ErrUnsupported where
-	// nodes have no network to be taken off.
+	// Unplug takes the node off its network: it goes on, but nobody reaches it and it
+	// reaches nobody until undone; hits is 0. The error is errors.ErrUnsupported where
+	// nodes have no such network.
 	Unplug(ctx context.Context, node string) (Undo, error)
 }

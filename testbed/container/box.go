@@ -23,14 +23,14 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
 
-// box is a node's container, which stays when its server is killed: the server is
-// started in it again, under the address that it had.
+// box is a node's container, which stays when its server is killed: the server is started
+// in it again, under the same address.
 type box struct {
 	session *session
 	id      string
 	port    int // on which its server listens, and which is published
 	address netip.Addr
-	// What its server's wall clock takes.
+	// What its server's own wall clock requires.
 	mounts      []mount.Mount
 	environment []string
 
@@ -79,8 +79,8 @@ func (s *session) newBox(ctx context.Context, o live.ServerOptions) (b *box, err
 	return b, nil
 }
 
-// request says what the container is. It runs the server itself, without what an
-// image's entrypoint does before: that would change whose the files are.
+// request says what the container is. It runs the server itself, without what an image's
+// entrypoint does before: that would change the files' owner.
 func (s *session) request(b *box, o live.ServerOptions) testcontainers.ContainerRequest {
 	command := []string{filepath.Join(data, redisConf)}
 	if o.Sentinel {
@@ -107,7 +107,7 @@ func (s *session) request(b *box, o live.ServerOptions) testcontainers.Container
 
 // endpoint is the container's place in the session's network.
 func (b *box) endpoint() *network.EndpointSettings {
-	if !b.address.IsValid() { // whose the engine gives out
+	if !b.address.IsValid() { // then the engine chooses one
 		return &network.EndpointSettings{NetworkID: b.session.network}
 	}
 	return &network.EndpointSettings{
@@ -136,8 +136,7 @@ func (b *box) furnish(o live.ServerOptions) error {
 	return os.WriteFile(filepath.Join(o.Dir, redisConf), []byte(conf), 0o644)
 }
 
-// published is the address of this machine under which the running container's
-// port is.
+// published is the address on this machine of the running container's port.
 func (b *box) published(ctx context.Context) (string, error) {
 	look, err := b.session.engine.client.ContainerInspect(ctx, b.id, client.ContainerInspectOptions{})
 	if err != nil {

@@ -29,8 +29,8 @@ func (p *provider) Clocks() error {
 	return p.clocks
 }
 
-// ownClock is what a container needs for its server to live by the clock in that
-// file of this machine; nothing if there is none.
+// ownClock is what a container needs to give its server the clock in that file of this
+// machine; nothing if there is none.
 func ownClock(clock string) (mounts []mount.Mount, environment []string, err error) {
 	if clock == "" {
 		return nil, nil, nil
@@ -45,8 +45,8 @@ func ownClock(clock string) (mounts []mount.Mount, environment []string, err err
 	}, clockshim.Environment(shimInside, clockInside), nil
 }
 
-// clocks says in one line why servers of the image cannot have wall clocks of their
-// own; nil if they can. Unless it is to be tried, that stays to be seen.
+// clocks says in one line why servers of the image cannot have wall clocks of their own;
+// nil if they can. Only with try does it start one to see.
 func (e *engine) clocks(ctx context.Context, i image, try bool, temp string) error {
 	if _, err := clockshim.Find(); err != nil {
 		return err
@@ -70,8 +70,8 @@ func (e *engine) clocks(ctx context.Context, i image, try bool, temp string) err
 // anotherTime is a jump that shows in the year of a log's first line.
 const anotherTime = 10 * 366 * 24 * time.Hour
 
-// takesClock starts the server with another time, and looks for that in what it
-// says at its start. It ends at once, for it is told to listen nowhere.
+// takesClock starts the server with another time, and looks for that time in its first
+// output. The server ends at once, for it is told to listen nowhere.
 func (e *engine) takesClock(ctx context.Context, i image, temp string) (took bool, err error) {
 	dir, err := tempdir.Make(temp)
 	if err != nil {

@@ -7,10 +7,9 @@
 // server reaches this program at the gateway of the network, or in Docker Desktop
 // by the name host.docker.internal.
 //
-// The engine must run on this machine: files, ports and clocks are shared with it.
-// It has been tried with an engine on Linux. What is there for Docker Desktop, for
-// an engine without root or with user namespaces, and for SELinux, follows what
-// their documents say.
+// The engine must run on this machine: files, ports and clocks are shared with it. It has
+// been tried with an engine on Linux. Support for Docker Desktop, for an engine without
+// root or with user namespaces, and for SELinux follows their documentation.
 //
 // New sets TESTCONTAINERS_RYUK_DISABLED in this program's environment and takes
 // testcontainers' logger away: whoever else uses testcontainers in the same program
@@ -47,13 +46,13 @@ type Options struct {
 	// the system's directory for temporary files. The engine must be able to
 	// mount them.
 	Temp string
-	// Prepare pulls the image if it is not there, and asks it for its version.
-	// Without that it is an error, of New, that it is not there.
+	// Prepare pulls the image if it is missing, and asks it for its version. Without
+	// Prepare, New fails if the image is missing.
 	Prepare bool
-	// Reaper is the command line of a process that calls Reap with its last
-	// argument, which is added: the session. It is started beside the testbed, and
-	// removes what this program leaves behind when it is killed. nil = there is
-	// none: then the next testbed on this machine does it.
+	// Reaper is the command line of a process that calls Reap; the session is added as its
+	// last argument. The process is started beside the testbed, and removes what this
+	// program leaves behind when it is killed. nil = none: then the next testbed on this
+	// machine does it.
 	Reaper []string
 }
 
@@ -86,15 +85,15 @@ func New(ctx context.Context, o Options) (*Testbed, error) {
 	return &Testbed{live.New(p, o.Temp), p, version}, nil
 }
 
-// Sketch returns a testbed that says what worlds it would have, where New does not
-// return one. It cannot be run.
+// Sketch returns a testbed that says what worlds it would have, for use where New fails.
+// It cannot be run.
 func Sketch() testbed.Testbed { return live.New(&provider{}, "") }
 
 // Version is that of the image's server, "" if Options.Prepare did not ask for it.
 func (t *Testbed) Version() string { return t.version }
 
-// Close removes what trials share, and whatever else they may have left. None
-// runs any more. It may be called twice.
+// Close removes what trials share, and whatever else they may have left. No trial may run
+// any more. It may be called twice.
 func (t *Testbed) Close() error { return t.provider.close() }
 
 // provider implements live.Provider.
@@ -155,8 +154,8 @@ func (p place) Doors() string {
 	return p.gateway.String()
 }
 
-// Host implements live.Hosted. From Docker Desktop's virtual machine, this is the
-// name of the machine with what listens on its loopback interface.
+// Host implements live.Hosted. In Docker Desktop's virtual machine, this name leads to
+// the machine's loopback interface.
 func (p place) Host() string {
 	if p.engine.facts.desktop {
 		return "host.docker.internal"

@@ -34,12 +34,12 @@ type engine struct {
 	leaving sync.Mutex // held while a container leaves its network
 }
 
-// facts are what of an engine decides how its containers are made.
+// facts are the properties of an engine that decide how its containers are made.
 type facts struct {
 	desktop  bool   // Docker Desktop: containers run in a virtual machine
 	rootless bool   // its networks are not this machine's: nobody listens at their gateways
 	user     string // as whom servers run, so that their files are ours
-	userns   bool   // users of containers are others on this machine
+	userns   bool   // container users are other users on this machine
 	labels   bool   // SELinux keeps containers from our files
 }
 
@@ -83,7 +83,7 @@ func connect(ctx context.Context) (*engine, error) {
 	return e, nil
 }
 
-// factsOf is what an engine that says this of itself means for containers of that
+// factsOf derives the facts from an engine's own description, for containers of that
 // user.
 func factsOf(info system.Info, uid, gid int) facts {
 	has := func(name string) bool {
@@ -99,7 +99,7 @@ func factsOf(info system.Info, uid, gid int) facts {
 		labels:   has("selinux"),
 	}
 	if f.rootless {
-		f.user = "0:0" // who is, outside, the user that the engine runs as
+		f.user = "0:0" // outside, root is the user that the engine runs as
 	}
 	return f
 }
@@ -113,8 +113,8 @@ type image struct {
 	server string // its program, as "redis-server"
 }
 
-// image finds the image and sees which server is in it; if it is not there, it is
-// pulled if that is wanted. Errors are of one line.
+// image finds the image, pulled if it is missing and pull is set, and sees which server
+// is in it. Errors are of one line.
 func (e *engine) image(ctx context.Context, name string, pull bool) (image, error) {
 	found, err := e.client.ImageInspect(ctx, name)
 	if errdefs.IsNotFound(err) {
@@ -147,7 +147,7 @@ func (e *engine) pull(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, pullTimeout)
 	defer cancel()
 	var o client.ImagePullOptions
-	// Without a login, or with one that is not understood, the image may be had still.
+	// The image may be public: a login that is missing or not understood is no error.
 	if _, login, err := testcontainers.DockerImageAuth(ctx, name); err == nil {
 		if o.RegistryAuth, err = authconfig.Encode(login); err != nil {
 			return fmt.Errorf("image %s: %w", name, err)
@@ -177,8 +177,8 @@ func (e *engine) askVersion(ctx context.Context, i image) (string, error) {
 	return version, nil
 }
 
-// output runs the image's server until it ends by itself, and returns what it said.
-// It is not waited for longer than callTimeout.
+// output runs the image's server until it ends by itself, and returns what it said. It
+// waits no longer than callTimeout.
 func (e *engine) output(ctx context.Context, i image, args []string, mounts []mount.Mount, environment []string) (said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -214,8 +214,8 @@ func (e *engine) output(ctx context.Context, i image, args []string, mounts []mo
 	return text.String(), err
 }
 
-// attach opens a container's output. The client's own call looks at ctx no more once it
-// has reached the engine, which may not answer: then it is given up.
+// attach opens a container's output. The client's own call ignores ctx once it has
+// reached the engine; if the engine does not answer, attach gives the call up.
 func (e *engine) attach(ctx context.Context, id string) (client.HijackedResponse, error) {
 	var output client.ContainerAttachResult
 	answered := make(chan error, 1)
@@ -237,8 +237,8 @@ func (e *engine) attach(ctx context.Context, id string) (client.HijackedResponse
 	}
 }
 
-// host makes of a container's place on this machine what the engine needs for it to
-// have our files. Its output goes to us alone.
+// host completes a container's host configuration so that the engine lets it have our
+// files. Its output goes to us alone.
 func (f facts) host(h *container.HostConfig) *container.HostConfig {
 	h.LogConfig = container.LogConfig{Type: "none"}
 	if f.userns {

@@ -128,7 +128,7 @@ func (l *lab) find(ctx context.Context) error {
 	return l.ask(ctx)
 }
 
-// mountedAt is the directory of this machine that a container has there, "" if none.
+// mountedAt is the directory of this machine that a container has at where, "" if none.
 func mountedAt(c container.InspectResponse, where string) string {
 	for _, m := range c.Mounts {
 		if m.Destination == where && m.Type == "bind" {

@@ -41,8 +41,8 @@ func (o owner) labels(session string) map[string]string {
 	}
 }
 
-// dead says whether what carries these labels certainly belongs to a process of
-// this machine that has ended.
+// dead says whether the owner in these labels is certainly a process of this machine that
+// has ended.
 func dead(labels map[string]string) bool {
 	pid, err := strconv.Atoi(labels[labelPID])
 	if err != nil || labels[labelSession] == "" || labels[labelHost] != processHost() {

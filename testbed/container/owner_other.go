@@ -4,6 +4,6 @@ package container
 
 func processHost() string { return hostname() }
 
-// startOf is not known: a process that has the id of another, which has ended, is
-// taken for it.
+// startOf is unknown here: a new process with the id of one that has ended is taken for
+// it.
 func startOf(int) string { return "" }

@@ -20,8 +20,8 @@ type reaper struct {
 	pipe    io.WriteCloser
 }
 
-// startReaper starts it in a session of its own, so that what ends this program
-// and everything that its terminal has started does not end it.
+// startReaper starts it in a session of its own, so that it survives the end of
+// everything that this program's terminal has started.
 func startReaper(command []string) (*reaper, error) {
 	r := &reaper{process: exec.Command(command[0], command[1:]...)}
 	r.process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -60,9 +60,9 @@ const (
 	reapWatch   = 5 * time.Second
 )
 
-// Reap waits until alive ends, which the owner of a session keeps open as long as
-// it lives, and then removes the session's containers and networks, unless the
-// owner has. It is all that the process of Options.Reaper does.
+// Reap waits until alive ends, and then removes the session's containers and networks,
+// unless the owner has. The session's owner keeps alive open as long as it lives. The
+// process of Options.Reaper does nothing else.
 func Reap(session string, alive io.Reader) error {
 	e, err := connect(context.Background()) // while the engine is there: it may go with the owner
 	if err != nil {
@@ -98,15 +98,15 @@ func (e *engine) remove(ctx context.Context, session string) error {
 	return e.removeIf(ctx, labelSession+"="+session, func(map[string]string) bool { return true })
 }
 
-// removeLeftovers removes what sessions of this machine left whose process has
-// ended. What cannot be removed is left to the next one: somebody else may be at
-// it, and it is in nobody's way.
+// removeLeftovers removes what sessions of ended processes left on this machine. What
+// cannot be removed is left to the next call: somebody else may be removing it, and it is
+// in nobody's way.
 func (e *engine) removeLeftovers(ctx context.Context) {
 	_ = e.removeIf(ctx, labelSession, dead)
 }
 
-// removeIf removes the containers and networks with a label whose labels say so.
-// That somebody else has removed them, or is at it, is no error.
+// removeIf removes the containers and networks with a label whose labels satisfy so. It
+// is no error if somebody else removes them first.
 func (e *engine) removeIf(ctx context.Context, label string, so func(map[string]string) bool) error {
 	labelled := make(client.Filters).Add("label", label)
 	containers, err := e.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: labelled})

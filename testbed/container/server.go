@@ -77,8 +77,8 @@ func (b *box) start(ctx context.Context, o live.ServerOptions) (*server, error) 
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", err)
 	}
-	// Orders to the engine go through, lest it do half of them; ctx kills what they
-	// have started.
+	// Requests to the engine are never cancelled, lest it do half of them; ctx kills the
+	// containers that they started.
 	watching, leave := context.WithCancel(context.WithoutCancel(ctx))
 	s := &server{box: b, log: log, exited: make(chan struct{}), leave: leave}
 	if err := s.begin(watching); err != nil {
@@ -101,10 +101,10 @@ func (b *box) start(ctx context.Context, o live.ServerOptions) (*server, error) 
 	return s, nil
 }
 
-// begin starts the container and watches it: its output, and its end. It ends ctx if
-// the engine has not done that within callTimeout.
+// begin starts the container and watches it: its output, and its end. It ends ctx if that
+// takes the engine longer than callTimeout.
 func (s *server) begin(ctx context.Context) (err error) {
-	// That is no deadline of ctx: what watches the server goes on.
+	// No deadline of ctx: the watching goes on.
 	patience := time.AfterFunc(callTimeout, s.leave)
 	defer func() {
 		if !patience.Stop() && err != nil {
@@ -160,8 +160,8 @@ func (s *server) follow(output client.HijackedResponse, end client.ContainerWait
 	close(s.exited)
 }
 
-// pollInterval is how long it takes until a server is asked again whether it
-// answers, and answerPatience how long it has to.
+// pollInterval is the time between two questions whether a server answers, and
+// answerPatience the time that it has to.
 const (
 	pollInterval   = 5 * time.Millisecond
 	answerPatience = time.Second
@@ -203,8 +203,8 @@ func (s *server) orEnd(err error) error {
 	return err
 }
 
-// answers says whether a server takes commands: the port of a container takes
-// connections before.
+// answers says whether a server takes commands: the port of a container accepts
+// connections earlier.
 func answers(addr string) bool {
 	c, err := net.DialTimeout("tcp4", addr, answerPatience)
 	if err != nil {
@@ -280,8 +280,8 @@ func (s *server) Unplug() error {
 }
 
 // Plug implements live.Pluggable: docker network connect, with the address that the
-// container had. It returns when the server answers again, unless it has ended: then
-// the next one in this container is on the network.
+// container had. It returns when the server answers again, unless the server has ended:
+// then the container's next one is on the network.
 func (s *server) Plug() error {
 	return s.order("plug in", func(ctx context.Context, c client.APIClient) error {
 		_, err := c.NetworkConnect(ctx, s.session.network, client.NetworkConnectOptions{Container: s.id, EndpointConfig: s.endpoint()})

@@ -51,9 +51,9 @@ func (e *engine) openSession(ctx context.Context, i image, reaper []string) (s *
 // engine proposed.
 const networkAttempts = 5
 
-// makeNetwork makes a bridge network of which we give the addresses out, so that
-// a container keeps its own. For that, the engine wants to be told the network's
-// range: it is the one that it has just chosen itself for another.
+// makeNetwork makes a bridge network whose addresses we give out, so that a container
+// keeps its own. The engine then requires the network's range: we use the one that it has
+// just chosen for another network.
 func (s *session) makeNetwork(ctx context.Context) (err error) {
 	for range networkAttempts {
 		var proposed network.Inspect
@@ -114,15 +114,15 @@ type addresses struct {
 	used   map[netip.Addr]bool
 }
 
-// newAddresses has all addresses of the subnet but its own, the gateway's and, as
-// far as it is one, the broadcast address.
+// newAddresses has all addresses of the subnet except its own, the gateway's and, if it
+// has one, the broadcast address.
 func newAddresses(subnet netip.Prefix, gateway netip.Addr) addresses {
 	subnet = subnet.Masked()
 	return addresses{subnet: subnet, last: subnet.Addr(), used: map[netip.Addr]bool{subnet.Addr(): true, gateway: true}}
 }
 
-// take gives the next free address out: one that was free for long, so that
-// nobody takes a new container for an old one.
+// takeAddress gives out the next free address: one that was free for long, so that nobody
+// takes a new container for an old one.
 func (s *session) takeAddress() (netip.Addr, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

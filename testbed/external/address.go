@@ -73,7 +73,7 @@ func (o Options) target(text string) (target, error) {
 	if scheme, _, isURL := strings.Cut(text, "://"); isURL {
 		u, err := url.Parse(text)
 		if err != nil || u.Host == "" || u.RawQuery != "" || scheme != "redis" && scheme != "rediss" {
-			// Neither the text nor err, which repeats it: there may be a password in it.
+			// Neither the text nor err, which repeats it: they may contain a password.
 			return t, errors.New("address: expected host:port, redis://host:port/db or rediss://host:port/db")
 		}
 		if _, set := u.User.Password(); set {
@@ -107,7 +107,7 @@ func (o Options) target(text string) (target, error) {
 	return t, nil
 }
 
-// config is how TLS is spoken with a host.
+// config is the TLS configuration for a host.
 func (o Options) config(host string) (*tls.Config, error) {
 	c := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 	if o.CA != "" {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// scanLimit is how many keys a database may have for all of them to be looked
-	// through after a trial, for keys that scripts made up.
+	// scanLimit is the largest database, in keys, that is searched after a trial for keys
+	// that scripts made up.
 	scanLimit = 100_000
 	// batch is how many keys are removed, or looked through, at a time.
 	batch = 100
@@ -36,10 +36,10 @@ func (s *server) clean() error {
 		case err != nil && !denied(err):
 			return fmt.Errorf("count keys: %w", err)
 		case err != nil || size > scanLimit:
-			return nil // nobody is asked for more than for the names
+			return nil // only the names are removed then
 		}
 		if _, err = removeAll(ctx, c); errors.Is(err, errLook) && denied(err) {
-			return nil // nor for what it does not grant
+			return nil // the user may not search
 		}
 		return err
 	})
@@ -70,7 +70,7 @@ func removeAll(ctx context.Context, c *redis.Client) (n int, err error) {
 		if len(more) == 0 {
 			return n, nil
 		}
-		removed, err := remove(ctx, c, more) // which may show one key twice
+		removed, err := remove(ctx, c, more) // SCAN may return a key twice
 		n += removed
 		if err != nil {
 			return n, err
@@ -78,7 +78,7 @@ func removeAll(ctx context.Context, c *redis.Client) (n int, err error) {
 	}
 }
 
-// whole is what a testbed's prefix looks like.
+// whole matches a testbed's prefix.
 var whole = regexp.MustCompile("^" + family + "[0-9a-f]{16}:$")
 
 // Clean removes from the servers all keys that begin with a prefix, a Testbed's, and

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// rule says where a command's keys and channels are, and so how it is confined to
-// the trial's own. What has no rule is not sent.
+// rule says where a command's keys and channels are, and so how it is confined to the
+// trial's own. A command without a rule is not sent.
 type rule struct {
 	// first, last and step are as in COMMAND INFO: the places of the keys, last
 	// counted from the end if negative. All are 0 if there are none.
@@ -14,7 +14,7 @@ type rule struct {
 	channels bool
 	// bare: it has neither, and scripts may call it, too.
 	bare bool
-	// confine does what the places cannot say; nil = nothing.
+	// confine handles what the places cannot describe; nil = nothing.
 	confine func(g *guard, args []string) ([]string, error)
 }
 
@@ -30,10 +30,9 @@ ZADD ZCARD ZCOUNT ZINCRBY ZLEXCOUNT ZMSCORE ZPOPMAX ZPOPMIN ZRANDMEMBER ZRANGE Z
 ZREM ZREMRANGEBYLEX ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE
 XACK XADD XDEL XLEN XRANGE XREVRANGE XTRIM`
 
-// rules of the commands that may be sent, by name. They are those that locks and
-// lock libraries are made of, as far as the server can be told to touch nothing
-// but what they name: KEYS, FLUSHALL, FLUSHDB, SHUTDOWN, DEBUG, CONFIG, SCRIPT
-// FLUSH, CLIENT KILL and their like are not among them.
+// rules of the commands that may be sent, by name. Locks and lock libraries use them, and
+// the server can be told to touch nothing but what they name: KEYS, FLUSHALL, FLUSHDB,
+// SHUTDOWN, DEBUG, CONFIG, SCRIPT FLUSH, CLIENT KILL and their like are not among them.
 var rules = map[string]rule{
 	"DEL": {first: 1, last: -1, step: 1}, "UNLINK": {first: 1, last: -1, step: 1},
 	"EXISTS": {first: 1, last: -1, step: 1}, "TOUCH": {first: 1, last: -1, step: 1},

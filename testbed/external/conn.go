@@ -76,8 +76,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Read implements net.Conn. That the server closes the connection unasked ends the
-// trial: nobody could tell what it did to the clients.
+// Read implements net.Conn. If the server closes the connection unasked, the trial ends:
+// the effect on the clients would be unknown.
 func (c *conn) Read(p []byte) (int, error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()

@@ -1,7 +1,7 @@
-// Package external runs trials on any Redis that the user names, which others may
-// use at the same time. Clients, gate, links and faults are those of package live;
-// between its taps and the server stands a guard that confines every command to
-// keys and channels with a random prefix, the testbed's, and behind it the trial's number.
+// Package external runs trials on any Redis that the user names, which others may use at
+// the same time. Clients, gate, links and faults are those of package live; a guard
+// between its taps and the server confines every command to keys and channels whose names
+// begin with the testbed's random prefix and the trial's number.
 //
 // What can be disturbed is on our side: clients, their clocks, and the links, by
 // proxies on this machine. Nothing disturbs the server itself, and no command is
@@ -42,10 +42,10 @@ type Options struct {
 	Password Secret
 	// DB is the database's number, unless an address names one.
 	DB int
-	// Clients of a trial and trials at a time that are intended: what the servers
-	// are asked to bear.
+	// Clients of a trial, and trials at a time: the load that the servers are asked to
+	// bear.
 	Clients, Parallel int
-	// Really goes on where a server might be hurt that others use.
+	// Really goes on even if others who use a server might be hurt.
 	Really bool
 	// Temp is as in live.New.
 	Temp string
@@ -88,8 +88,8 @@ func New(ctx context.Context, o Options) (*Testbed, error) {
 	return &Testbed{Testbed: live.New(p, o.Temp), version: version, nodes: len(targets), prefix: prefix}, nil
 }
 
-// Sketch is a testbed that can be asked what worlds there are of several servers,
-// and not be run.
+// Sketch returns a testbed that says what worlds several servers would have. It cannot be
+// run.
 func Sketch() testbed.Testbed { return live.New(provider{targets: make([]target, 2)}, "") }
 
 // Nodes is how many servers there are.
@@ -106,8 +106,8 @@ func (t *Testbed) Without() map[testbed.Topology]string {
 // Version of the servers: the last one's.
 func (t *Testbed) Version() string { return t.version }
 
-// Prefix begins the names of all keys that trials have on the servers. What a killed
-// program leaves there is found, and removed by Clean, by it.
+// Prefix begins the names of all keys that trials have on the servers. By it, Clean finds
+// and removes what a killed program left there.
 func (t *Testbed) Prefix() string { return t.prefix }
 
 // provider implements live.Guest.

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// family is how the prefixes of all trials begin: what an ACL user for trials has
-// to be allowed, as ~lockstorm:* and &lockstorm:*.
+// family begins the prefixes of all trials: an ACL user for trials must be allowed
+// ~lockstorm:* and &lockstorm:*.
 const family = "lockstorm:"
 
 // newPrefix draws the prefix of one testbed; each trial's begins with it. It does not
@@ -140,7 +140,7 @@ func scan(g *guard, args []string) ([]string, error) {
 	return args, nil
 }
 
-// ownConnection are the subcommands of CLIENT that concern nothing else.
+// ownConnection are the subcommands of CLIENT that concern only the connection.
 var ownConnection = []string{"CACHING", "GETNAME", "ID", "INFO", "MAINT_NOTIFICATIONS", "NO-TOUCH", "SETINFO", "SETNAME", "TRACKINGINFO"}
 
 // client confines CLIENT to the connection that it comes on.
@@ -153,7 +153,7 @@ func client(_ *guard, args []string) ([]string, error) {
 	return nil, fmt.Errorf("CLIENT %s may concern other clients", sub)
 }
 
-// hello keeps who logs in out of the client's hands.
+// hello keeps the client from logging in.
 func hello(_ *guard, args []string) ([]string, error) {
 	if slices.ContainsFunc(args[1:], func(a string) bool { return strings.EqualFold(a, "AUTH") }) {
 		return nil, errors.New("the testbed has logged in already")

@@ -19,7 +19,7 @@ type findings struct {
 	blind   error             // why there are none
 }
 
-// probeKey is what the testbed tries whether it may write.
+// probeKey is written to see whether the testbed may write.
 const probeKey, probeLife = "probe", time.Second
 
 // inspect looks at a server, and writes one key that goes by itself.

@@ -33,8 +33,8 @@ func (t target) refusal(err error) error {
 	return fmt.Errorf("%s: %s", t.addr, text)
 }
 
-// hint is what the user may do about an error of the first exchange with a server, ""
-// if nobody knows.
+// hint is what the user may do about an error of the first exchange with a server, "" if
+// that is unknown.
 func (t target) hint(err error) string {
 	var unknown x509.UnknownAuthorityError
 	var other x509.HostnameError

@@ -15,22 +15,21 @@ var (
 	// library are the names of the table by which scripts reach the server; the
 	// second one is Valkey's.
 	library = []string{"redis", "server"}
-	// harmless is what else of it may be used; anything but that, and calls, may be
-	// a way to a call that is not seen.
+	// harmless are its other fields that may be used; any further use may hide a call.
 	harmless = []string{"sha1hex", "error_reply", "status_reply", "setresp", "log",
 		"LOG_DEBUG", "LOG_VERBOSE", "LOG_NOTICE", "LOG_WARNING"}
-	// detours lead to it, too.
+	// detours may hide a call, too.
 	detours = []string{"loadstring", "load", "dofile", "rawget", "getfenv", "setfenv", "getmetatable", "setmetatable", "_G"}
 )
 
 // keys is the table of the keys that a script was given.
 const keys = "KEYS"
 
-// checkScript looks for what a script would do to keys and channels of others: each
-// that it names in a call has to be made of KEYS, which is to begin with one of them.
-// It refuses what it cannot see through, with two exceptions: it believes that the
-// parameters of functions, and what is put into a table later, were made of KEYS.
-// Only the server's own access control stops a script that means to do harm.
+// checkScript looks for accesses to keys and channels of others: each name in a call has
+// to be made of KEYS, that is, to begin with one of them. It refuses what it cannot
+// analyse, with two exceptions: it assumes that the parameters of functions, and what is
+// put into a table later, were made of KEYS. Only the server's own access control stops a
+// script that means to do harm.
 func checkScript(text string) error {
 	if strings.HasPrefix(text, "#!") {
 		_, text, _ = strings.Cut(text, "\n")
@@ -56,7 +55,7 @@ type luaScript struct {
 // source is what a variable is given.
 type source struct {
 	value    ast.Expr // nil = nothing that can be seen through
-	element  bool     // the variable is given what is in this table, one after the other
+	element  bool     // the variable is given this table's values, one after the other
 	believed bool
 }
 

@@ -13,7 +13,7 @@ func (s *luaScript) own(e ast.Expr) bool { return s.made(e, nil) }
 // ownTable says the same of all strings in a table.
 func (s *luaScript) ownTable(e ast.Expr) bool { return s.madeTable(e, nil) }
 
-// made is own; of these variables it is being asked already.
+// made is own; the variables in asked are being examined already.
 func (s *luaScript) made(e ast.Expr, asked []string) bool {
 	switch e := e.(type) {
 	case *ast.StringConcatOpExpr:
@@ -31,7 +31,7 @@ func (s *luaScript) made(e ast.Expr, asked []string) bool {
 	return false
 }
 
-// madeTable is ownTable; of these variables it is being asked already.
+// madeTable is ownTable; the variables in asked are being examined already.
 func (s *luaScript) madeTable(e ast.Expr, asked []string) bool {
 	switch e := e.(type) {
 	case *ast.TableExpr:
@@ -47,10 +47,10 @@ func (s *luaScript) madeTable(e ast.Expr, asked []string) bool {
 	return false
 }
 
-// given says whether a variable is given something, and nothing but what is good.
+// given says whether a variable is given something, and only what is good.
 func (s *luaScript) given(name string, asked []string, good func(source, []string) bool) bool {
 	if slices.Contains(asked, name) {
-		return true // the answer is that of what else it is given
+		return true // its other values decide
 	}
 	asked = append(slices.Clip(asked), name)
 	all := s.named[name]
@@ -62,8 +62,8 @@ func (s *luaScript) given(name string, asked []string, good func(source, []strin
 	})
 }
 
-// spread is the table t in f(t), where f is one of these functions; nil if that is
-// not what the expression is.
+// spread is the table t in f(t), where f is one of these functions; nil for any other
+// expression.
 func spread(e ast.Expr, functions ...string) ast.Expr {
 	call, ok := e.(*ast.FuncCallExpr)
 	if !ok || len(call.Args) != 1 {

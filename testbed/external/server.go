@@ -141,8 +141,8 @@ func (s *server) Addr() string { return s.addr }
 // Names implements live.Remote.
 func (s *server) Names() []string { return s.guard.named() }
 
-// lose ends the trial: what the server does can no longer be told, or must not
-// be asked for.
+// lose ends the trial: the server's behaviour is no longer known, or a command must not
+// be sent.
 func (s *server) lose(why error) {
 	s.losing.Do(func() {
 		s.cause = why
@@ -174,8 +174,8 @@ func (*server) Resume() error { return errNotOurs }
 // Kill implements live.Server.
 func (*server) Kill() error { return errNotOurs }
 
-// Close implements live.Server: it takes the trial's keys away. The error names
-// what could not be.
+// Close implements live.Server: it removes the trial's keys. The error names those that
+// may remain.
 func (s *server) Close() error {
 	s.closing.Do(func() {
 		s.conns.Wait()

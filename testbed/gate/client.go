@@ -43,16 +43,15 @@ func NewClient(ctx context.Context, g *Gate, trial uint64, id int) *Client {
 	return c
 }
 
-// Reach gives the client a node, the next in the order of locks.Client.Nodes:
-// o.Addr is its address and dial makes connections to it, through the gate. The
-// rest of o is for the go-redis client that is returned, and has to be closed by
-// the caller.
+// Reach gives the client a node, the next in the order of locks.Client.Nodes: o.Addr is
+// its address and dial makes connections to it, through the gate. The rest of o is for
+// the returned go-redis client, which the caller has to close.
 func (c *Client) Reach(o *redis.Options, dial func(context.Context) (net.Conn, error)) *redis.Client {
 	return c.ReachApart(o, dial, dial)
 }
 
-// ReachApart is Reach, but for another way on which libraries that build their own
-// clients make their connections, those that call locks.Client.Dial.
+// ReachApart is Reach with a dialler of their own, theirs, for libraries that build their
+// own clients and call locks.Client.Dial.
 func (c *Client) ReachApart(o *redis.Options, dial, theirs func(context.Context) (net.Conn, error)) *redis.Client {
 	o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }
 	r := redis.NewClient(o)
@@ -62,11 +61,11 @@ func (c *Client) ReachApart(o *redis.Options, dial, theirs func(context.Context)
 	return r
 }
 
-// ReachSentinel gives the client the one node that Sentinels call the primary,
-// whichever that is: dial makes connections to them and to the nodes by the
-// addresses that they announce, through the gate, and its connections' RemoteAddr
-// is that address. Whoever dials addr, locks.Client.Addrs, reaches the primary as
-// well. The client that is returned has to be closed by the caller.
+// ReachSentinel gives the client the one node that Sentinels call the primary, whichever
+// that is: dial makes connections to them and to the nodes by the addresses that they
+// announce, through the gate, and its connections' RemoteAddr is that address. Dialling
+// addr, locks.Client.Addrs, reaches the primary as well. The caller has to close the
+// returned client.
 func (c *Client) ReachSentinel(o *redis.FailoverOptions, addr string,
 	dial func(ctx context.Context, addr string) (net.Conn, error)) *redis.Client {
 	o.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return dial(ctx, addr) }
@@ -80,9 +79,9 @@ func (c *Client) ReachSentinel(o *redis.FailoverOptions, addr string,
 	return r
 }
 
-// ReachCluster gives the client a cluster, whose nodes announce the addresses
-// o.Addrs; dial makes connections to them, through the gate. The client that is
-// returned has to be closed by the caller.
+// ReachCluster gives the client a cluster, whose nodes announce the addresses o.Addrs;
+// dial makes connections to them, through the gate. The caller has to close the returned
+// client.
 func (c *Client) ReachCluster(o *redis.ClusterOptions, dial func(ctx context.Context, addr string) (net.Conn, error)) *redis.ClusterClient {
 	o.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return dial(ctx, addr) }
 	c.ways.Cluster = true

@@ -49,7 +49,7 @@ func (g *Gate) PauseClient(client int) (testbed.Undo, error) {
 	}, nil
 }
 
-// resume ends a pause, unless that is done.
+// resume ends a pause, unless it has ended already.
 func (g *Gate) resume(cl *gateClient, p *pause) (ended bool) {
 	g.mu.Lock()
 	at := slices.Index(cl.pauses, p)
@@ -68,8 +68,8 @@ func (g *Gate) resume(cl *gateClient, p *pause) (ended bool) {
 }
 
 // resumed lets the client go on after its last pause. Its deadlines stood still
-// meanwhile: data that came in time is not lost to a timeout. What it closed
-// while it was paused is returned, to be closed now.
+// meanwhile: data that came in time is not lost to a timeout. It returns the connections
+// that the client closed during the pause; the caller closes them.
 func (cl *gateClient) resumed() (leaving []net.Conn) {
 	now := time.Now()
 	staying := cl.conns[:0:0]

@@ -37,7 +37,7 @@ type Conn struct {
 
 	// Gate.mu guards the rest.
 	in        []byte // replies that the client may read
-	read      int    // how much of in it has read
+	read      int    // how much of in the client has read
 	inErr     error  // why there will be no more
 	closed    bool
 	readBy    deadline
@@ -48,9 +48,9 @@ type Conn struct {
 	alarmAt   time.Time     // zero = not set
 	wake      chan struct{} // closed when closed or writeBy changes, or a record has left; nil if nobody waits
 	replies   resp.Replies
-	records   queue.Queue[*record] // of which more may be learnt, by number
+	records   queue.Queue[*record] // not settled yet, by number
 	arrivals  queue.Queue[arrival] // that wait their turn to be let through
-	admitting bool                 // a goroutine sees to them
+	admitting bool                 // a goroutine admits them
 	observed  bool
 	nodeDone  bool
 }
@@ -76,8 +76,8 @@ func (c *Conn) compare(other *Conn) int {
 	return cmp.Or(cmp.Compare(c.node, other.node), cmp.Compare(c.number, other.number))
 }
 
-// wait until the client, or closed or writeBy of the connection changes, a record
-// has left, or the deadline has passed. mu is held on entry and return.
+// wait waits until the client, closed or writeBy changes, a record has left, or the
+// deadline has passed. mu is held on entry and return.
 func (c *Conn) wait(d deadline) {
 	var expired <-chan time.Time
 	if !d.at.IsZero() {
@@ -185,7 +185,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	case <-c.ended:
 	}
 	select {
-	case <-c.ended: // whichever of both was chosen
+	case <-c.ended: // select may have chosen either
 		return 0, net.ErrClosed
 	default:
 	}
@@ -283,8 +283,8 @@ func (c *Conn) count(args []history.Bytes) history.Command {
 	return cmd
 }
 
-// mayWrite waits while the client is paused, and once it crashed, unless its
-// process did, until the deadline. mu is held on entry and return.
+// mayWrite waits while the client is paused. A crashed client waits until the deadline,
+// unless it has a process. mu is held on entry and return.
 func (c *Conn) mayWrite() error {
 	for {
 		c.gate.pass(waiter{c.client, c, writing}, c.ended)
@@ -303,8 +303,8 @@ func (c *Conn) mayWrite() error {
 	}
 }
 
-// Close implements net.Conn. A paused client's connection is closed when it is
-// resumed, a crashed one's with the gate; that of a process at once.
+// Close implements net.Conn. A paused client's connection is closed when the client is
+// resumed, a crashed one's with the gate; a process's at once.
 func (c *Conn) Close() error {
 	c.gate.mu.Lock()
 	if c.closed {
@@ -366,10 +366,10 @@ func (c *Conn) setDeadlines(t time.Time, read, write bool) error {
 	return nil
 }
 
-// SyscallConn implements syscall.Conn for those who look whether an idle
-// connection is still good, as go-redis does before it uses one from its pool:
-// Read of the result fails if the connection has ended or something unasked has
-// come, and never calls its argument. There is no file descriptor behind it.
+// SyscallConn implements syscall.Conn for code that checks whether an idle connection is
+// still good, as go-redis does before it uses one from its pool: Read of the result fails
+// if the connection has ended or something unasked has come, and never calls its
+// argument. There is no file descriptor behind it.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) { return idleCheck{c}, nil }
 
 var (

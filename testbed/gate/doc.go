@@ -2,8 +2,8 @@
 // testbed: it numbers and logs the commands and replies that pass, and holds, crashes or
 // tells at exact points of a client's protocol.
 //
-// In come connections that a testbed makes, and the steps of the clients; out go
-// history.Command and what is called at a point. A point is a place in a step before or
-// after the nth command. A record is a command whose outcome is still open. The gate
-// stands in this process, also for clients that run elsewhere.
+// Its inputs are the connections that a testbed makes and the clients' steps; its outputs
+// are history.Commands and the calls at points. A point is a place in a step before or
+// after the nth command. A record is a command whose outcome is still open. The gate is
+// in this process, also for clients that run elsewhere.
 package gate

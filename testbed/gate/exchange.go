@@ -10,9 +10,8 @@ import (
 // It reports whether they did. They do not if anything tells them apart: something
 // is under way or was cut off in the middle, one has ended, one is subscribed.
 //
-// It is for a connection below that knows who sends next over which connection, and
-// does not want that to depend on who took which from a pool. The caller makes
-// what comes to either be delivered to the other, before anything does.
+// It is for a testbed that decides which sender uses which connection, whatever the pool
+// chose. The caller swaps the connections' deliveries below, too, before anything comes.
 func (c *Conn) Exchange(o *Conn) bool {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()

@@ -32,7 +32,7 @@ type Gate struct {
 	armed   []*armed
 	index   int       // of the next command
 	fresh   []*record // commands that were sent and have no index yet
-	open    records   // commands that were sent and of which more may be learnt
+	open    records   // commands that were sent and are not settled
 	ended   []*record // to be passed to commands once mu is released, in order
 	unused  []record  // to be used for commands to come
 	closed  bool
@@ -50,21 +50,19 @@ type Options struct {
 	// Commands receives every command once it is known how it ended. Calls
 	// never overlap.
 	Commands func(history.Command)
-	// Ordered leaves it to Number to give the commands their indices, so that
-	// these do not depend on which of several goroutines came first at one
-	// instant. Commands then gets them from Number and Flush only, sorted by
-	// index among those that have ended since. Until it is numbered, a command
-	// in a Hit has the index -1.
+	// Ordered lets only Number give commands their indices, so that these do not depend on
+	// which of several goroutines came first at one instant. Only Number and Flush then
+	// call Commands, for all commands that have ended since, sorted by index. In a Hit, a
+	// command without a number has the index -1.
 	Ordered bool
 	// Processes of the clients; nil = they run in this one.
 	Processes testbed.Processes
-	// Stagger keeps apart in time what would go on at the gate at one instant, in
-	// an order that is luck: goroutines that waited for their client to be resumed,
-	// those that waited for anything when the gate was
-	// closed, and those that reach a point, before and after its function. Each of
-	// them first sleeps what Stagger returns for its client, node and connection;
-	// node is "" and conn 0 for a step. Values must be positive and more than 3 ns
-	// apart: the goroutines of one connection go on one nanosecond after the other.
+	// Stagger spreads out goroutines that would go on at the gate at one instant, in an
+	// order that is luck: those that waited for their client to be resumed or, when the
+	// gate was closed, for anything, and those that reach a point, before and after its
+	// function. Each of them first sleeps what Stagger returns for its client, node and
+	// connection; node is "" and conn 0 for a step. Values must be positive and more than
+	// 3 ns apart: the goroutines of one connection go on one nanosecond after the other.
 	// Nil = nobody sleeps.
 	Stagger func(client int, node string, conn int) time.Duration
 }
@@ -94,7 +92,7 @@ type gateClient struct {
 	wake     chan struct{} // closed when any of the above changes; nil if nobody waits
 }
 
-// way is what a client has to do with a node.
+// way counts a client's dials and commands at one node.
 type way struct {
 	dials    int
 	commands int // of the present step
@@ -189,9 +187,9 @@ func (g *Gate) Dial(ctx context.Context, client int, node string,
 	return g.dial(ctx, client, node, false, dial)
 }
 
-// DialAside is Dial for what a library asks on its own account of somebody who is
-// no node, a Sentinel: the connection is frozen and dies with its client, but the
-// commands on it are neither counted nor logged.
+// DialAside is Dial for a library's own requests to a Sentinel, which is not a node: the
+// connection is frozen and dies with its client, but the commands on it are neither
+// counted nor logged.
 func (g *Gate) DialAside(ctx context.Context, client int, whom string,
 	dial func(context.Context) (net.Conn, error)) (*Conn, error) {
 	return g.dial(ctx, client, whom, true, func(ctx context.Context, _ *Conn) (net.Conn, error) { return dial(ctx) })
@@ -244,8 +242,8 @@ func (g *Gate) dial(ctx context.Context, client int, node string, aside bool,
 	return c, nil
 }
 
-// mayDial waits while the client is paused, and once it crashed, unless its
-// process did, until ctx is done. mu is held on entry and return.
+// mayDial waits while the client is paused. A crashed client waits until ctx is done,
+// unless it has a process. mu is held on entry and return.
 func (c *Conn) mayDial(ctx context.Context) error {
 	g := c.gate
 	g.pass(waiter{c.client, c, writing}, nil)
@@ -288,10 +286,9 @@ const (
 	reading
 )
 
-// asleep lets the waiter sleep its own time, so that it goes on alone. The end of
-// its connection ends the sleep: whoever closed that may spin until the waiter
-// returns, and a virtual clock stands still meanwhile. mu is held on entry and
-// return.
+// asleep lets the waiter sleep its own time, so that it goes on alone. The end of its
+// connection ends the sleep: whoever closed the connection may spin until the waiter
+// returns, and a virtual clock stands still meanwhile. mu is held on entry and return.
 func (g *Gate) asleep(w waiter) {
 	d := g.staggered(w)
 	if d <= 0 {

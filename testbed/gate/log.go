@@ -112,8 +112,8 @@ func (g *Gate) number() {
 	g.fresh = g.fresh[:0]
 }
 
-// countAnew lets the numbers in the step of sorted commands that a client sent to
-// one node at one instant follow their order, too.
+// countAnew numbers, within the step, the sorted commands that a client sent to one node
+// at one instant, so that N follows their order.
 func countAnew(sorted []*record) {
 	for i, a := range sorted {
 		for _, b := range sorted[i+1:] {
@@ -127,11 +127,11 @@ func countAnew(sorted []*record) {
 	}
 }
 
-// Number gives an index to the commands that were sent since its last call, in
-// the order of the time, the client, the node, the connection and the command's
-// number on it, N in the same order, and passes on those that have ended. It is
-// for a gate that is Ordered, and to be called when all that could send at this
-// instant has: in a bubble, when everything but the caller is blocked.
+// Number gives an index to the commands that were sent since its last call, in the order
+// of the time, the client, the node, the connection and the command's number on it, N in
+// the same order, and passes on those that have ended. It is for an Ordered gate. Call it
+// when all that could send at this instant has sent: in a bubble, when everything but the
+// caller is blocked.
 func (g *Gate) Number() {
 	g.mu.Lock()
 	g.number()
@@ -155,8 +155,7 @@ func (c *Conn) settle(r *record) {
 	c.gate.ended = append(c.gate.ended, r)
 }
 
-// settleAll looks whether more will be learnt of any of the connection's
-// commands. mu is held.
+// settleAll settles each of the connection's commands. mu is held.
 func (c *Conn) settleAll() {
 	for _, r := range slices.Clone(c.records.Live()) {
 		c.settle(r)
@@ -181,8 +180,8 @@ func (g *Gate) unlock() {
 	}
 }
 
-// passOn passes on the commands that have ended, in the order in which they
-// did, whoever calls it first, or in the order of their index.
+// passOn passes on the commands that have ended, whoever calls it first: in the order of
+// their ends or, if the gate is Ordered, of their index.
 func (g *Gate) passOn() {
 	g.passing.Lock()
 	defer g.passing.Unlock()
@@ -235,7 +234,7 @@ func (g *Gate) Outstanding() []history.Command {
 	return open
 }
 
-// Next is the index that the next command to get one will have.
+// Next is the next index that the gate will give.
 func (g *Gate) Next() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -48,7 +48,7 @@ func (g *Gate) reach(cmd *history.Command, w testbed.When, who waiter) {
 	if !g.awaited(cmd, w) {
 		return
 	}
-	g.asleep(who) // others that come at this instant have gone on when the function runs
+	g.asleep(who) // others of this instant go on before the function runs
 	if w != testbed.Sent && who.conn != nil && who.conn.closed {
 		return // the command is not sent, or its reply is not let through
 	}
@@ -77,7 +77,7 @@ func (g *Gate) reach(cmd *history.Command, w testbed.When, who waiter) {
 		a.run(hit)
 	}
 	g.mu.Lock()
-	g.asleep(who) // whom the function woke has gone on before
+	g.asleep(who) // goroutines that the function woke go on first
 }
 
 // awaited says whether anybody looks at that place of the protocol. mu is held.

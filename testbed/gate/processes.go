@@ -23,15 +23,15 @@ func (c *Client) Connect(ctx context.Context, addr string) (net.Conn, error) {
 	return c.dial(ctx, "tcp", addr)
 }
 
-// outside says whether clients have processes of their own. What comes for one
-// that is paused is then let through to it.
+// outside says whether clients have processes of their own. Messages for a paused client
+// are then let through to its process.
 func (g *Gate) outside() bool { return g.processes != nil }
 
 // holds says whether the gate holds what comes for the client. mu is held.
 func (g *Gate) holds(cl *gateClient) bool { return len(cl.pauses) > 0 && !g.outside() }
 
-// keep notes that the reply to r waits for a process that is frozen, which is a
-// hit of whatever froze it. mu is held.
+// keep notes that the reply to r waits for a frozen process, and counts it as a hit of
+// each pause. mu is held.
 func (cl *gateClient) keep(r *record) {
 	r.unread = true
 	for _, p := range cl.pauses {

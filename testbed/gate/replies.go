@@ -8,16 +8,15 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// Pusher is what the connection below the gate may be besides: one that hands
-// over what comes to it instead of being read. That spares a goroutine for every
-// connection, and for every reply the switch to it.
+// Pusher may be implemented by the connection below the gate: it delivers messages
+// instead of being read. That saves a goroutine for every connection, and for every reply
+// the switch to it.
 type Pusher interface {
 	net.Conn
-	// OnMessage says who gets what comes: deliver is called in order, and not by
-	// two goroutines at once, with each message as soon as it has come as a
-	// whole; and, if the connection ends from below, once with the error that
-	// Read would give from then on. What came before OnMessage is delivered in
-	// it or soon after.
+	// OnMessage sets the receiver: deliver is called with each message as soon as it is
+	// complete, in order and never concurrently; and, if the connection ends from below,
+	// once with the error that Read would return from then on. Messages that came before
+	// OnMessage are delivered in it or soon after.
 	//
 	// Deliver does not block, and keeps nothing of m. It takes the gate's lock,
 	// under which the gate calls nothing of the connection's: the Pusher may
@@ -56,9 +55,9 @@ func (c *Conn) receive(m resp.Message) {
 	c.admit(a)
 }
 
-// deliver takes one message, or the error after the last, through the gate. What
-// cannot pass at once waits with a goroutine of its own, and what comes later
-// behind it.
+// deliver takes one message, or the error after the last, through the gate. A message
+// that cannot pass at once waits with a goroutine of its own, and later ones wait behind
+// it.
 func (c *Conn) deliver(m resp.Message, err error) {
 	c.gate.mu.Lock()
 	defer c.gate.unlock()
@@ -92,7 +91,7 @@ type arrival struct {
 	answered *record // the command that m answers, nil if none
 }
 
-// admitAll lets through, one after the other, what has come and what comes
+// admitAll admits, one after the other, the messages that have come and those that come
 // meanwhile.
 func (c *Conn) admitAll() {
 	c.gate.mu.Lock()
@@ -110,8 +109,8 @@ func (c *Conn) admitAll() {
 	c.admitting = false
 }
 
-// lost says whether what comes is lost: a crashed or closed client's is. mu is
-// held.
+// lost says whether new messages are lost: the client crashed, or the connection or the
+// gate is closed. mu is held.
 func (c *Conn) lost() bool { return c.client.crashed || c.closed || c.gate.closed }
 
 // calm says whether a message that answers r passes at once. mu is held.
@@ -120,12 +119,12 @@ func (c *Conn) calm(r *record) bool {
 		(r == nil || !r.leaving && (r.N == 0 || !c.gate.awaited(&r.Command, testbed.Replied)))
 }
 
-// delay holds what has come as long as something wants it. mu is held on entry
-// and return.
+// delay holds an arrival while its command's points or a pause require it. mu is held on
+// entry and return.
 func (c *Conn) delay(a arrival) {
 	r := a.answered
 	for r != nil && r.leaving && !c.lost() {
-		c.wait(deadline{}) // what its Sent points do comes first
+		c.wait(deadline{}) // its Sent points come first
 	}
 	if r != nil && r.N > 0 && !c.lost() {
 		r.note(a.m)

@@ -44,8 +44,8 @@ func (provider) Clocks() error {
 
 func (provider) Open(context.Context) (live.Place, error) { return place{}, nil }
 
-// Elects implements live.Electing: all of 127.0.0.0/8 is a Linux machine's own,
-// elsewhere only what was configured is.
+// Elects implements live.Electing: Linux has all of 127.0.0.0/8, other systems only the
+// addresses that were configured.
 func (provider) Elects() bool { return runtime.GOOS == "linux" }
 
 // place implements live.Place: the loopback interface.
@@ -80,9 +80,9 @@ func (place) Start(ctx context.Context, o live.ServerOptions) (live.Server, erro
 // sources counts the servers of this program.
 var sources atomic.Uint32
 
-// newSource is a loopback address for the connections of one server alone, or of
-// none that lives at the same time: other programs count from elsewhere. It is ""
-// where there are none to choose from.
+// newSource returns a loopback address for the connections of one server, which no other
+// server alive shares: other programs count from elsewhere. It is "" on systems that have
+// no such choice.
 func newSource() string {
 	if !(provider{}).Elects() {
 		return ""

@@ -71,8 +71,8 @@ func Cut(b []byte, t *Texts) (args []history.Bytes, n int, err error) {
 	return args, n, nil
 }
 
-// bulk reads the line at the beginning of b, of that kind with a length: the
-// length, and the line's own, which is 0 while it is incomplete.
+// bulk reads the first line of b, which has that kind and a length. It returns the
+// length, and the line's own, which is 0 while the line is incomplete.
 func bulk(b []byte, kind byte) (length, line int, err error) {
 	if len(b) == 0 {
 		return 0, 0, nil
@@ -184,6 +184,6 @@ var blocking = map[string]bool{
 	"BRPOPLPUSH": true, "BZPOPMIN": true, "BZPOPMAX": true, "BZMPOP": true, "XREAD": true, "XREADGROUP": true,
 }
 
-// Blocks says whether Redis may answer the command later than it begins to execute it,
-// and execute others meanwhile.
+// Blocks says whether Redis may execute other commands between the start of this one and
+// its answer.
 func Blocks(args []history.Bytes) bool { return blocking[Name(args)] }

@@ -28,7 +28,7 @@ const (
 // errors are the longest of them.
 const readBuffer = 16 << 10
 
-// NewReader returns a reader with a buffer that Read is content with.
+// NewReader returns a reader with a buffer that is large enough for Read.
 func NewReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, readBuffer) }
 
 // Read reads one message. Its error is r's own if that failed, be it in
@@ -244,7 +244,7 @@ func header(m []byte) (kind byte, head, rest []byte) {
 	return line[0], line[1:], rest
 }
 
-// body takes the text whose length head gives off rest.
+// body splits off rest the text whose length is in head.
 func body(head, rest []byte) (text, after []byte) {
 	n, err := strconv.Atoi(string(head))
 	if err != nil || n < 0 || n+2 > len(rest) {

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// How synctest begins to say that all goroutines of a bubble wait for ever, and
-// that its main function has returned while others do.
+// The beginnings of synctest's messages that all goroutines of a bubble wait for ever,
+// and that some still do when its main function has returned.
 const (
 	blocked = "deadlock: all goroutines in bubble are blocked"
 	leaked  = "deadlock: main bubble goroutine has exited"
@@ -24,8 +24,8 @@ const (
 // nothing of the bubble is left behind. A panic in another goroutine that f
 // started ends the process, as everywhere in Go.
 //
-// What the package testing contributes is a name to call: the zero testing.T is
-// never reported to anybody.
+// The package testing is only needed to call synctest: the zero testing.T is never
+// reported to anybody.
 func bubble(f func() error) (clean bool, err error) {
 	ended := false
 	defer func() {

@@ -22,7 +22,7 @@ type conn struct {
 	gc      *gate.Conn
 	number  int // among the link's connections to its node, from 1
 	dialled chan error
-	joint   *joint // the dials that it is one of; nil if none, or its result is known
+	joint   *joint // the group of dials that it belongs to; nil if none, or its result is known
 	up      flow
 	down    flow
 
@@ -145,7 +145,7 @@ func (c *conn) fail(err error) {
 	}
 }
 
-// errPushed is for whoever reads past the gate.
+// errPushed is the error of a read that bypasses the gate.
 var errPushed = errors.New("this connection delivers what comes")
 
 // abort ends both ends at once, with whatever is under way in between. The

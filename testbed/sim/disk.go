@@ -18,7 +18,7 @@ type disk struct {
 	lost       history.Lost  // told at the next start
 }
 
-// write is what the data was after a command that changed it.
+// write is the data after a command that changed it.
 type write struct {
 	at    time.Duration
 	after node.Snapshot
@@ -63,7 +63,7 @@ func (d *disk) die(s *server) {
 	}
 }
 
-// load is what a new process finds.
+// load gives a new process what the disk kept.
 func (d *disk) load(s *server) (lost history.Lost) {
 	d.began = now()
 	s.node.Reload(s.wall(), d.durable, s.serves())

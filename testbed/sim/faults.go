@@ -88,9 +88,8 @@ func (w *world) find(l testbed.Link, d testbed.Direction) ([]*way, error) {
 	return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
 }
 
-// link finds a client's link, nil if there is none. After a promotion, and while
-// two primaries serve, the one link that a client has goes by the name of every
-// node.
+// link finds a client's link, nil if there is none. After a promotion, and while two
+// primaries serve, a client's only link goes by the name of every node.
 func (w *world) link(l testbed.Link) *link {
 	for _, c := range w.clients {
 		if c.Locks().ID != l.From {

@@ -54,10 +54,10 @@ type block struct {
 	drop    bool
 	conn    int     // only this connection; 0 = all
 	server  *server // to this node, if conn is given: each counts its own
-	dials   bool    // who cannot connect is hit too
+	dials   bool    // attempts to connect are hits, too
 	held    []*packet
 	dropped bool
-	lost    []*conn // whose data was dropped, in the order of their first
+	lost    []*conn // that lost data, in the order of their first loss
 	hits    int
 }
 
@@ -67,8 +67,8 @@ const (
 	spread = 150 * time.Microsecond
 )
 
-// send puts a packet on its way. Its latency is a hash of what it is, not a draw
-// from a generator for which goroutines would race. The world's lock is held.
+// send puts a packet on its way. Its latency is a hash of the packet, not a draw from a
+// generator, for which goroutines would race. The world's lock is held.
 func (y *way) send(p *packet, f *flow) {
 	p.way, p.seq = y, f.sent
 	f.sent++
@@ -103,7 +103,7 @@ func mix(values ...uint64) uint64 {
 	return h
 }
 
-// flow is the packet's own.
+// flow returns the flow that the packet belongs to.
 func (p *packet) flow() *flow {
 	switch {
 	case p.conn == nil:
@@ -142,7 +142,7 @@ func (y *way) arrive(p *packet) {
 		}
 		return
 	}
-	if p.seq > f.expected { // what was held, and will arrive soon, comes first
+	if p.seq > f.expected { // held packets, which arrive soon, come first
 		y.world.schedule.add(&event{at: align(now()+tick, y.id), way: y.id, conn: p.conn.id(), seq: p.seq, packet: p})
 		return
 	}
@@ -204,8 +204,8 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 	return c, nil
 }
 
-// open is dial; jointly says that the connection is not to be told from others that
-// are asked for at this instant.
+// open is dial; jointly makes the connection indistinguishable from others that are asked
+// for at this instant.
 func (l *link) open(ctx context.Context, jointly bool) (*gate.Conn, error) {
 	l.world.mu.Lock()
 	name := l.target.name
@@ -273,6 +273,6 @@ var (
 	errPipe    = os.NewSyscallError("write", syscall.EPIPE)
 )
 
-// address of a client's link to the node of that index: an IP literal, so that
-// nobody asks for a name.
+// address of a client's link to the node of that index: an IP literal, so that no name is
+// looked up.
 func address(index int) string { return fmt.Sprintf("10.0.0.%d:6379", index+1) }

@@ -94,8 +94,7 @@ const (
 	startSpread = 45 * time.Millisecond
 )
 
-// startUp is how long the process will take to start, in which nobody can
-// connect.
+// startUp is how long the process takes to start; nobody can connect meanwhile.
 func (s *server) startUp() time.Duration {
 	h := mix(s.world.setup.Seed, uint64(s.index), uint64(s.executed))
 	return startLeast + time.Duration(h%uint64(startSpread)).Truncate(tick)
@@ -141,9 +140,9 @@ func (w *world) StopReplication(context.Context) (testbed.Undo, error) {
 	}), nil
 }
 
-// Promote implements testbed.Nodes. What the replica has not received by then is
-// lost, also what StopReplication holds. The other replicas follow it; the old
-// primary, if it still runs, is left alone with nobody.
+// Promote implements testbed.Nodes. Data that the replica has not received is lost, what
+// StopReplication holds included. The other replicas follow the new primary; the old one,
+// if it still runs, keeps neither replicas nor clients.
 func (w *world) Promote(_ context.Context, node string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -288,7 +287,7 @@ func (w *world) Evict(_ context.Context, node string, evicted func([]history.Key
 	}
 	keys := s.node.Evict(s.wall())
 	if len(keys) > 0 {
-		s.wrote(true) // what waits on the way to a replica has been hit, like a client's write
+		s.wrote(true) // a held copy of it counts as hit, like a client's write
 		if evicted != nil {
 			err = evicted(keys)
 		}

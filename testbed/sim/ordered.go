@@ -9,12 +9,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/gate"
 )
 
-// Libraries that are handed our dialer choose a connection before anybody sees what
-// they send. If several goroutines of a client do so at one instant, who gets which
-// is luck: connections that were opened at one instant, and idle ones of a pool, are
-// alike. So they are kept alike: all that were asked for at one instant open at one
-// instant, and only when it is known what is sent, and in which order, is it settled
-// which connection has which number.
+// Libraries that use our dialler choose a connection before anybody sees what they send.
+// If several goroutines of a client choose at one instant, luck decides who gets which:
+// connections opened at one instant are alike, and so are idle ones of a pool. The
+// simulation keeps them alike: dials of one instant complete at one instant, and a
+// connection gets its number only when all that is sent, and its order, are known.
 
 // ordered is a connection whose writes pass a turnstile.
 type ordered struct {
@@ -49,8 +48,8 @@ func (l *link) order(stile turnstile) func(context.Context) (net.Conn, error) {
 	}
 }
 
-// settle makes whose turn it is use the first of the connections that wait for their
-// turns and are like its own. The world's lock is held.
+// settle gives mine, whose turn it is, the first of its own connection and the waiting
+// turns' connections that resemble it. The world's lock is held.
 func (w *world) settle(mine *turn) {
 	if mine.conn == nil {
 		return
@@ -85,7 +84,7 @@ func (l *link) below(gc *gate.Conn) *conn {
 	return nil
 }
 
-// resembles says whether nothing but their numbers tells two connections apart.
+// resembles says whether two connections differ only in their numbers.
 func (c *conn) resembles(o *conn) bool {
 	return c.server == o.server && c.idle() && o.idle() && c.session.Resembles(o.session)
 }
@@ -96,15 +95,15 @@ func (c *conn) idle() bool {
 		!c.up.severed && !c.down.severed && c.up.sent == c.up.expected && c.down.sent == c.down.expected
 }
 
-// joint are the connections that a client asks one node for at one instant. All
-// that wait for one are told at one instant, when the last result is known.
+// joint is a client's dials to one node at one instant. Their results are all told at one
+// instant, when the last one is known.
 type joint struct {
 	since time.Duration
 	open  int // results that are not known yet
 	tell  []func()
 }
 
-// join makes a dial a part of those that its client began at this instant.
+// join adds a dial to those that its client began at this instant.
 func (l *link) join(c *conn) {
 	if l.joint == nil || l.joint.since != now() {
 		l.joint = &joint{since: now()}
@@ -113,8 +112,8 @@ func (l *link) join(c *conn) {
 	c.joint.open++
 }
 
-// leave takes a dial out: what became of it is for itself to wait for. A fault
-// stopped it, or nobody waits any more.
+// leave takes a dial out, so that the others do not wait for its result: a fault stopped
+// it, or nobody waits for it any more.
 func (c *conn) leave() {
 	if j := c.joint; j != nil {
 		c.joint = nil
@@ -122,8 +121,8 @@ func (c *conn) leave() {
 	}
 }
 
-// result tells whoever waits for the connection what became of it, or has it told
-// with the others.
+// result calls tell, which ends the wait for the connection, at once or together with the
+// others' waits.
 func (c *conn) result(tell func()) {
 	j := c.joint
 	if j == nil {
@@ -135,7 +134,7 @@ func (c *conn) result(tell func()) {
 	j.less()
 }
 
-// less counts down the results that are not known.
+// less notes that one more result is known.
 func (j *joint) less() {
 	if j.open--; j.open > 0 {
 		return

@@ -11,8 +11,8 @@ import (
 // replication is a server's part in it.
 type replication struct {
 	primary *server   // that it follows; nil for a primary
-	written uint64    // times that a primary's data changed, or its predecessors'
-	asked   uint64    // of these, because a client asked for it
+	written uint64    // changes of a primary's data, its predecessors' included
+	asked   uint64    // changes that a client asked for
 	streams []*stream // to its replicas
 	waits   []*waiting
 }
@@ -97,7 +97,7 @@ func (s *server) wrote(asked bool) {
 	s.expireLater()
 }
 
-// expire deletes what has expired, and tells everybody whom it concerns.
+// expire deletes what has expired, and tells replicas and sessions.
 func (s *server) expire() {
 	before := s.node.Writes()
 	pushes := s.node.Expire(s.wall())
@@ -110,11 +110,11 @@ func (s *server) expire() {
 	s.expireLater()
 }
 
-// activeExpiry is how long, at most, a primary keeps an expired key for which
-// nobody asks: Redis looks for such keys ten times a second.
+// activeExpiry is the longest time that a primary keeps an expired key that nobody asks
+// for: Redis looks for such keys ten times a second.
 const activeExpiry = 100 * time.Millisecond
 
-// expireLater sees that the next key to expire is deleted soon after.
+// expireLater schedules the next key's deletion soon after its deadline.
 func (s *server) expireLater() {
 	next := s.node.NextExpiry()
 	if next.IsZero() || s.primary != nil {
@@ -157,7 +157,7 @@ func (s *server) follow(p *packet) {
 	st.up.send(&packet{kind: copying, offset: p.offset}, &st.toPrimary)
 }
 
-// acknowledged takes what a replica says of how far it is.
+// acknowledged takes a replica's acknowledgement.
 func (s *server) acknowledged(p *packet) {
 	if s.frozen() && !s.down {
 		s.backlog = append(s.backlog, p)
@@ -166,7 +166,7 @@ func (s *server) acknowledged(p *packet) {
 	s.heard(p)
 }
 
-// heard notes how far a replica is, and answers who waited for it.
+// heard notes a replica's offset, and answers the WAITs that waited for it.
 func (s *server) heard(p *packet) {
 	st := s.world.streamOf(p.way)
 	st.acked, st.heard = max(st.acked, p.offset), true
@@ -177,7 +177,7 @@ func (s *server) heard(p *packet) {
 	}
 }
 
-// replicas counts those that have a write.
+// replicas counts the replicas that have a write.
 func (s *server) replicas(offset uint64) int {
 	n := 0
 	for _, st := range s.streams {
@@ -193,12 +193,12 @@ type waiting struct {
 	request  *packet
 	replicas int
 	offset   uint64
-	over     bool // its time is, while the node was frozen
+	over     bool // its time ended while the node was frozen
 }
 
-// wait is the command WAIT: it is answered when enough replicas have all that was
-// written when the connection's last command ran, or when its time is over
-// (https://redis.io/commands/wait). The node itself knows what is wrong with it.
+// wait runs WAIT: it answers when enough replicas have every write up to the connection's
+// last command, or when its time is over (https://redis.io/commands/wait). The node
+// itself refuses invalid arguments.
 func (s *server) wait(p *packet) {
 	reply, _ := s.run(p)
 	if reply[0] == '-' {
@@ -225,7 +225,7 @@ func (s *server) wait(p *packet) {
 	}
 }
 
-// maxWait is more milliseconds than any trial has.
+// maxWait is more milliseconds than any trial lasts.
 const maxWait = 1 << 40
 
 // answer ends a WAIT, and runs what its connection sent meanwhile.

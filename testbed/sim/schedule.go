@@ -43,15 +43,15 @@ func (a *agenda) Pop() any {
 	return e
 }
 
-// tick is the unit of the network's time: two events of one way are at least
-// this far apart, and each way has an instant of its own within every tick. So
-// no two events share an instant, and none shares it with a timer that was set
-// for whole ticks by somebody whom another way woke.
+// tick is the unit of the network's time: two events of one way are at least this far
+// apart, and each way has an instant of its own within every tick. So an event shares its
+// instant with no other event, and with no timer that was set for whole ticks by code
+// that another way woke.
 const tick = time.Microsecond
 
-// Places within a tick. Ways have the first ones, a little apart from each other:
-// what clients do beside the network, a stagger of theirs, falls in between.
-// Turns have the others.
+// Places within a tick. Ways have the first ones, a little apart from each other: what
+// clients do beside the network, as their staggers, falls in between. Turns have the
+// others.
 const (
 	apart       = 2
 	placesOfWay = 100
@@ -120,8 +120,8 @@ func (s *schedule) arm() {
 	s.timer.Reset(max(0, next-now()))
 }
 
-// next takes the next event off the agenda if it is due. One that another has
-// beaten to its instant is put off.
+// next takes the next event off the agenda if it is due. An event whose instant another
+// has taken is put off.
 func (s *schedule) next(at time.Duration) *event {
 	for len(s.events) > 0 {
 		e := s.events[0]
@@ -161,7 +161,7 @@ func (w *world) run() {
 	}
 }
 
-// happen makes one event come true, within the trial's budget.
+// happen executes one event, within the trial's budget.
 func (w *world) happen(e *event) {
 	w.events++
 	if w.events%interruptEvery == 0 && w.outer.Err() != nil {

@@ -95,7 +95,7 @@ func (s *server) execute(p *packet) {
 		s.wait(p)
 		return
 	}
-	s.expire() // apart from what the command does
+	s.expire() // separate from the command's own changes
 	before := s.node.Writes()
 	reply, pushes := s.run(p)
 	if s.node.Writes() != before {
@@ -151,7 +151,7 @@ func (s *server) replies(p *packet, data []byte) {
 	s.reply(p, all[len(all)-1])
 }
 
-// push sends a session what it did not ask for now.
+// push sends a session a message that answers no request.
 func (s *server) push(p node.Push) {
 	i := slices.IndexFunc(s.conns, func(c *conn) bool { return c.session == p.To })
 	if i < 0 {
@@ -197,8 +197,8 @@ func (s *server) start() (lost history.Lost) {
 	return lost
 }
 
-// frozen says whether what comes now has to wait: the node stands still, or has
-// not worked off what came while it did.
+// frozen says whether new requests have to wait: the node is paused, or still works off
+// its backlog.
 func (s *server) frozen() bool { return len(s.pauses) > 0 || s.catching }
 
 // serving is how long a node that works off a backlog takes for one command. A
@@ -206,8 +206,8 @@ func (s *server) frozen() bool { return len(s.pauses) > 0 || s.catching }
 // go on before the last ones are served.
 const serving = 20 * tick
 
-// thaw ends a pause: what came meanwhile runs from now on, in order, by that
-// time's clock.
+// thaw ends a pause: the backlog runs from now on, in order, each request by the clock of
+// its execution.
 func (s *server) thaw(f *freeze) {
 	s.pauses = slices.DeleteFunc(s.pauses, func(o *freeze) bool { return o == f })
 	if len(s.pauses) > 0 || s.down {
@@ -220,8 +220,8 @@ func (s *server) thaw(f *freeze) {
 	}
 }
 
-// catchUp takes the next of what waits, and the others after it. It ends where
-// the backlog does, or with the next pause.
+// catchUp runs the first request of the backlog, and then the others. It ends with the
+// backlog or at the next pause.
 func (s *server) catchUp() {
 	if len(s.backlog) == 0 || len(s.pauses) > 0 || s.down {
 		s.catching = false
@@ -243,7 +243,7 @@ func (s *server) catchUp() {
 	})
 }
 
-// overdue answers those whose WAIT was over while the node was frozen.
+// overdue answers the WAITs whose time ended while the node was frozen.
 func (s *server) overdue() {
 	for _, w := range slices.Clone(s.waits) {
 		if w.over {

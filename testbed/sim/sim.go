@@ -58,7 +58,7 @@ func (*Testbed) Clock() func() time.Duration { return now }
 // RealTime says that time is not the machine's.
 func (*Testbed) RealTime() bool { return false }
 
-// WatchesKeys says that what becomes of nodes' keys is seen.
+// WatchesKeys says that changes of nodes' keys are seen.
 func (*Testbed) WatchesKeys() bool { return true }
 
 // Run implements testbed.Testbed. The body's context ends when ctx does, seen

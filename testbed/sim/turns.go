@@ -11,14 +11,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// turnstile is in front of a client's connections to one node: it lets commands
-// that are sent at one instant by several goroutines go on one by one, in an
-// order that does not depend on the Go scheduler. Otherwise they would race for
-// the connections of the pool. Equal commands of one client to one node may
-// change places: nobody can tell.
+// turnstile is in front of a client's connections to one node: it lets commands that
+// several goroutines send at one instant go on one by one, in an order that does not
+// depend on the Go scheduler. Otherwise they would race for the connections of the pool.
+// Equal commands of one client to one node may change places: they cannot be told apart.
 //
-// The go-redis clients that a client process comes with pass it before they choose a
-// connection. Other libraries do when they write to one (ordered).
+// A client's own go-redis clients pass it before they choose a connection, other
+// libraries when they write to one (ordered).
 type turnstile struct {
 	world        *world
 	client, node int
@@ -91,15 +90,14 @@ func (t turnstile) pass(mine *turn, ended <-chan struct{}) {
 	}
 }
 
-// callNext lets the next of those that wait go on, soon. The world's lock is
-// held.
+// callNext soon lets the next waiting turn go on. The world's lock is held.
 func (w *world) callNext() {
-	// Timeouts count from here. Each turn has a place of its own, so that they do
-	// not end together with what other turns bring about.
+	// Timeouts count from here. Each turn has a place of its own, so that its timeouts do
+	// not end together with other turns' events.
 	w.turns.called++
 	place := placesOfWay + time.Duration(mix(w.setup.Seed, w.turns.called)%uint64(turnPlaces))
 	w.schedule.add(&event{at: alignTo(now()+tick, place), do: func() {
-		// Who comes at this very instant may have come already or not.
+		// Of turns that begin at this very instant, some may be missing yet.
 		all, first, instant := w.turns.waiting, -1, now()
 		for i, t := range all {
 			if t.since < instant && (first < 0 || t.compare(all[first]) < 0) {

@@ -15,7 +15,7 @@ func (s *server) serves() bool { return s.world.primary == nil || s.world.primar
 // Ends implements node.Witness.
 func (s *server) Ends(deadline time.Time) time.Duration { return deadline.Sub(epoch) - s.skew }
 
-// Changed implements node.Witness: it reports the change as one of now.
+// Changed implements node.Witness: it reports the change with the present time.
 func (s *server) Changed(key string, by history.ChangedBy, before, after *history.KeyContent) {
 	exec := s.ran
 	if by == history.ByCommand {

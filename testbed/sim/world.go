@@ -33,7 +33,7 @@ type world struct {
 	primary  *server // of a replicated topology
 	clients  []*client
 	turns    turns
-	changes  int // of keys, that were told
+	changes  int // of keys, reported so far
 }
 
 var (
@@ -83,8 +83,8 @@ func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(
 // all is over: the bubble's clock stands still once its main function returns.
 const aftermath = 10 * time.Second
 
-// bodyPlace is the place within a tick at which the body starts, and with it the
-// timers of the nemesis: no way has it.
+// bodyPlace is the place within a tick at which the body, and so the nemesis's timers,
+// start: no way has it.
 const bodyPlace = placesOfWay - apart/2
 
 // build makes the nodes and the clients with their links.
@@ -117,9 +117,9 @@ func (w *world) build(nodes []*node.Node) {
 	}
 }
 
-// stagger is how long a goroutine of a client waits before it goes on, where
-// others of that client might at the same instant: each is at another connection,
-// and so waits for another time.
+// stagger is how long a goroutine of a client waits before it goes on, so that no two of
+// the client's go on at one instant: the time depends on the connection, and each has
+// another one.
 func (w *world) stagger(client int, node string, conn int) time.Duration {
 	at := 0
 	for i, s := range w.servers {
@@ -130,7 +130,7 @@ func (w *world) stagger(client int, node string, conn int) time.Duration {
 	places := len(w.servers) + 1
 	place := client%clientsInTurn*places + at
 	turns := 1 + place + conn*places*min(len(w.clients), clientsInTurn)
-	return time.Duration(turns)*tick + 1 // beside the packets of the way that woke them
+	return time.Duration(turns)*tick + 1 // off the instants of the way that woke them
 }
 
 // clientsInTurn is how many clients have turns of their own. More are seldom
@@ -163,7 +163,7 @@ func (w *world) tearDown() {
 	w.gate.Close()
 	for _, c := range w.clients {
 		for _, r := range c.Locks().Nodes {
-			r.Close() // what it would complain of has been closed with the gate
+			r.Close() // its error: the gate has closed its connections already
 		}
 	}
 	w.mu.Lock()
@@ -172,7 +172,7 @@ func (w *world) tearDown() {
 	for _, c := range w.clients {
 		for _, l := range c.links {
 			for _, conn := range l.conns {
-				conn.dial(net.ErrClosed) // who still waits for a connection
+				conn.dial(net.ErrClosed) // ends a wait for a connection
 			}
 		}
 	}
@@ -185,8 +185,8 @@ func (w *world) tearDown() {
 	w.gate.Flush()
 }
 
-// eventsPerClient is the budget of what may happen in a trial of usual length:
-// hundreds of times what it needs.
+// eventsPerClient is the budget of events in a trial of usual length: hundreds of times
+// its need.
 const (
 	eventsPerClient = 300_000
 	usualLimit      = time.Minute
@@ -228,8 +228,8 @@ type client struct {
 	links []*link // in the order of locks.Client.Nodes
 }
 
-// clientBuffer is the size of the buffers of a client's connection. They are most
-// of what setting up a trial costs; a message may well be longer.
+// clientBuffer is the size of the buffers of a client's connection. They are most of the
+// cost of setting up a trial; messages may be longer.
 const clientBuffer = 2 << 10
 
 // newClient makes client id with a link to every node that clients use. Mu is
@@ -241,7 +241,7 @@ func (w *world) newClient(id int) *client {
 		c.links = append(c.links, l)
 		o := testbed.RedisOptions(address(i), w.setup.CommandTimeout)
 		if timeout := w.setup.CommandTimeout; timeout > 0 { // a negative one stands for none
-			o.DialTimeout = timeout // nothing here is slow but what is meant to be
+			o.DialTimeout = timeout // only faults are slow here
 		}
 		o.ReadBufferSize, o.WriteBufferSize = clientBuffer, clientBuffer
 		stile := turnstile{world: w, client: id, node: i}

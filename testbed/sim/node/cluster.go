@@ -1,10 +1,9 @@
 package node
 
-// The node is none of a cluster. Clients that may be of one find that out by
-// asking.
+// The node is not part of a cluster. Clients that support clusters learn that by asking.
 
-// clusterCommands are the subcommands of CLUSTER. Redis checks that there is such
-// a subcommand, and the number of its arguments, before it refuses.
+// clusterCommands are the subcommands of CLUSTER. Redis checks the subcommand's name and
+// its number of arguments before it refuses.
 func clusterCommands() []command {
 	subs := []command{
 		{name: "addslots", arity: -3},

@@ -2,8 +2,8 @@ package node
 
 import "strings"
 
-// handler runs a command for a session, whose arity has been checked, and writes
-// exactly one reply (SUBSCRIBE and its like: one for each argument).
+// handler runs a command, whose arity has been checked, for a session, and writes exactly
+// one reply (SUBSCRIBE and its like: one for each argument).
 type handler func(n *Node, s *Session, args []string)
 
 // traits of a command, where they are not Redis's own flags.
@@ -22,13 +22,13 @@ const (
 	random                 // draws from miniredis's generator
 )
 
-// command is one that Redis knows. Without run and typed, the node does not.
+// command is a command of Redis. Without run and typed, the node lacks it.
 type command struct {
 	name              string
 	arity             int // with the name; negative: at least
 	traits            traits
-	first, last, step int // where the keys are, as Redis tells
-	numkeys           int // or where their number is, before them
+	first, last, step int // places of the keys, as Redis gives them
+	numkeys           int // or the place of their number, before them
 	run               handler
 	subs              []command // CLIENT ID and its like
 	bySub             map[string]*command
@@ -78,8 +78,8 @@ func (c *command) written(args []string) []string {
 	return c.keys(args)
 }
 
-// lookup finds a command by its name, and its subcommand, in any case. It is nil if
-// Redis has none; container is then the command whose subcommand is unknown.
+// lookup finds a command by its name, and its subcommand, in any case. c is nil if Redis
+// has none; container is then the command whose subcommand is unknown.
 func lookup(args []string) (c, container *command) {
 	if c = commands[args[0]]; c == nil {
 		if c = commands[strings.ToLower(args[0])]; c == nil {
@@ -92,7 +92,7 @@ func lookup(args []string) (c, container *command) {
 	return c.bySub[strings.ToLower(args[1])], c
 }
 
-// index makes a table by name, in the two usual cases.
+// index makes a table by name, in lower and in upper case.
 func index(list []command) map[string]*command {
 	table := make(map[string]*command, 2*len(list))
 	for i := range list {

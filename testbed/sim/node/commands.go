@@ -10,7 +10,7 @@ func init() {
 	commands = index(slices.Concat(dataCommands(), otherCommands(), typedCommands, missingCommands))
 }
 
-// dataCommands are those of data that the node runs itself.
+// dataCommands are the data commands that the node runs itself.
 func dataCommands() []command {
 	return []command{
 		// strings
@@ -58,7 +58,7 @@ func dataCommands() []command {
 	}
 }
 
-// otherCommands are those of connections, transactions, scripts and channels.
+// otherCommands are those for connections, transactions, scripts and channels.
 func otherCommands() []command {
 	return []command{
 		// connections
@@ -198,8 +198,8 @@ var typedCommands = []command{
 	{"zunionstore", -4, write | overwrites | typed, 1, 1, 1, 0, nil, nil, nil},
 }
 
-// missingCommands are known to Redis but not to the node: what blocks, what cannot be
-// snapshotted, what no lock needs.
+// missingCommands are known to Redis but not to the node: they block, their data cannot
+// be snapshotted, or no lock needs them.
 var missingCommands = []command{
 	{name: "acl", arity: -2},
 	{name: "bgrewriteaof", arity: 1},

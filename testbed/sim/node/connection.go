@@ -196,7 +196,7 @@ func (n *Node) cmdRole(_ *Session, _ []string) {
 	n.array(0)
 }
 
-// cmdInfo tells little: what clients look for.
+// cmdInfo gives only the fields that clients look for.
 func (n *Node) cmdInfo(_ *Session, args []string) {
 	wanted := args[1:]
 	var b strings.Builder

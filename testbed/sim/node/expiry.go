@@ -32,7 +32,7 @@ func (k *keyspace) setDeadline(key string, ms int64) {
 	k.earliest = min(k.earliest, ms)
 }
 
-// expire takes the keys away whose deadline has passed. A key lives through its
+// expire takes away the keys whose deadline has passed. A key lives through its
 // deadline's millisecond, as in Redis.
 func (n *Node) expire() {
 	if len(n.keys.hidden) > 0 {
@@ -63,8 +63,8 @@ func (n *Node) expire() {
 	n.tell(history.ByExpiry)
 }
 
-// Expire deletes what has expired by now, as Redis does by itself soon after,
-// and returns what sessions are told of it. A replica keeps it out of sight.
+// Expire deletes the keys that have expired by now, as Redis does by itself soon after,
+// and returns the messages to sessions about them. A replica only hides them.
 func (n *Node) Expire(now time.Time) []Push {
 	n.tick(now)
 	if len(n.tracking.bcast) > 0 {

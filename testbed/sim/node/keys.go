@@ -104,8 +104,8 @@ func (n *Node) setLife(name, unit string, args []string) {
 	n.int(1)
 }
 
-// life answers with what the deadline of a key gives, -1 for a key that lives for
-// ever, -2 for none.
+// life answers with of's result for the deadline of a key, -1 for a key that lives for
+// ever, -2 for no key.
 func (n *Node) life(key string, of func(ms int64) int64) {
 	ms, mortal := n.keys.deadlines[key]
 	switch {
@@ -160,7 +160,7 @@ func (n *Node) cmdRenamenx(_ *Session, args []string) {
 	}
 }
 
-// moveKey renames, the key's life included, or answers that there is no such key.
+// moveKey renames a key, its life included, or answers that there is no such key.
 func (n *Node) moveKey(args []string) bool {
 	from, to := args[1], args[2]
 	if !n.db.Exists(from) {
@@ -175,7 +175,7 @@ func (n *Node) moveKey(args []string) bool {
 	return true
 }
 
-// copyKey makes to the same as from, which exists. The caller accounts for it.
+// copyKey makes to a copy of from, which exists. The caller accounts for it.
 func (n *Node) copyKey(from, to string) {
 	n.db.Del(to)
 	delete(n.keys.deadlines, to)
@@ -285,7 +285,7 @@ func (n *Node) cmdTime(_ *Session, _ []string) {
 	n.bulk(strconv.FormatInt(int64(n.now.Nanosecond())/1000, 10))
 }
 
-// cmdWait answers for a node without replicas; who has some answers himself.
+// cmdWait answers for a node without replicas; the simulation answers for others.
 func (n *Node) cmdWait(_ *Session, args []string) {
 	_, ok := parseInt(args[1])
 	timeout, isInt := parseInt(args[2])
@@ -330,7 +330,7 @@ func (n *Node) cmdHincrby(_ *Session, args []string) {
 	n.int(old + by)
 }
 
-// hasField tells an empty field from none.
+// hasField tells an empty field from a missing one.
 func (n *Node) hasField(key, field string) bool {
 	fields, _ := n.db.HKeys(key) // its errors mean that there are none
 	for _, f := range fields {

@@ -10,17 +10,17 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// scripting is what a node needs to run scripts. Its one Lua state lives as long
-// as the node: making one costs more than a hundred scripts. A script that
-// managed to change it gets it replaced, so no script sees what another did.
+// scripting is what a node needs to run scripts. Its one Lua state lives as long as the
+// node: making one costs more than a hundred scripts. A state that a script changed is
+// replaced, so that no script sees what another did.
 type scripting struct {
 	scripts  map[string]*script // the script cache, by SHA-1
-	compiled map[string]*script // all that were compiled, by source: no more than a memory
+	compiled map[string]*script // all compiled scripts, by source: only a cache
 	random   uint64             // of math.random
 
 	state   *lua.LState
 	fixed   []fixedTable                // what no script may change
-	shields map[*lua.LTable]*lua.LTable // tables that scripts see, and what is behind them
+	shields map[*lua.LTable]*lua.LTable // tables that scripts see, and the tables behind them
 	strict  *lua.LTable                 // the environment of scripts that assign to globals
 	budget  budget
 
@@ -35,7 +35,7 @@ type scripting struct {
 type script struct {
 	sha, source string
 	proto       *lua.FunctionProto
-	refused     string // it does not compile: the error
+	refused     string // why it does not compile; "" if it does
 	noWrites    bool   // flagged so in its first line
 	flagged     bool   // has flags at all
 	harmless    bool   // cannot change the Lua state, by its instructions
@@ -61,8 +61,8 @@ func (l *scripting) draw() int64 {
 // until somebody kills it; no lock's script needs a thousandth.
 const maxInstructions = 5_000_000
 
-// budget is a context that is done after so many questions: the Lua machine asks
-// before every instruction.
+// budget is a context that is done after a number of calls of Done: the Lua machine calls
+// it before every instruction.
 type budget struct {
 	left  int
 	ended chan struct{}

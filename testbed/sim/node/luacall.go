@@ -74,7 +74,7 @@ func (n *Node) callFromScript(args []string) (refusal string) {
 	return ""
 }
 
-// raise ends the script, or what it protects, with an error as Redis raises them.
+// raise ends the script, or its pcall, with an error in Redis's form.
 func (n *Node) raise(state *lua.LState, text string) {
 	n.noteLine(state)
 	state.Error(errorTable(state, text), 1)

@@ -21,7 +21,7 @@ func sha1hex(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// compile returns the script, from memory if it can.
+// compile returns the script, from the cache if it can.
 func (l *scripting) compile(source string) *script {
 	if sc := l.compiled[source]; sc != nil {
 		return sc
@@ -63,8 +63,7 @@ func (sc *script) build() (refused string) {
 	return ""
 }
 
-// syntaxError names the place as Redis does; what is wrong there, the two Luas tell
-// in their own words.
+// syntaxError names the place as Redis does, but the error in gopher-lua's words.
 func syntaxError(err error, body string) string {
 	var at *parse.Error
 	if !errors.As(err, &at) {
@@ -102,14 +101,14 @@ func (sc *script) shebang(line string) (refused string) {
 	return ""
 }
 
-// harmlessGlobals give no way to change what outlives a script.
+// harmlessGlobals cannot change anything that outlives a script.
 var harmlessGlobals = []string{
 	textGlobal, "ARGV", "KEYS", "assert", "cjson", "error", "ipairs", "math", "next", "pairs", "pcall", "redis", "select",
 	"string", "tonumber", "tostring", "type", "unpack",
 }
 
-// inspect looks for instructions that change tables or globals. Most scripts of
-// locks have none, and then nobody needs to look afterwards what they did.
+// inspect looks for instructions that change tables or globals. Most scripts of locks
+// have none, and need no check afterwards.
 func (sc *script) inspect(p *lua.FunctionProto) {
 	for _, instruction := range p.Code {
 		switch int(instruction >> 26) {

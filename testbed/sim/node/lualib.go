@@ -65,7 +65,7 @@ func (n *Node) fillGlobals(state *lua.LState) {
 
 	g := sortedTable(state, global)
 	state.G.Global, state.Env = g, g
-	for _, f := range global { // those that make functions hand their environment on
+	for _, f := range global { // functions that make functions pass their environment on
 		if f, ok := f.(*lua.LFunction); ok {
 			f.Env = g
 		}
@@ -112,7 +112,7 @@ func (n *Node) luaError(state *lua.LState) int {
 	return 0
 }
 
-// luaPcall is pcall, for which Redis's error tables become their texts again.
+// luaPcall is pcall; it turns Redis's error tables back into their texts.
 func luaPcall(state *lua.LState) int {
 	f := state.CheckAny(1)
 	if f.Type() != lua.LTFunction && state.GetMetaField(f, "__call").Type() != lua.LTFunction {
@@ -203,7 +203,7 @@ func luaTonumber(state *lua.LState) int {
 	return 1
 }
 
-// number reads what C's strtod reads as a whole, and hexadecimal integers.
+// number reads text that C's strtod reads completely, and hexadecimal integers.
 func number(s string) (float64, bool) {
 	if strings.Contains(s, "_") {
 		return 0, false

@@ -7,8 +7,8 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// textGlobal names the function that rewritten scripts call on what they
-// concatenate.
+// textGlobal names the function that rewritten scripts call on operands of a
+// concatenation.
 const textGlobal = "__text"
 
 // rewriter makes a script mean in gopher-lua what it means in Redis's Lua 5.1:

@@ -16,7 +16,7 @@ type fixedTable struct {
 
 type field struct{ key, value lua.LValue }
 
-// fix notes what a table is like.
+// fix records a table's present contents.
 func (l *scripting) fix(t *lua.LTable) *lua.LTable {
 	f := fixedTable{table: t, metatable: t.Metatable}
 	each(t, func(k, v lua.LValue) { f.fields = append(f.fields, field{k, v}) })
@@ -97,7 +97,7 @@ func missingGlobal(state *lua.LState) int {
 	return 0
 }
 
-// luaRawset and luaSetmetatable refuse what Redis keeps from being modified.
+// luaRawset and luaSetmetatable refuse tables that Redis protects.
 func (n *Node) luaRawset(state *lua.LState) int {
 	t := state.CheckTable(1)
 	n.checkWritable(state, t)

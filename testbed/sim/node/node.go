@@ -1,8 +1,8 @@
-// Package node is a Redis node for the simulation: the data types of miniredis
-// without its network, its goroutines and its clock. Around them stands what
-// miniredis lacks or does differently from Redis 7.0: expiry by absolute
-// deadlines, scripts on one Lua state, publish and subscribe, client tracking,
-// transactions, read-only replicas, snapshots.
+// Package node is a Redis node for the simulation: the data types of miniredis without
+// its network, its goroutines and its clock. The package adds what miniredis lacks or
+// does differently from Redis 7.0: expiry by absolute deadlines, scripts on one Lua
+// state, publish and subscribe, client tracking, transactions, read-only replicas,
+// snapshots.
 //
 // A node does nothing by itself: it runs one command at a time, at the time that
 // the caller says, and the same calls after New or Reset give the same bytes.
@@ -58,9 +58,9 @@ type Node struct {
 	pushes  []Push
 }
 
-// Push is a message for a session that did not ask for it with this command: a
-// published message or an invalidation. What changes between commands (by Load,
-// Evict, or expiry that Keys sees) is told with the next command.
+// Push is a message for a session that did not ask for it with this command: a published
+// message or an invalidation. Changes between commands (by Load, Evict, or expiry that
+// Keys sees) are told with the next command.
 type Push struct {
 	To      *Session
 	Message []byte
@@ -118,8 +118,8 @@ func (n *Node) forget() {
 	n.lua.flush()
 }
 
-// Restarted forgets what a restart of the process loses besides the data:
-// scripts, and of the sessions, whose connections it breaks, all state.
+// Restarted forgets what a restart of the process loses besides the data: scripts, and
+// all state of the sessions, whose connections break.
 func (n *Node) Restarted() {
 	for _, s := range n.sessions {
 		s.reset()
@@ -128,9 +128,9 @@ func (n *Node) Restarted() {
 	n.forget()
 }
 
-// SetReadOnly makes the node a replica, which refuses clients' writes and deletes
-// no expired keys (it reads them as gone), or makes it a primary. What it has then
-// is told to its witness.
+// SetReadOnly makes the node a replica, which refuses clients' writes and deletes no
+// expired keys (it reads them as gone), or makes it a primary. The witness is then told
+// the primary's data.
 func (n *Node) SetReadOnly(on bool) {
 	n.readOnly = on
 	if on {
@@ -160,8 +160,8 @@ func (n *Node) Keys(now time.Time) []history.KeyState {
 	return states
 }
 
-// Mortal counts the keys that have a life, without looking at the time: nothing
-// expires because it was asked.
+// Mortal counts the keys that have a life, without looking at the time: the call makes
+// nothing expire.
 func (n *Node) Mortal() int { return len(n.keys.deadlines) }
 
 // Evict deletes all keys, as an allkeys policy of maxmemory would, and returns

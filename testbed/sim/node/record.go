@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Witness is told what becomes of a node's keys while it serves clients.
+// Witness is told of changes of a node's keys while the node serves clients.
 type Witness interface {
 	// Ends converts an instant of the node's wall clock to the history's clock, as
 	// the node's clock runs now.
@@ -24,11 +24,11 @@ type record struct {
 	// on: changes are told. A replica's are not, nor are those of a node that is down.
 	on      bool
 	touched []string                       // since changes were last told
-	last    map[string]*history.KeyContent // as last told; who is missing is absent
+	last    map[string]*history.KeyContent // as last told; a missing key is absent
 }
 
-// Watch has w told of every change from now on: of an empty node's first key, or of
-// what the node has when it stops being a replica. It holds until Reset.
+// Watch reports every change to w from now on: from an empty node's first key on, or from
+// the data that a replica has when it is promoted. It holds until Reset.
 func (n *Node) Watch(w Witness) {
 	n.record = record{witness: w, on: !n.readOnly, last: map[string]*history.KeyContent{}}
 }
@@ -36,7 +36,7 @@ func (n *Node) Watch(w Witness) {
 // Unwatch ends the record until the node serves again: its process is down.
 func (n *Node) Unwatch() { n.record.on, n.record.touched = false, nil }
 
-// ClockSet tells where keys' lives end by a clock that has just been set.
+// ClockSet tells the witness when keys' lives end by the clock just set.
 func (n *Node) ClockSet() {
 	if n.record.on {
 		n.record.touched = slices.AppendSeq(n.record.touched, maps.Keys(n.keys.deadlines))
@@ -44,7 +44,7 @@ func (n *Node) ClockSet() {
 	}
 }
 
-// serve puts the node on record: by tells how it came to what it has now.
+// serve begins the node's record: by says how it got its present data.
 func (n *Node) serve(by history.ChangedBy) {
 	r := &n.record
 	if r.witness == nil || r.on {
@@ -61,7 +61,7 @@ func (r *record) touch(key string) {
 	}
 }
 
-// tell tells what has become of the keys that were touched, in their order.
+// tell reports the changes of the touched keys, in their order.
 func (n *Node) tell(by history.ChangedBy) {
 	r := &n.record
 	if len(r.touched) == 0 {
@@ -96,7 +96,7 @@ func (n *Node) content(key string) *history.KeyContent {
 	return k
 }
 
-// content is the key's, but for its life.
+// content is the key's, without its life.
 func (e *entry) content() *history.KeyContent {
 	k := &history.KeyContent{Type: e.kind}
 	switch e.kind {

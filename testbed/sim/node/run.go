@@ -45,7 +45,7 @@ func (n *Node) runTyped(c *command, args []string) {
 	}
 }
 
-// nothingChanged tells by its reply that a writing command wrote nothing.
+// nothingChanged says, by its reply, whether a writing command wrote nothing.
 func (n *Node) nothingChanged(c *command, mark int) bool {
 	reply := n.out[mark:]
 	switch reply[0] {

@@ -31,10 +31,10 @@ type Session struct {
 // Queueing says whether the session is between MULTI and EXEC.
 func (s *Session) Queueing() bool { return s.inMulti }
 
-// Resembles says whether nothing but their numbers tells two sessions apart.
+// Resembles says whether two sessions differ only in their numbers.
 func (s *Session) Resembles(o *Session) bool { return s.blank() && o.blank() && s.resp3 == o.resp3 }
 
-// blank says whether nothing was asked for that lasts, but for the protocol.
+// blank says whether the session has no lasting state except its protocol.
 func (s *Session) blank() bool {
 	return !s.inMulti && len(s.watches) == 0 && s.subscriptions() == 0 && s.name == "" && !s.track.on
 }
@@ -142,8 +142,8 @@ func unknown(args []string) string {
 	return b.String()
 }
 
-// cut shortens a client's text as C does that prints it into an error: to n bytes,
-// or up to a zero byte.
+// cut shortens a client's text as C does when it prints it into an error: to n bytes, or
+// up to a zero byte.
 func cut(s string, n int) string {
 	s, _, _ = strings.Cut(s, "\x00")
 	return s[:min(len(s), n)]
@@ -163,7 +163,7 @@ func (n *Node) unsupported(name string) string {
 // lacks notes that the node could not do what Redis does.
 func (n *Node) lacks(what string) { n.lacking = cmp.Or(n.lacking, what) }
 
-// Lacking says in a line what the node was asked since New or Reset and could not
-// do as Redis does: the first such thing, "" if there was none. Whatever was
-// seen of it since says nothing about Redis.
+// Lacking says in a line the first thing since New or Reset that the node could not do as
+// Redis does; "" if there was none. What the node did afterwards says nothing about
+// Redis.
 func (n *Node) Lacking() string { return n.lacking }

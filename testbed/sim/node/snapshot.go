@@ -14,8 +14,8 @@ type Snapshot struct {
 	entries []*entry // by key
 }
 
-// Keys lists what is in the snapshot by a clock that shows now, without what has
-// expired by then, sorted by key.
+// Keys lists the snapshot's keys that have not expired on a clock that shows now, sorted
+// by key.
 func (s Snapshot) Keys(now time.Time) []history.KeyState {
 	var states []history.KeyState
 	for _, e := range s.entries {
@@ -117,8 +117,8 @@ func (n *Node) Load(now time.Time, s Snapshot) {
 	n.expire()
 }
 
-// Reload is Load by a process that starts, to serve clients or not. What was lost of
-// what the one before it had is told to the witness.
+// Reload is Load by a process that starts, to serve clients or not. The witness is told
+// which data of the process before it was lost.
 func (n *Node) Reload(now time.Time, s Snapshot, serves bool) {
 	n.Unwatch()
 	n.load(now, s)

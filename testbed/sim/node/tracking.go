@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// tracking is the node's side of client-side caching: who wants to know of which
-// keys.
+// tracking is the node's side of client-side caching: which sessions track which keys.
 type tracking struct {
-	readers map[string][]*Session // who has read a key since it was last told, by number
-	bcast   []*Session            // who wants to know of all keys with a prefix, by number
+	readers map[string][]*Session // sessions that have read a key since they were last told, by number
+	bcast   []*Session            // sessions that track all keys with a prefix, by number
 }
 
 // trackingMode of a session.
@@ -122,7 +121,7 @@ func (n *Node) untrack(s *Session) {
 	n.tracking.bcast = slices.DeleteFunc(n.tracking.bcast, func(o *Session) bool { return o == s })
 }
 
-// forgetReader takes a session off the lists of those who read.
+// forgetReader takes a session off the lists of readers.
 func (n *Node) forgetReader(s *Session) {
 	for key, readers := range n.tracking.readers {
 		if readers = slices.DeleteFunc(readers, func(o *Session) bool { return o == s }); len(readers) == 0 {
@@ -198,7 +197,7 @@ func (n *Node) startTracking(s *Session, mode trackingMode) {
 	s.track = mode
 }
 
-// switchTo says why a session cannot change to the mode, and completes it.
+// switchTo says why a session cannot change to the mode, or completes the mode.
 func (m *trackingMode) switchTo(mode *trackingMode) (refusal string) {
 	const before = " before disabling tracking for this client, and then re-enabling it with a different mode."
 	switch {

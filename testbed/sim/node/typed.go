@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Commands that miniredis runs, after checks that it makes in another order than
-// Redis or less strictly.
+// Checks of commands before miniredis runs them: its own come in another order than
+// Redis's, or are less strict.
 
 // integers lists which arguments of commands are integers that Redis checks before
 // it looks at the key.
@@ -14,7 +14,7 @@ var integers = map[string][]int{
 	"getrange": {2, 3}, "lrange": {2, 3}, "lrem": {2}, "ltrim": {2, 3}, "setrange": {2}, "zremrangebyrank": {2, 3},
 }
 
-// checked says why a command must not reach miniredis, and answers so.
+// checked answers with an error, and is false, if miniredis must not run a command.
 func (n *Node) checked(c *command, args []string) (ok bool) {
 	for _, i := range integers[c.name] {
 		if _, isInt := parseInt(args[i]); !isInt {
@@ -99,8 +99,8 @@ func (n *Node) checkedOffset(offset string) bool {
 	return false
 }
 
-// checkedIncrement refuses an infinite increment, which a string looks at last and
-// a hash first.
+// checkedIncrement refuses an infinite increment, which Redis checks last for a string
+// and first for a hash.
 func (n *Node) checkedIncrement(c *command, args []string) bool {
 	by, infinite := args[len(args)-1], "ERR value is NaN or Infinity"
 	if c.name == "incrbyfloat" {
@@ -136,7 +136,7 @@ func (n *Node) checkedSample(count string) bool {
 	return false
 }
 
-// spelled writes out scores that C's strtod reads from nothing.
+// spelled writes out scores that C's strtod reads from an empty text.
 func spelled(c *command, args []string) []string {
 	switch c.name {
 	case "zcount", "zrangebyscore", "zrevrangebyscore", "zremrangebyscore":
