@@ -10,18 +10,17 @@ import (
 	"github.com/lockstorm/lockstorm/internal/input"
 )
 
-// Names that stand for others wherever there is a choice, or, standardNames,
-// where some of what is offered is chosen if nothing is.
+// Group names that stand for several others. A group in standardNames selects some of
+// what is offered when nothing is chosen.
 const (
 	allNames      = "all"
 	standardNames = "standard"
 )
 
-// Choose resolves a user's choice among offered names: exact names, globs as
-// in path.Match, and "all". The result is in the order of offered, each name
-// once. The error is an input.Error that offers the nearest names; what says
-// what they are names of, in the singular ("lock"), and groups are names that the
-// caller has resolved already, to be offered too.
+// Choose resolves a user's choice among offered names: exact names, globs as in
+// path.Match, and "all". The result is in the order of offered, each name once. The error
+// is an input.Error that offers the nearest names. What names their kind, in the singular
+// ("lock"); groups are more names to offer, already resolved by the caller.
 func Choose(what string, choice, offered []string, groups ...string) ([]string, error) {
 	chosen := map[string]bool{}
 	asked := false
@@ -97,7 +96,7 @@ func matching(what, c string, offered, groups []string) ([]string, error) {
 	return found, nil
 }
 
-// Nearest names up to three offered names, nearest first by edit distance; all
+// Nearest names up to three offered names, nearest first by edit distance, among those
 // that are about as near as the nearest.
 func Nearest(name string, offered []string) string {
 	sorted := slices.Clone(offered)

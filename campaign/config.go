@@ -17,17 +17,17 @@ type Config struct {
 	Name      string   `json:"name"` // the campaign's directory below the store
 	Locks     []string `json:"locks"`
 	Faults    []string `json:"faults"`
-	Workloads []string `json:"workloads"` // of these, each recipe gets those that suit it
+	Workloads []string `json:"workloads"` // each recipe gets those of them that suit it
 	Testbed   string   `json:"testbed"`
-	// TestbedFlags are those of that testbed alone, as given: it takes them to run
-	// a trial again. No password is among them.
+	// TestbedFlags are the flags specific to that testbed, as given, for replaying its
+	// trials. They contain no password.
 	TestbedFlags []string `json:"testbedFlags,omitempty"`
-	// Topology is used where it satisfies recipe and fault; empty = the
-	// smallest that does.
+	// Topology is used where it satisfies recipe and fault; "" = the smallest that
+	// does.
 	Topology testbed.Topology `json:"topology,omitempty"`
 	Nodes    int              `json:"nodes,omitempty"` // of an independent topology; 0 = 5
-	// Clients and Keys are how many clients share how many locks; 0 = not chosen:
-	// 3 and 1, but where faults are mixed, which varies them.
+	// Clients and Keys: how many clients share how many locks. 0 = not chosen: 3 and 1,
+	// but varied in mixes of faults.
 	Clients int `json:"clients"`
 	Keys    int `json:"keys"`
 	// Tokens is where the locks' tokens come from; "" = drawn by the recipes.
@@ -46,33 +46,32 @@ type Config struct {
 	Parallel int           `json:"parallel"` // trials at a time; 0 = the testbed's default
 	// Named: the named schedules run before the trials that are drawn.
 	Named bool `json:"named,omitempty"`
-	// NamedOnly: nothing is drawn, so that nothing hangs on the seed. Trials is 0 then.
+	// NamedOnly: no trial is drawn, so nothing depends on the seed; Trials is 0.
 	NamedOnly bool `json:"namedOnly,omitempty"`
-	// Confirm is the directory of a stored campaign: its trials that show a flaw are
-	// run again on this testbed, so many for each flaw as Trials says, and where it
-	// found none, so many of those that it drew. What trials are like (clients, times,
-	// seed) is as it was there. "" = trials of this campaign's own.
+	// Confirm is the directory of a stored campaign. Its trials that show a flaw run
+	// again on this testbed, Trials of them per flaw; a cell without flaws runs as many
+	// of its drawn trials. Clients, times and seed stay as they were there. "" = this
+	// campaign plans its own trials.
 	Confirm string `json:"confirm,omitempty"`
-	// Shrink is how long, on the machine's clock, violated trials may be shrunk,
-	// all together; 0 = none is.
+	// Shrink is the wall-clock budget for shrinking all violated trials together; 0 =
+	// no shrinking.
 	Shrink  time.Duration `json:"shrink,omitempty"`
 	Timeout time.Duration `json:"timeout,omitempty"` // of one trial; 0 = chosen from the other durations
 	// ShareLinks: clients share their links to nodes (testbed.Setup.SharedLinks).
 	ShareLinks bool   `json:"shareLinks,omitempty"`
 	Store      string `json:"store"`
 	Keep       bool   `json:"keep,omitempty"` // keep the folders of trials without a violation
-	// Monitor: beside the nodes' logs, all that they execute; on real Redis only.
+	// Monitor: also log everything that the nodes execute; on real Redis only.
 	Monitor bool `json:"monitor,omitempty"`
-	// Clean: only cells for which the recipe declares no flaw, to look for false
-	// alarms.
+	// Clean: only cells without a declared flaw, to look for false alarms.
 	Clean bool `json:"clean,omitempty"`
-	// Expect: what recipes declare must be found, anything else must not be.
+	// Expect: declared flaws must be found, and no others.
 	Expect   bool `json:"expect,omitempty"`
 	Trusting bool `json:"trusting,omitempty"` // clients ignore deadlines and Lost
 	// ClientsAs is what the clients of a trial are; "" = trial.Goroutines.
 	ClientsAs string `json:"clientsAs,omitempty"`
-	// ClientCommand is the command line of a program that calls trial.ServeClient, for
-	// clients that are trial.Processes.
+	// ClientCommand is the command line of a program that calls trial.ServeClient. Used
+	// if ClientsAs is trial.Processes.
 	ClientCommand []string `json:"-"`
 }
 
@@ -92,22 +91,22 @@ func DefaultConfig() Config {
 	}
 }
 
-// Defaults are how much a testbed can bear.
+// Defaults are the sizes that a testbed can bear.
 type Defaults struct {
 	Trials   int // of each cell and workload
 	Parallel int // trials at a time
-	// Named: the named schedules run if nothing is chosen; they are worth their
-	// time where trials do the same again.
+	// Named: the named schedules run if nothing is chosen. They are worth their time
+	// where trials are deterministic.
 	Named bool
-	// TTL is the lease time if none is chosen, 0 = DefaultConfig's: where a node
-	// takes long to be killed and started again, leases have to last longer.
+	// TTL is the lease time if none is chosen; 0 = DefaultConfig's. Testbeds whose
+	// nodes restart slowly need longer leases.
 	TTL time.Duration
 }
 
 // modest is for testbeds that have no defaults of their own.
 var modest = Defaults{Trials: 4, Parallel: 8}
 
-// filled takes from d what c leaves open.
+// filled takes from d what c leaves unset.
 func (c Config) filled(d Defaults) Config {
 	c.Locks, c.Faults, c.Workloads = trimmed(c.Locks), trimmed(c.Faults), trimmed(c.Workloads)
 	if !c.NamedOnly {
@@ -117,29 +116,29 @@ func (c Config) filled(d Defaults) Config {
 	return c
 }
 
-// Bounds of Config.CommandTimeout. Below the least, clients give up before the
-// network of the simulation has brought any reply.
+// Bounds of Config.CommandTimeout. Below the minimum, clients of the simulation give up
+// before any reply can arrive.
 const (
 	leastTimeout = time.Millisecond
 	mostTimeout  = time.Minute
 )
 
-// commandTimeout is how long clients wait for a reply. If nothing is chosen, that
-// is a good deal shorter than a lease lasts, as in a service that means it.
+// commandTimeout is how long clients wait for a reply. The default is much shorter than
+// a lease, as in a well-configured service.
 func (c Config) commandTimeout() time.Duration {
 	return cmp.Or(c.CommandTimeout, c.TTL/2)
 }
 
-// patient is by how much clients wait longer for a reply than if nothing is
-// chosen: so much longer a client whose reply was lost is out of the game.
+// patient is by how much the command timeout exceeds the default. A client whose reply
+// was lost is blocked for that much longer.
 func (c Config) patient() time.Duration {
 	return max(0, c.commandTimeout()-c.TTL/2)
 }
 
-// crowdRetry is what each client adds to the time for which a busy lock is left
-// alone: however many there are, they make 2,000 attempts a second at most. A
-// redis-server behind gate, proxy and tap serves 3,000 to 7,000 a second on two
-// cores; were it asked for more, clients would time out for the harness's sake.
+// crowdRetry is added to the retry interval for each client, so that all clients
+// together make at most 2,000 attempts a second. A redis-server behind gate, proxy and
+// tap serves 3,000 to 7,000 a second on two cores; more attempts would cause timeouts
+// of the harness's own making.
 const crowdRetry = 500 * time.Microsecond
 
 // retry is the mean interval at which a client tries a busy lock again.
@@ -147,7 +146,7 @@ func (c Config) retry() time.Duration {
 	return max(c.TTL/20, time.Duration(c.Clients)*crowdRetry)
 }
 
-// trimmed takes the blanks off names.
+// trimmed strips white space from names.
 func trimmed(names []string) []string {
 	all := make([]string, len(names))
 	for i, n := range names {
@@ -156,7 +155,7 @@ func trimmed(names []string) []string {
 	return all
 }
 
-// check returns an input.Error that names the first flag that makes no sense.
+// check returns an input.Error that names the first invalid flag.
 func (c Config) check() error {
 	switch {
 	case c.Name == Latest:
@@ -201,7 +200,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// clients makes of s a trial with such clients as are chosen.
+// clients makes s a trial with the chosen kind of clients.
 func (c Config) clients(s *trial.Spec) {
 	s.ClientsAs, s.ClientCommand = "", nil
 	if c.ClientsAs == trial.Processes {
@@ -209,29 +208,29 @@ func (c Config) clients(s *trial.Spec) {
 	}
 }
 
-// Versions of what took part.
+// Versions of the programs that took part.
 type Versions struct {
 	Lockstorm string `json:"lockstorm"`
 	Go        string `json:"go"`
 	Redis     string `json:"redis,omitempty"`
 }
 
-// Info is campaign.json: what was asked for, and of whom.
+// Info is campaign.json: what was asked for, and what ran it.
 type Info struct {
 	// Format is trial.Format of the version that ran it.
 	Format   int      `json:"format,omitempty"`
 	Config   Config   `json:"config"`
 	Command  string   `json:"command"`
 	Versions Versions `json:"versions"`
-	// Prefix begins the names of all keys that its trials have on servers that others
-	// use; "" = it ran on servers of its own.
+	// Prefix begins the names of all keys on servers shared with other users; "" = the
+	// campaign had servers of its own.
 	Prefix  string    `json:"prefix,omitempty"`
 	Started time.Time `json:"started"`
-	// Elapsed is how long it took; 0 if it did not come to its end.
+	// Elapsed is how long the campaign took; 0 if it did not finish.
 	Elapsed time.Duration `json:"elapsed,omitempty"`
-	// Deterministic: every trial does the same again when it is run again.
+	// Deterministic: a trial that is run again does the same.
 	Deterministic bool `json:"deterministic,omitempty"`
-	// Varying are locks that are not replayable byte for byte all the same.
+	// Varying lists the locks that are not replayable byte for byte even so.
 	Varying []Varying `json:"varying,omitempty"`
 	// Sought are the flaws that are to be confirmed.
 	Sought []Sought `json:"sought,omitempty"`
@@ -244,11 +243,11 @@ type PlannedCell struct {
 	Lock      string   `json:"lock"`
 	Fault     string   `json:"fault"`
 	Workloads []string `json:"workloads,omitempty"`
-	// Variants is how many trials of a workload it takes to run every variant
-	// of the fault's plans once.
+	// Variants is how many trials of a workload run every variant of the fault's plans
+	// once.
 	Variants int `json:"variants,omitempty"`
-	// Named is how many named schedules are run, in all workloads; in a campaign
-	// that confirms another, how many trials of that.
+	// Named is how many named schedules run, in all workloads; when confirming another
+	// campaign, how many of its trials.
 	Named int `json:"named,omitempty"`
 	// NotSupported says why the cell has no trials; nil otherwise.
 	NotSupported *trial.Lack `json:"notSupported,omitempty"`
@@ -259,6 +258,6 @@ type Progress struct {
 	Done, Total int // trials
 	Violations  int // trials with a violated oracle
 	Failed      int // trials that the harness could not finish
-	// Shrunk of ToShrink trials, when all have been run.
+	// Shrunk of ToShrink trials, once all have been run.
 	Shrunk, ToShrink int
 }

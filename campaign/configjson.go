@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// How many clients share how many locks if nothing is chosen.
+// The default numbers of clients and locks.
 const defaultClients, defaultKeys = 3, 1
 
-// storedConfig is a configuration as campaign.json has it: there a size that was
-// not chosen is the default. One that was chosen to be just that is listed.
+// storedConfig is a configuration as campaign.json has it. There, a size that was not
+// chosen has its default value; a chosen size that equals its default is listed.
 type storedConfig struct {
 	plainConfig
 	Chosen []string `json:"chosen,omitempty"`
 }
 
-// plainConfig has none of Config's methods.
+// plainConfig is Config without methods.
 type plainConfig Config
 
-// sizeOf is a size of trials, and its name and default.
+// sizeOf is a size of trials with its name and default.
 type sizeOf struct {
 	of       *int
 	name     string

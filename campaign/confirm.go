@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// A campaign confirms another: it runs, on its own testbed, the trials in which
-// that one showed its flaws, and looks whether they show here too.
+// A campaign can confirm another: it runs the trials that showed the other's flaws on
+// its own testbed, and checks whether the flaws show here too.
 
 // Sought is a flaw that a campaign is to confirm.
 type Sought struct {
@@ -23,16 +23,16 @@ type Sought struct {
 	Cause  string `json:"cause"`
 }
 
-// confirmation is what there is to confirm.
+// confirmation is the campaign to be confirmed.
 type confirmation struct {
 	plan   []PlannedCell  // of the other campaign
-	trials []trial.Result // of it, those that tell most first
+	trials []trial.Result // of the other campaign, the most telling first
 	sought []Sought
-	tried  map[string]int // how often each is run here, by its folder
+	tried  map[string]int // how often each runs here, by its folder
 }
 
-// newConfirmation loads the campaign that Config.Confirm names and makes the
-// config choose trials as that did. Errors are input.Errors.
+// newConfirmation loads the campaign that Config.Confirm names and sets the config as
+// that campaign had it. Errors are input.Errors.
 func newConfirmation(c *Config) (*confirmation, error) {
 	if c.Confirm == "" {
 		return nil, nil
@@ -52,8 +52,8 @@ func newConfirmation(c *Config) (*confirmation, error) {
 	return &confirmation{plan: other.Info.Plan, trials: together(trials), tried: map[string]int{}}, nil
 }
 
-// together makes one of all attempts at a trial, with all that they showed: the
-// first of them, as if it had been run once.
+// together merges all attempts at a trial into the first, with everything that they
+// showed.
 func together(trials []trial.Result) (all []trial.Result) {
 	at := map[string]int{}
 	for _, t := range trials {
@@ -70,8 +70,8 @@ func together(trials []trial.Result) (all []trial.Result) {
 	return all
 }
 
-// among are those of the cells that the other campaign has too. An input.Error
-// says that there is none.
+// among returns the cells that the other campaign has too. Without any, the error is an
+// input.Error.
 func (f *confirmation) among(cells []plannedCell) ([]plannedCell, error) {
 	if f == nil {
 		return cells, nil
@@ -85,17 +85,17 @@ func (f *confirmation) among(cells []plannedCell) ([]plannedCell, error) {
 	return both, nil
 }
 
-// is says whether another campaign's cell is of the same recipe and fault.
+// is says whether p, a cell of another campaign, has c's recipe and fault.
 func (c plannedCell) is(p PlannedCell) bool { return p.Lock == c.recipe.ID && p.Fault == c.fault.Name }
 
-// jobs are the trials of the cells: for each flaw that the other campaign showed
-// there, the first candidates, as many as the config asks for; where it showed
-// none, that many that it drew, in each workload.
+// jobs returns the trials of the cells. For each flaw that the other campaign showed in
+// a cell they are the first candidates, as many as the config asks for; in a cell
+// without flaws, as many drawn trials for each workload.
 func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 	for i := range cells {
 		c := &cells[i]
 		if j := slices.IndexFunc(f.plan, c.is); j >= 0 && c.lack == nil {
-			c.lack = f.plan[j].NotSupported // also what is seen only once it is known what a recipe sends
+			c.lack = f.plan[j].NotSupported // also what only a probe of the recipe can show
 		}
 	}
 	return f.each(p, cells, func(c plannedCell) []trial.Spec {
@@ -114,9 +114,9 @@ func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 	})
 }
 
-// more are, for each flaw that is still wanted, the candidates that come next: those
-// that were run least, or if none is run again, those that were not run. For an idle
-// cell, in which there is nothing to find, they are the next that were drawn.
+// more returns the next candidates for each wanted flaw: those that were run least, or
+// only those not run yet if none is repeated. For a cell in which nothing is sought,
+// they are the next drawn trials.
 func (f *confirmation) more(p *planner, cells []plannedCell, wanted func(Sought) bool, idle func(plannedCell) bool, again bool) []job {
 	return f.each(p, cells, func(c plannedCell) (specs []trial.Spec) {
 		sought, candidates := f.candidates(c)
@@ -139,7 +139,7 @@ func (f *confirmation) more(p *planner, cells []plannedCell, wanted func(Sought)
 	})
 }
 
-// each makes jobs of the trials that are chosen for each cell, one of each.
+// each makes one job of each trial that choose returns for each cell.
 func (f *confirmation) each(p *planner, cells []plannedCell, choose func(plannedCell) []trial.Spec) []job {
 	var jobs []job
 	for i := range cells {
@@ -148,7 +148,7 @@ func (f *confirmation) each(p *planner, cells []plannedCell, choose func(planned
 		for _, s := range choose(*c) {
 			id := trial.Folder(s)
 			if _, probed := p.seen[pair{c.recipe.ID, s.Workload}]; c.lack != nil || !probed || chosen[id] {
-				continue // of a probe that failed is reported
+				continue // its failed probe is reported
 			}
 			chosen[id] = true
 			c.named++
@@ -168,10 +168,11 @@ func (f *confirmation) next(s trial.Spec) trial.Spec {
 	return s
 }
 
-// candidates are the flaws that the other campaign showed in the cell, and for
-// each the trials that showed it: first those that showed it for so long that no
-// stall can hide it, but for one that spoils the whole trial (a tenth of the lease
-// time: checker.Stalled); then the others, the longest first, one idea after the other.
+// candidates returns the flaws that the other campaign showed in the cell and, for
+// each, the trials that showed it. First come those that showed it longer than a stall
+// may last without spoiling the whole trial (a tenth of the lease time:
+// checker.Stalled); then the others, longest first. Trials with different ideas take
+// turns.
 func (f *confirmation) candidates(c plannedCell) (sought []Sought, by map[Sought][]trial.Result) {
 	by = map[Sought][]trial.Result{}
 	for _, t := range f.of(c) {
@@ -190,8 +191,8 @@ func (f *confirmation) candidates(c plannedCell) (sought []Sought, by map[Sought
 	return sought, by
 }
 
-// varied lets those that showed the flaw for equally long take turns by what their
-// faults are meant to do: what one idea cannot bring about here, another may.
+// varied interleaves trials that showed the flaw for equally long by the idea of their
+// faults: if one idea does not work here, another may.
 func (s Sought) varied(trials []trial.Result) []trial.Result {
 	type idea struct {
 		long time.Duration
@@ -213,7 +214,7 @@ func (s Sought) varied(trials []trial.Result) []trial.Result {
 	return trials
 }
 
-// shownFor is for how long the trial showed the flaw at a time, at most a tenth of
+// shownFor is the longest time for which the trial showed the flaw, at most a tenth of
 // its lease time.
 func (s Sought) shownFor(t trial.Result) time.Duration {
 	longest := time.Duration(0)
@@ -227,8 +228,8 @@ func (s Sought) shownFor(t trial.Result) time.Duration {
 	return min(longest, t.Spec.Options.TTL/10)
 }
 
-// drawn are trials of a cell in which there is nothing to find, of those that were not
-// run yet: first those in which its fault hit something.
+// drawn returns trials, not run yet, of a cell in which nothing is sought; first those
+// whose fault hit something.
 func (f *confirmation) drawn(c plannedCell, each int) (specs []trial.Spec) {
 	drawn := map[string]int{}
 	trials := f.of(c)
@@ -250,14 +251,14 @@ func (f *confirmation) drawn(c plannedCell, each int) (specs []trial.Spec) {
 	return specs
 }
 
-// of are the other campaign's trials of a cell, in the workloads that are chosen here.
+// of returns the other campaign's trials of a cell in the chosen workloads.
 func (f *confirmation) of(c plannedCell) []trial.Result {
 	return slices.DeleteFunc(slices.Clone(f.trials), func(t trial.Result) bool {
 		return t.Spec.Lock != c.recipe.ID || t.Spec.Fault != c.fault.Name || c.lack == nil && !slices.Contains(c.workloads, t.Spec.Workload)
 	})
 }
 
-// sought are the flaws that the campaign is to confirm; none if it confirms none.
+// sought returns the flaws to be confirmed; none if the campaign confirms none.
 func (p *planner) sought() []Sought {
 	if p.confirm == nil {
 		return nil
@@ -265,27 +266,27 @@ func (p *planner) sought() []Sought {
 	return p.confirm.sought
 }
 
-// here is another campaign's trial as this one runs it.
+// here adapts another campaign's trial to this campaign.
 func (p *planner) here(c plannedCell, s trial.Spec) trial.Spec {
 	s.Testbed, s.Timeout = p.config.Testbed, p.config.Timeout
 	p.config.clients(&s)
-	if c.topology != testbed.Independent { // else of as many nodes as it had
+	if c.topology != testbed.Independent { // else it keeps its number of nodes
 		s.Topology = c.topology
 	}
 	return s
 }
 
-// How many more trials are run for a flaw that has not shown: for each cell that
-// lacks it, and then, if it has shown under no fault at all, or its cell shows nothing
-// of what is sought there.
+// How many more trials run for a flaw that has not shown: for each cell without it;
+// then more, if the flaw has shown under no fault at all or the cell shows nothing that
+// is sought there.
 const (
 	tries     = 2
 	lastTries = 4
 )
 
-// insist runs, if the campaign confirms another, more trials of it for the flaws
-// that have not shown, and for cells whose fault hit nothing: on real time they, or
-// the same again, may meet other luck.
+// insist runs, when confirming another campaign, more of its trials for flaws that have
+// not shown and for cells whose fault hit nothing. On real time, other trials, or the
+// same ones again, may go differently.
 func (r *run) insist(ctx context.Context, cells []plannedCell) error {
 	if r.planner.confirm == nil {
 		return nil
@@ -310,9 +311,9 @@ func (r *run) insist(ctx context.Context, cells []plannedCell) error {
 	return nil
 }
 
-// unconfirmed are the flaws that were sought and did not show, in cells that were
-// run to their end: cell by cell where trials do the same again, elsewhere if they
-// showed under none of the faults that they were sought under.
+// unconfirmed returns the sought flaws that did not show, in cells that finished. Where
+// trials are deterministic, each cell counts; elsewhere, a flaw counts if it showed
+// under none of the faults that it was sought under.
 func (h hunt) unconfirmed() []Surprise {
 	type flaw struct{ lock, oracle, cause string }
 	var all []Surprise
@@ -339,33 +340,32 @@ func (h hunt) unconfirmed() []Surprise {
 	return all
 }
 
-// shows says whether the campaign showed what is sought.
+// shows says whether the campaign showed s.
 func (h hunt) shows(s Sought) bool { return h.flaws[place{s.Lock, s.Fault, s.Oracle, s.Cause}] }
 
-// idle says whether all trials of the cell so far count as not exercised.
+// idle says whether no trial of the cell so far was exercised.
 func (r *run) idle(c plannedCell) bool {
 	return !slices.ContainsFunc(r.trials, func(t trial.Result) bool {
 		return t.Spec.Lock == c.recipe.ID && t.Spec.Fault == c.fault.Name && t.Outcome != trial.NotExercised
 	})
 }
 
-// showsAnywhere says whether the campaign showed it under some fault that it is
-// sought under.
+// showsAnywhere says whether s showed under some fault that it is sought under.
 func (h hunt) showsAnywhere(s Sought) bool {
 	return slices.ContainsFunc(h.info.Sought, func(o Sought) bool {
 		return o.Lock == s.Lock && o.Oracle == s.Oracle && o.Cause == s.Cause && h.shows(o)
 	})
 }
 
-// showsSomething says whether the cell of what is sought shows anything of that.
+// showsSomething says whether the cell of s shows anything that is sought there.
 func (h hunt) showsSomething(s Sought) bool {
 	return slices.ContainsFunc(h.info.Sought, func(o Sought) bool {
 		return o.Lock == s.Lock && o.Fault == s.Fault && h.shows(o)
 	})
 }
 
-// finishes says whether the cell of what is sought was run to its end, or never can
-// be: what cannot be tried here is not confirmed either.
+// finishes says whether the cell of s was run to its end, or cannot be run here: then
+// its flaws are not confirmed either.
 func (h hunt) finishes(s Sought) bool {
 	i := slices.IndexFunc(h.info.Plan, func(p PlannedCell) bool { return p.Lock == s.Lock && p.Fault == s.Fault })
 	return i >= 0 && (h.info.Plan[i].NotSupported != nil || h.looked(h.info.Plan[i], s.Oracle))
@@ -375,8 +375,8 @@ func (s Sought) missed(under string) Surprise {
 	return Surprise{Lock: s.Lock, Fault: under, Oracle: s.Oracle, Cause: s.Cause}
 }
 
-// Confirmed counts the flaws, cell by cell, that the campaign was to confirm where
-// it could, and those of them that it did.
+// Confirmed counts the flaws, cell by cell, that the campaign could try to confirm
+// (of), and those that it did confirm (n).
 func (s Stored) Confirmed() (n, of int) {
 	h := huntOf(s.Info, s.Trials)
 	for _, f := range s.Info.Sought {

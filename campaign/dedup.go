@@ -6,15 +6,14 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Where trials can be run again, the evidence of a violated trial is stored only
-// if it is the first of its cell to show just these flaws: the line in
-// trials.jsonl, with seed and hash, gives back that of the others. Of a trial
-// whose outcome is unknown it is always stored.
+// Where trials are deterministic, the evidence of a violated trial is stored only if it
+// is the first of its cell to show these flaws: seed and hash in trials.jsonl reproduce
+// the others. The evidence of a trial with an unknown outcome is always stored.
 
-// shown are the turns of the trials whose evidence is stored, by what they show.
+// shown maps each sighting to the turns of the trials whose evidence is stored.
 type shown map[sighting][]trial.Turn
 
-// sighting is something that a cell shows.
+// sighting is a flaw that a cell shows.
 type sighting struct{ lock, fault, what string }
 
 func (s *shown) add(t trial.Result) {
@@ -28,8 +27,8 @@ func (s *shown) add(t trial.Result) {
 	(*s)[e] = append((*s)[e], t.Spec.Turn())
 }
 
-// enough lists what was shown before this trial. Only earlier trials count: which
-// of them stands for a cell must not depend on which came to its end first.
+// enough lists what was shown before this trial. Only earlier turns count, so that the
+// choice does not depend on which trial ended first.
 func (s shown) enough(spec trial.Spec) []string {
 	var all []string
 	for e, trials := range s {

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// unexpected lists violations that their recipes do not declare for the fault
-// under which they were found, each once, with the first trial that showed it.
+// unexpected lists violations that their recipe does not declare for their fault, each
+// once, with the first trial that showed it.
 func unexpected(trials []trial.Result) []Surprise {
 	var all []Surprise
 	for _, t := range trials {
@@ -33,10 +33,10 @@ func unexpected(trials []trial.Result) []Surprise {
 	return all
 }
 
-// missed lists the declared flaws that were looked for in vain. Where trials do
-// the same again and the named schedules were run, a flaw has to show under each
-// fault that it is declared for; elsewhere under one of them at least. In a mix
-// of faults it is up to chance what comes together: nothing is missed there.
+// missed lists the declared flaws that did not show. Where trials are deterministic and
+// the named schedules ran, a flaw must show under each fault that it is declared for;
+// elsewhere under at least one. In a mix of faults nothing is missed: chance decides
+// which faults coincide.
 func missed(info Info, trials []trial.Result) []Surprise {
 	h := huntOf(info, trials)
 	all := h.unconfirmed()
@@ -52,8 +52,8 @@ func missed(info Info, trials []trial.Result) []Surprise {
 	return all
 }
 
-// mayHide says whether the trial was to show the missed flaw and perhaps did: it was
-// spoilt, or its oracle could not tell.
+// mayHide says whether the trial could have shown the missed flaw but was inconclusive:
+// it was spoilt, or its oracle could not tell.
 func (s Surprise) mayHide(t trial.Result) bool {
 	if t.Spec.Lock != s.Lock || !slices.Contains(strings.Split(s.Fault, ","), t.Spec.Fault) {
 		return false
@@ -68,14 +68,14 @@ func (s Surprise) mayHide(t trial.Result) bool {
 // hunt is what a campaign looked at.
 type hunt struct {
 	info Info
-	// flaws and oracles say what was found, and judged at all, in which cell.
+	// flaws: what was found in which cell; oracles: what was judged at all.
 	flaws   map[place]bool
 	oracles map[place]bool
-	// finished counts the trials of a cell that came to their end.
+	// finished counts the finished trials of a cell.
 	finished map[place]int
 }
 
-// place is a cell, and an oracle with a cause or without.
+// place is a cell and an oracle, with or without a cause.
 type place struct{ lock, fault, oracle, cause string }
 
 func huntOf(info Info, trials []trial.Result) hunt {
@@ -97,13 +97,13 @@ func huntOf(info Info, trials []trial.Result) hunt {
 	return h
 }
 
-// misses are where a flaw of a lock should have been found, and was not.
+// misses returns where a flaw of a lock should have shown but did not.
 func (h hunt) misses(lock string, f locks.Flaw) []Surprise {
 	var under []string
 	shown := false
 	for _, p := range h.info.Plan {
 		switch {
-		case h.info.Config.Confirm != "": // what is sought is in Info.Sought
+		case h.info.Config.Confirm != "": // the sought flaws are in Info.Sought
 		case !h.info.asDeclared():
 		case p.Lock != lock || !slices.Contains(f.Faults, p.Fault) || nemesis.Mixes(p.Fault):
 		case h.flaws[place{lock, p.Fault, f.Oracle, f.Cause}]:
@@ -125,8 +125,8 @@ func (h hunt) misses(lock string, f locks.Flaw) []Surprise {
 	return all
 }
 
-// looked says whether a cell was run to its end, with something for the oracle
-// to judge. A choice of workloads may leave it nothing: then it is no miss.
+// looked says whether a cell was run to its end with something for the oracle to judge.
+// If the chosen workloads leave it nothing, the flaw is not missed.
 func (h hunt) looked(p PlannedCell, oracle string) bool {
 	if p.NotSupported != nil || h.finished[place{lock: p.Lock, fault: p.Fault}] < h.info.trialsOf(p) {
 		return false
@@ -134,11 +134,11 @@ func (h hunt) looked(p PlannedCell, oracle string) bool {
 	return h.info.everyWorkload() || h.oracles[place{p.Lock, p.Fault, oracle, ""}]
 }
 
-// thorough says whether a flaw shows wherever it is declared, or the search for
-// it was in vain: the named schedules were run, and nothing is left to luck.
+// thorough says whether a flaw must show under every fault that it is declared for: the
+// named schedules ran, and trials are deterministic.
 func (i Info) thorough() bool { return i.Deterministic && i.Config.Named }
 
-// trialsOf is how many trials a cell has when all are run.
+// trialsOf is how many trials a cell has in a complete run.
 func (i Info) trialsOf(p PlannedCell) int {
 	if i.Config.Confirm != "" {
 		return p.Named
@@ -146,14 +146,14 @@ func (i Info) trialsOf(p PlannedCell) int {
 	return i.Config.Trials*len(p.Workloads) + p.Named
 }
 
-// asDeclared says whether clients do, and wait for, at least what they do if nothing is
-// chosen. Recipes declare what shows then: under other workloads, or with clients that
-// wait longer or shorter for replies, a flaw that does not show is not missed.
+// asDeclared says whether clients run at least the default workloads, with the default
+// command timeout. Declarations assume these: otherwise a flaw that does not show is
+// not missed.
 func (i Info) asDeclared() bool {
 	return i.everyWorkload() && i.Config.commandTimeout() == i.Config.TTL/2
 }
 
-// everyWorkload says whether at least those run that do if nothing is chosen.
+// everyWorkload says whether all default workloads run.
 func (i Info) everyWorkload() bool {
 	return slices.Contains(i.Config.Workloads, allNames) || slices.Contains(i.Config.Workloads, standardNames)
 }
@@ -162,8 +162,8 @@ func compareSurprises(a, b Surprise) int {
 	return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Oracle, b.Oracle), cmp.Compare(a.Cause, b.Cause))
 }
 
-// TooFew counts the trials in which a missed flaw was looked for, if they were
-// too few to run every variant of its faults' plans; else it is 0.
+// TooFew counts the trials that looked for a missed flaw, if they were too few to run
+// every variant of its faults' plans; else it is 0.
 func (s Stored) TooFew(missed Surprise) int {
 	faults := strings.Split(missed.Fault, ",")
 	short := slices.ContainsFunc(s.Info.Plan, func(p PlannedCell) bool {

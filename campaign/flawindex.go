@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// ShownFlaw is a flaw that a cell showed, with the first trial that did, a named
-// one if there is one.
+// ShownFlaw is a flaw that a cell showed, with the first trial that did, preferably a
+// named one.
 type ShownFlaw struct {
 	Lock, Fault, Oracle, Cause string
 	Kind                       locks.Kind
@@ -45,9 +45,9 @@ func (s Stored) ShownFlaws() []ShownFlaw {
 	return all
 }
 
-// Example finds, among those that were shown, a declared flaw of a lock under the first of its faults that
-// showed it: those under which it must be found, then those under which it may,
-// then a mix that one of them is part of.
+// Example finds, among the shown flaws, a declared flaw of a lock under the first of
+// its faults that showed it: first the faults under which it must be found, then those
+// under which it may, then a mix that contains one of them.
 func Example(shown []ShownFlaw, lock string, f locks.Flaw) (ShownFlaw, bool) {
 	its := slices.Concat(f.Faults, f.Also)
 	rank := func(e ShownFlaw) int {
@@ -72,7 +72,7 @@ func Example(shown []ShownFlaw, lock string, f locks.Flaw) (ShownFlaw, bool) {
 	return best, found
 }
 
-// before says whether a trial has its turn before another of its cell.
+// before says whether t's turn comes before u's, in one cell.
 func before(t, u trial.Result) bool {
 	return cmp.Or(t.Spec.Turn().Compare(u.Spec.Turn()), cmp.Compare(t.Spec.Workload, u.Spec.Workload)) < 0
 }

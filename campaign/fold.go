@@ -13,8 +13,8 @@ import (
 // resultRank orders the results of one oracle, worst first.
 var resultRank = []checker.Result{checker.Violated, checker.Unknown, checker.Held, checker.NotExercised, checker.NotApplicable}
 
-// fold makes the matrix of what was planned and what was found. It is a pure
-// function of what is stored and of what recipes declare.
+// fold makes the matrix of plan and results. It is a pure function of what is stored
+// and of what recipes declare.
 func fold(info Info, dir string, trials []trial.Result) Matrix {
 	m := Matrix{
 		Schema:  Schema,
@@ -25,7 +25,7 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 		Cells:   []Cell{},
 		Varying: info.Varying,
 	}
-	// Trials end in any order; what is said of them does not depend on it.
+	// Trials end in any order; the matrix does not depend on it.
 	trials = slices.Clone(trials)
 	slices.SortStableFunc(trials, func(a, b trial.Result) int {
 		return cmp.Or(cmp.Compare(a.Spec.Lock, b.Spec.Lock), cmp.Compare(a.Spec.Fault, b.Spec.Fault), compareTrials(a, b))
@@ -39,7 +39,7 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 			m.Failed = append(m.Failed, t)
 		}
 	}
-	unprobed := map[pair]bool{} // no trial followed a probe that failed
+	unprobed := map[pair]bool{} // the probe failed, so no trial followed
 	for _, t := range m.Failed {
 		if t.Probe && !t.Further {
 			unprobed[pair{t.Spec.Lock, t.Spec.Workload}] = true
@@ -56,12 +56,12 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 	return m
 }
 
-// plannedTrials are those that were planned.
+// plannedTrials returns the trials that were planned.
 func plannedTrials(trials []trial.Result) []trial.Result {
 	return slices.DeleteFunc(slices.Clone(trials), func(t trial.Result) bool { return t.Further })
 }
 
-// tally counts the trials of a cell that were planned, and those that were run.
+// tally counts the planned and the finished trials of a cell.
 func (m *Matrix) tally(info Info, p PlannedCell, trials []trial.Result, unprobed map[pair]bool) {
 	if p.NotSupported != nil {
 		return
@@ -89,7 +89,7 @@ func (m *Matrix) tally(info Info, p PlannedCell, trials []trial.Result, unprobed
 	}
 }
 
-// foldCell gives a cell the worst of its trials, which come worst first.
+// foldCell gives a cell the worst result of its trials, which come worst first.
 func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	c := Cell{Lock: p.Lock, Fault: p.Fault, Causes: []string{}, Oracles: map[string]string{}, Trials: len(trials), Varies: info.varies(p.Lock)}
 	switch {
@@ -127,8 +127,8 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	if len(worst.Flaws) > 0 {
 		c.Forever = worst.Flaws[0].Forever
 	}
-	// One trial whose trigger never came takes nothing from the others: they
-	// are what the bound counts.
+	// One trial whose trigger never came does not devalue the others: the bound counts
+	// those.
 	if c.Verdict == trial.NotExercised {
 		if i := slices.IndexFunc(trials, func(t trial.Result) bool { return t.Outcome == trial.Holds }); i >= 0 {
 			worst = trials[i]
@@ -148,7 +148,7 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	return c
 }
 
-// why says in a sentence why there is no verdict; empty if there is one.
+// why says in a sentence why there is no verdict; "" if there is one.
 func why(t trial.Result) string {
 	if t.Outcome == trial.Unknown && t.Err == "" {
 		for _, v := range t.Verdicts {
@@ -160,7 +160,7 @@ func why(t trial.Result) string {
 	return cmp.Or(t.Err, t.Why)
 }
 
-// addFlaws adds those that the cell does not have yet, worst first.
+// addFlaws adds the flaws that the cell does not have yet, worst first.
 func (c *Cell) addFlaws(flaws []trial.Flaw) {
 	for _, f := range flaws {
 		i := slices.IndexFunc(c.Flaws, func(g trial.Flaw) bool { return g.Oracle == f.Oracle && g.Cause == f.Cause })
@@ -202,9 +202,9 @@ func (c Cell) Words() string {
 // fewTrials is how many trials a bound needs to be worth saying.
 const fewTrials = 10
 
-// Bound is the upper end of the 95 % confidence interval of the share of
-// violated trials when none was seen in n that were drawn: 1 − 0.05^(1/n), for
-// large n the rule of three, 3/n.
+// Bound is the upper end of the 95 % confidence interval of the share of violated
+// trials, when none of n drawn trials was violated: 1 − 0.05^(1/n), for large n the
+// rule of three, 3/n.
 func (c Cell) Bound() float64 {
 	if c.drawn() == 0 {
 		return 1
@@ -212,7 +212,7 @@ func (c Cell) Bound() float64 {
 	return 1 - math.Pow(0.05, 1/float64(c.drawn()))
 }
 
-// drawn are the exercised trials that hang on a seed.
+// drawn counts the exercised trials that depend on a seed.
 func (c Cell) drawn() int { return c.Exercised - c.Enumerated }
 
 // BoundWords are a reader's words for the bound.
@@ -223,12 +223,12 @@ func (c Cell) BoundWords() string {
 	return fmt.Sprintf("95 %% bound: at most %.2g %% of trials", 100*c.Bound())
 }
 
-// compareTrials puts the trial first that shows its cell's verdict best; among
-// equals the earliest, named ones before those that are drawn.
+// compareTrials puts the trial first that shows its cell's verdict best; among equals
+// the earliest, named before drawn.
 func compareTrials(a, b trial.Result) int {
 	return cmp.Or(
 		a.Rank()-b.Rank(),
-		-cmp.Compare(a.Err, b.Err), // of what is unknown, what failed says most
+		-cmp.Compare(a.Err, b.Err), // among unknown outcomes, an error says most
 		a.Spec.Turn().Compare(b.Spec.Turn()),
 		cmp.Compare(a.Spec.Workload, b.Spec.Workload),
 	)

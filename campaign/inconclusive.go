@@ -10,29 +10,29 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// A violation that a stall of the harness, or an election that no fault provoked, may
-// have caused, or that hangs on a reply that nobody saw, proves nothing, but it is not
-// nothing: one that no recipe declares must not vanish because the machine was busy. Its
-// trial is run again, and a run without that settles it.
+// A violation proves nothing if a stall of the harness, or an election that no fault
+// provoked, may have caused it, or if it depends on a reply that nobody saw. But an
+// undeclared one must not vanish because the machine was busy: its trial is run again,
+// and an undisturbed run settles the doubt.
 
-// Doubt is what may be violated in a cell though its recipe does not declare it:
-// only trials with such an excuse (Excuse) showed it, and no other run has told.
+// Doubt is a possible, undeclared violation in a cell: only trials with an excuse
+// (Excuse) showed it, and no other run has settled it.
 type Doubt struct {
 	Lock  string
 	Fault string
 	Flaws []trial.Flaw // worst first
-	Dir   string       // the first such trial, relative to the campaign; empty if it was not kept
-	// Settled: a further run of that trial has told, and did not show it.
+	Dir   string       // the first such trial's folder, relative to the campaign; "" if not kept
+	// Settled: a later run of that trial was conclusive and did not show it.
 	Settled bool
 }
 
-// Excuse is what may be behind a violation that is in doubt.
+// Excuse names the possible causes of a violation in doubt.
 const Excuse = "a stall of the machine, an election that no fault provoked, or a reply that nobody saw, may be behind it"
 
-// Hiding is what may be behind a declared flaw that does not show.
+// Hiding names the possible reasons why a declared flaw does not show.
 const Hiding = "trials that were to show it are undecided, or spoilt by a stall or an election that no fault provoked"
 
-// Words say it in a sentence without an end.
+// Words say it in a sentence without a full stop.
 func (d Doubt) Words() string {
 	if d.Settled {
 		return d.names() + " showed in a run, not declared: " + Excuse + ", and the same trial, run again without that, did not show it"
@@ -40,7 +40,7 @@ func (d Doubt) Words() string {
 	return d.names() + " in doubt, not declared: " + Excuse + ", and no run without that settled it"
 }
 
-// names are its flaws.
+// names lists its flaws.
 func (d Doubt) names() string {
 	var names []string
 	for _, f := range d.Flaws {
@@ -49,7 +49,7 @@ func (d Doubt) names() string {
 	return strings.Join(names, ", ")
 }
 
-// undeclared are those that the recipe does not declare.
+// undeclared returns the flaws that the recipe does not declare.
 func undeclared(flaws []trial.Flaw) (some []trial.Flaw) {
 	for _, f := range flaws {
 		if f.Kind == "" {
@@ -59,15 +59,15 @@ func undeclared(flaws []trial.Flaw) (some []trial.Flaw) {
 	return some
 }
 
-// earlier is what runs of a trial before this one left in doubt, undeclared.
+// earlier is the undeclared doubt that previous runs of a trial left.
 type earlier struct {
 	flaws   []trial.Flaw
-	settled []trial.Flaw // of what was left, what one of them settled
-	dir     string       // of the first such run, relative to the campaign; empty if it was not kept
+	settled []trial.Flaw // flaws in doubt that a later run settled
+	dir     string       // of the first run in doubt, relative to the campaign; "" if not kept
 }
 
-// inherit adds to what t leaves in doubt what earlier runs of the trial did, unless
-// t settles it; what it settles without showing it, it tells.
+// inherit adds the doubts of earlier runs to t, unless t settles them. A doubt that t
+// settles without showing the flaw goes to t's settled flaws.
 func inherit(t *trial.Result, before earlier) {
 	t.Settled = slices.Clone(before.settled)
 	for _, f := range before.flaws {
@@ -79,14 +79,14 @@ func inherit(t *trial.Result, before earlier) {
 		}
 	}
 	t.Doubtful, t.DoubtDir = trial.Distinct(t.Doubtful), before.dir
-	// That this run shows nothing is no verdict as long as that is left.
+	// While such a doubt remains, the absence of violations is no verdict.
 	if len(undeclared(t.Doubtful)) > 0 && !t.Violation() && t.Outcome != trial.Unknown {
 		t.Outcome, t.Why = trial.Unknown, Doubt{Flaws: undeclared(t.Doubtful)}.Words()
 	}
 }
 
-// settles says whether t tells of a doubtful flaw: it shows it beyond doubt, or does
-// not show it though nothing spoilt it.
+// settles says whether t resolves the doubt about a flaw: t shows it beyond doubt, or
+// does not show it though nothing spoilt t.
 func settles(t trial.Result, f trial.Flaw) bool {
 	if slices.ContainsFunc(t.Flaws, f.Same) {
 		return true
@@ -94,7 +94,7 @@ func settles(t trial.Result, f trial.Flaw) bool {
 	if t.Spoilt || t.Err != "" || !t.Exercised() || slices.ContainsFunc(t.Doubtful, f.Same) {
 		return false
 	}
-	unclassified := func(f checker.Finding) bool { return f.Cause == checker.Unclassified } // and so perhaps the same
+	unclassified := func(f checker.Finding) bool { return f.Cause == checker.Unclassified } // may be the same flaw
 	return slices.ContainsFunc(t.Verdicts, func(v checker.Verdict) bool {
 		switch {
 		case v.Oracle != f.Oracle:
@@ -108,8 +108,8 @@ func settles(t trial.Result, f trial.Flaw) bool {
 	})
 }
 
-// inDoubt says whether t leaves something undeclared in doubt that no trial of its
-// cell has shown, and no further attempt at it has settled.
+// inDoubt says whether t leaves an undeclared flaw in doubt that no trial of its cell
+// has shown and no later attempt has settled.
 func inDoubt(t trial.Result, trials []trial.Result) bool {
 	return slices.ContainsFunc(undeclared(t.Doubtful), func(f trial.Flaw) bool {
 		return !slices.ContainsFunc(t.Flaws, f.Same) && !slices.ContainsFunc(trials, func(o trial.Result) bool {
@@ -126,8 +126,8 @@ func follows(t, o trial.Result) bool {
 	return t.Spec.Attempt > o.Spec.Attempt && trial.Folder(t.Spec) == trial.Folder(at)
 }
 
-// doubts lists by cell what is left in doubt, but for what another trial of the cell
-// showed.
+// doubts lists by cell the remaining doubts, except flaws that another trial of the
+// cell showed.
 func doubts(trials []trial.Result) []Doubt {
 	var all []Doubt
 	for _, t := range trials {
@@ -151,8 +151,8 @@ func doubts(trials []trial.Result) []Doubt {
 	return all
 }
 
-// settled lists what was in doubt and is no more, trial by trial, but for what another
-// trial of the cell showed.
+// settled lists the settled doubts, trial by trial, except flaws that another trial of
+// the cell showed.
 func settled(trials []trial.Result) (all []Doubt) {
 	shows := huntOf(Info{}, trials).flaws
 	for _, t := range trials {

@@ -16,23 +16,22 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Stored is a campaign as its directory holds it. One that was killed has the
-// trials that it finished, and a matrix of these.
+// Stored is a campaign as its directory holds it. A campaign that was killed has its
+// finished trials, and a matrix of them.
 type Stored struct {
 	Dir    string
 	Info   Info
 	Trials []trial.Result
 	Matrix Matrix
-	// Repeated counts the trials that were run once more, and did the same; only
-	// a run tells.
+	// Repeated counts the trials that were run again and did the same. Only Run sets
+	// it.
 	Repeated int
-	// Truncated reports a last line of trials.jsonl that was cut off; nil if
-	// it was whole.
+	// Truncated reports that the last line of trials.jsonl was cut off; nil if not.
 	Truncated error
 }
 
-// Virtual is how long all trials were together, on their own clocks; 0 on
-// testbeds on the machine's time.
+// Virtual is the total duration of all trials on virtual time; 0 on testbeds on real
+// time.
 func (s Stored) Virtual() (sum time.Duration) {
 	for _, t := range s.Trials {
 		sum += t.Virtual
@@ -82,7 +81,7 @@ func Load(dir string) (Stored, error) {
 	if s.Info.Format > trial.Format {
 		return s, trial.Newer(filepath.Join(dir, CampaignFile), s.Info.Format)
 	}
-	if s.Info.Format < trial.Format && s.Info.Versions != (Versions{}) { // which every run writes
+	if s.Info.Format < trial.Format && s.Info.Versions != (Versions{}) { // every run writes versions
 		return s, trial.Older(dir, s.Info.Command)
 	}
 	path := filepath.Join(dir, trial.ResultsFile)
@@ -95,14 +94,14 @@ func Load(dir string) (Stored, error) {
 		return s, err
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // not "latest", which moves on
+		dir = real // not "latest", whose target may change
 	}
 	s.Matrix = fold(s.Info, dir, s.Trials)
 	s.Matrix.withMinimals(dir)
 	return s, nil
 }
 
-// LoadInfo reads what a campaign's directory says of it. Errors are input.Errors.
+// LoadInfo reads campaign.json from a directory. Errors are input.Errors.
 func LoadInfo(dir string) (info Info, err error) {
 	err = jsonfile.Read(filepath.Join(dir, CampaignFile), &info)
 	if errors.Is(err, fs.ErrNotExist) {

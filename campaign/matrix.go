@@ -25,39 +25,39 @@ type Cell struct {
 	Oracles    map[string]string `json:"oracles"`
 	Trials     int               `json:"trials"`
 	Violations int               `json:"violations"` // trials with a violated oracle
-	// Shown counts the trials that came to the cell's own verdict, kind
-	// included, and Exercised those that came to any: their fault hit something
-	// and their oracles could tell. The others were undecided, or hit nothing.
+	// Shown counts the trials with the cell's own verdict, kind included. Exercised
+	// counts the trials with any verdict: their fault hit something and their oracles
+	// could tell. The others were undecided, or hit nothing.
 	Shown     int `json:"shown"`
 	Exercised int `json:"exercised"`
-	// Enumerated are those of the exercised that named schedules were: nothing
-	// about them is left to luck, so that no bound is drawn from them.
+	// Enumerated counts the exercised trials that were named schedules. They are not
+	// random samples, so Bound leaves them out.
 	Enumerated int `json:"enumerated,omitempty"`
 	Undecided  int `json:"undecided"`
-	// Seed is that of the trial that shows the verdict best, and Hash what its
-	// history and commands come to, if it does the same wherever it is run again.
+	// Seed is that of the trial that shows the verdict best. Hash is its history.Hash
+	// if the trial is deterministic.
 	Seed uint64 `json:"seed"`
 	Hash string `json:"hash,omitempty"`
 	// Varies: the lock is not replayable byte for byte (Matrix.Varying).
 	Varies bool `json:"varies,omitempty"`
 	// Replay is the command line that runs that trial again.
 	Replay string `json:"replay"`
-	// Minimal is the folder, relative to the campaign, of the smaller trial that
-	// the one in Dir was shrunk to; empty if it was not.
+	// Minimal is the folder, relative to the campaign, of the trial that the one in Dir
+	// was shrunk to; "" if it was not shrunk.
 	Minimal string `json:"minimal,omitempty"`
 
 	// Forever tells "blocked for ever" from "blocked up to TTL".
 	Forever bool `json:"-"`
-	// Lack is why the cell is not supported; nil if it is. Why says that in a sentence, or
-	// what went wrong with its trials.
+	// Lack is why the cell is not supported; nil if it is. Why says that in a sentence,
+	// or what went wrong with its trials.
 	Lack *trial.Lack `json:"-"`
 	Why  string      `json:"-"`
-	// UndecidedWhy says in a sentence why the first undecided trial is.
+	// UndecidedWhy says in a sentence why the first undecided trial is undecided.
 	UndecidedWhy string `json:"-"`
 	// UndecidedDir is that trial's folder, relative to the campaign.
 	UndecidedDir string `json:"-"`
-	// Dir is the stored trial that shows the verdict best, relative to the
-	// campaign; empty if none was kept.
+	// Dir is the stored trial that shows the verdict best, relative to the campaign; ""
+	// if none was kept.
 	Dir string `json:"-"`
 	// Flaws are the distinct flaws that the cell's trials showed.
 	Flaws []trial.Flaw `json:"-"`
@@ -72,22 +72,22 @@ type Matrix struct {
 	Command string `json:"command"`
 	Store   string `json:"store"`
 	Cells   []Cell `json:"cells"`
-	// Varying are the locks that are not replayable byte for byte, where others are.
+	// Varying lists the locks that are not replayable byte for byte, where others are.
 	Varying []Varying `json:"varying,omitempty"`
 
-	// Unexpected are violations that their recipe does not declare for their
-	// fault, and Missed are declared flaws that did not show under theirs.
+	// Unexpected are violations that their recipe does not declare for their fault;
+	// Missed are declared flaws that did not show under theirs.
 	Unexpected []Surprise `json:"-"`
 	Missed     []Surprise `json:"-"`
-	// Doubtful is what may be unexpected too, in one entry for each cell.
+	// Doubtful may be unexpected too, but this is not certain; one entry for each cell.
 	Doubtful []Doubt `json:"-"`
-	// Settled was in doubt: of no consequence for the exit code, but to be seen.
+	// Settled lists doubts that were resolved. They do not affect the exit code.
 	Settled []Doubt `json:"-"`
 	// Failed are trials that the harness could not finish or judge.
 	Failed []trial.Result `json:"-"`
 	// Interrupted: the campaign was stopped or killed before its last trial.
 	Interrupted bool `json:"-"`
-	// Planned are the trials of all cells, and Finished those that were run.
+	// Planned and Finished count the trials of all cells.
 	Planned  int `json:"-"`
 	Finished int `json:"-"`
 }
@@ -99,17 +99,17 @@ type Surprise struct {
 	Oracle string
 	Cause  string
 	Dir    string // the stored trial, relative to the campaign; empty for a missed flaw
-	// Hidden: a flaw may be missed only because trials that were to show it are undecided: by
-	// a stall of the harness, an election that no fault provoked, or a reply that nobody saw.
-	// No deterministic trial is.
+	// Hidden: the flaw may be missed only because trials are undecided: by a stall of
+	// the harness, an election that no fault provoked, or an unseen reply. Never set
+	// where trials are deterministic.
 	Hidden bool
 }
 
-// Sink receives results as they come: what turns them into pictures and pages.
+// Sink receives results as they come, and makes pictures and pages of them.
 type Sink interface {
-	// Trial is called once per judged trial, from one goroutine at a time. If
-	// t.Dir names a folder, it holds the trial's evidence; if not, there is
-	// nothing to show of the trial. e is empty: it was left where the trial ran.
+	// Trial is called once per judged trial, from one goroutine at a time. If t.Dir
+	// names a folder, the folder holds the trial's evidence; else there is nothing to
+	// show. e is always empty: the evidence stays where the trial ran.
 	Trial(ctx context.Context, t trial.Result, e history.Evidence) error
 	// Done is called once, after the last trial.
 	Done(ctx context.Context, m Matrix) error
@@ -124,16 +124,16 @@ const (
 	ExitHarness    = 255 // the harness itself failed
 )
 
-// NotExercised are the cells in which the fault hit nothing in any trial: nobody
-// knows what it would have shown.
+// NotExercised returns the cells in which the fault hit nothing in any trial, so that
+// nothing is known.
 func (m Matrix) NotExercised() []Cell {
 	return slices.DeleteFunc(slices.Clone(m.Cells), func(c Cell) bool { return c.Verdict != trial.NotExercised })
 }
 
-// ExitCode says how a finished campaign ends its program. Without expect,
-// finding violations is the job done; with it, every violation that is not declared is
-// unexpected, whatever its cause, and so is a fault that hit nothing. What may not be as
-// expected, and what may have been missed (Excuse, Hiding), counts as unknown.
+// ExitCode returns the exit code of a finished campaign. Without expect, violations are
+// a normal result; with expect, every undeclared violation is unexpected, whatever its
+// cause, and so is a fault that hit nothing. What may be unexpected or missed (Excuse,
+// Hiding) counts as unknown.
 func (m Matrix) ExitCode(expect bool) int {
 	if len(m.Failed) > 0 {
 		return ExitHarness

@@ -17,7 +17,7 @@ type MinimalSink interface {
 	Minimal(ctx context.Context, t trial.Result, e history.Evidence) error
 }
 
-// withMinimals fills in where, below dir, the minimal trials of the cells are.
+// withMinimals fills in the cells' minimal trials below dir.
 func (m *Matrix) withMinimals(dir string) {
 	for i := range m.Cells {
 		c := &m.Cells[i]

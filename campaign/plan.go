@@ -23,7 +23,7 @@ type plannedCell struct {
 	fault     nemesis.Fault
 	topology  testbed.Topology
 	workloads []string
-	variants  int         // of the fault's plans, in the workload with the most
+	variants  int         // of the fault's plans, in the workload that has the most
 	named     int         // schedules, in all workloads
 	lack      *trial.Lack // not supported, if not nil
 }
@@ -35,13 +35,13 @@ type job struct {
 	again int // as trial.Result.Again
 	// further: as trial.Result.Further.
 	further bool
-	// before is what earlier runs left in doubt.
+	// before is the doubt that earlier runs left.
 	before earlier
-	// sampled: it is run once more in the end, to see whether it does the same.
+	// sampled: it runs once more at the end, to check that it does the same.
 	sampled bool
 }
 
-// pair is what a probe is made for.
+// pair identifies a probe.
 type pair struct{ lock, workload string }
 
 // planner turns a configuration into cells, and cells into trials.
@@ -49,11 +49,11 @@ type planner struct {
 	config       Config
 	topologies   []testbed.Topology
 	capabilities []testbed.Capability
-	lacks        map[testbed.Capability]string // why, of some of the others
-	without      map[testbed.Topology]string   // the same of topologies
-	real         bool                          // its time is the machine's
-	seen         map[pair]trial.Sight          // in probes that finished
-	confirm      *confirmation                 // of another campaign; nil = the trials are this one's own
+	lacks        map[testbed.Capability]string // why some of the others are missing
+	without      map[testbed.Topology]string   // why topologies are missing
+	real         bool                          // it runs on the machine's time
+	seen         map[pair]trial.Sight          // by finished probes
+	confirm      *confirmation                 // another campaign; nil = this one plans its own trials
 	// schedule enumerates a fault's named schedules in a world.
 	schedule func(fault string, w nemesis.World) ([]nemesis.Schedule, error)
 }
@@ -104,15 +104,15 @@ func (p *planner) cells() ([]plannedCell, error) {
 	return cells, nil
 }
 
-// clean says whether the recipe declares no flaw for the fault; for a mix, none
-// at all.
+// clean says whether the recipe declares no flaw for the fault; for a mix, no flaw at
+// all.
 func (c plannedCell) clean() bool {
 	return !slices.ContainsFunc(c.recipe.Flaws, func(f locks.Flaw) bool {
 		return c.fault.Mix || slices.Contains(f.Faults, c.fault.Name) || slices.Contains(f.Also, c.fault.Name)
 	})
 }
 
-// checkTopology refuses a choice that the testbed does not have.
+// checkTopology refuses a topology that the testbed does not have.
 func (p *planner) checkTopology() error {
 	if t := p.config.Topology; t != "" && !slices.Contains(p.topologies, t) {
 		return input.Errorf("--topology %q: expected one of %s, which testbed %s has", t, join(p.topologies), p.config.Testbed)
@@ -154,7 +154,7 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 	return c
 }
 
-// covers says whether a topology has all that another one has.
+// covers says whether topology have offers everything that need does.
 func covers(have, need testbed.Topology) bool {
 	switch have {
 	case need:
@@ -198,7 +198,7 @@ func (p *planner) spec(c plannedCell, workload string, k int) trial.Spec {
 		Hold:    cmp.Or(conf.Hold, conf.TTL/10),
 		Rest:    cmp.Or(conf.Rest, conf.TTL/20),
 		Retry:   conf.retry(),
-		// Time for a client to miss a reply, and for what comes of that.
+		// Time for a client to miss a reply, and for the consequences.
 		Duration: conf.Duration + 2*conf.patient(),
 		Margin:   conf.TTL/2 + conf.patient(),
 		Tokens:   conf.Tokens,
@@ -226,7 +226,7 @@ func (p *planner) world(s trial.Spec, claims history.Claims) nemesis.World {
 		nodes = append(nodes, fmt.Sprintf("n%d", i))
 	}
 	seen := p.seen[pair{s.Lock, s.Workload}]
-	claims.Quorum = claims.NodeQuorum() // plans strike nodes, and count nodes
+	claims.Quorum = claims.NodeQuorum() // plans target nodes, and count nodes
 	return nemesis.World{
 		Clients:        s.Options.Clients,
 		Nodes:          nodes,
@@ -246,8 +246,8 @@ func (p *planner) world(s trial.Spec, claims history.Claims) nemesis.World {
 	}
 }
 
-// probes are the fault-free trials, one per recipe and workload of the cells.
-// What a recipe sends there tells where faults can strike.
+// probes returns the fault-free trials, one per recipe and workload of the cells. The
+// commands that a recipe sends there show where faults can strike.
 func (p *planner) probes(cells []plannedCell) ([]job, error) {
 	var jobs []job
 	seen := map[pair]bool{}
@@ -262,7 +262,7 @@ func (p *planner) probes(cells []plannedCell) ([]job, error) {
 			if err != nil {
 				return nil, err
 			}
-			if p.confirm != nil { // it may be one of those that are to be confirmed
+			if p.confirm != nil { // it may be among the trials to be confirmed
 				probe.spec = p.confirm.next(probe.spec)
 			}
 			jobs = append(jobs, probe)
@@ -281,9 +281,9 @@ func (p *planner) probe(r locks.Recipe, workload string) (job, error) {
 	return job{spec: p.spec(c, workload, 0), probe: true}, nil
 }
 
-// jobs are the trials of all cells but those that the probes were: first the
-// named ones, then those that are drawn. A workload in which the fault has
-// nothing to strike is taken from its cell; a cell without any is not supported.
+// jobs returns the trials of all cells except those that ran as probes: first named,
+// then drawn trials. A workload in which the fault cannot strike is removed from its
+// cell; a cell without workloads is not supported.
 func (p *planner) jobs(cells []plannedCell) ([]job, error) {
 	if p.confirm != nil {
 		return p.confirm.jobs(p, cells), nil
@@ -299,11 +299,11 @@ func (p *planner) jobs(cells []plannedCell) ([]job, error) {
 	return append(named, drawn...), nil
 }
 
-// drawn are the trials that hang on the campaign's seed, in an order that fills
+// drawn returns the trials that depend on the campaign's seed, in an order that fills
 // the matrix evenly.
 func (p *planner) drawn(cells []plannedCell) ([]job, error) {
 	var jobs []job
-	for k := range max(1, p.config.Trials) { // also without any, to see what has nothing to strike
+	for k := range max(1, p.config.Trials) { // at least one, to detect faults that cannot strike
 		for i := range cells {
 			c := &cells[i]
 			for _, w := range slices.Clone(c.workloads) {
@@ -311,7 +311,7 @@ func (p *planner) drawn(cells []plannedCell) ([]job, error) {
 					continue
 				}
 				if _, ok := p.seen[pair{c.recipe.ID, w}]; !ok {
-					continue // its probe failed, which is reported
+					continue // its failed probe is reported
 				}
 				s, world, err := p.trial(*c, w, k)
 				switch {
@@ -334,9 +334,9 @@ func (p *planner) drawn(cells []plannedCell) ([]job, error) {
 	return jobs, nil
 }
 
-// trial is the trial number k of a cell under a workload, with its plan, and the
-// world that this is for. An error wraps nemesis.ErrNotSupported if the fault has
-// nothing to strike there.
+// trial returns trial number k of a cell under a workload, with its plan, and the world
+// that the plan is for. The error wraps nemesis.ErrNotSupported if the fault cannot
+// strike there.
 func (p *planner) trial(c plannedCell, workload string, k int) (trial.Spec, nemesis.World, error) {
 	s := p.spec(c, workload, k)
 	world := p.world(s, s.PromisedBy(c.recipe))
@@ -368,7 +368,7 @@ func join[T ~string](values []T) string {
 	return strings.Join(words, ", ")
 }
 
-// planned is what campaign.json says of the cells.
+// planned describes the cells for campaign.json.
 func planned(cells []plannedCell) []PlannedCell {
 	var all []PlannedCell
 	for _, c := range cells {

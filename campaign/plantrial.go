@@ -14,10 +14,10 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// PlanTrial returns the spec that a campaign with this configuration gives trial
-// k of a cell. What a plan aims at is seen in a fault-free trial, which is run
-// first if the fault needs it. Names are taken as they are: no globs. The error
-// is an input.Error if there is no such trial, also where the cell is not supported.
+// PlanTrial returns the spec that a campaign with this configuration gives trial k of a
+// cell. If the plan needs it, a fault-free trial runs first, to find targets. Names are
+// literal: no globs. The error is an input.Error if there is no such trial or the cell
+// is not supported.
 func PlanTrial(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string, k int) (trial.Spec, error) {
 	if k < 0 {
 		return trial.Spec{}, input.Errorf("--trial %d: expected a number from 0", k)
@@ -33,8 +33,7 @@ func PlanTrial(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, w
 	return s, err
 }
 
-// planning is a planner that can plan the trials of one cell with one workload,
-// and that cell.
+// planning returns a planner for one cell with one workload, and that cell.
 func planning(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string) (*planner, plannedCell, error) {
 	c = c.filled(modest)
 	if err := c.check(); err != nil {
@@ -54,7 +53,7 @@ func planning(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, wo
 	return p, cell, err
 }
 
-// only is the cell of that lock and fault, with that workload only.
+// only returns the cell of that lock and fault, with that workload alone.
 func (p *planner) only(lock, fault, workload string) (plannedCell, error) {
 	recipe, err := chosen("lock", []string{lock}, locks.All(), func(r locks.Recipe) string { return r.ID })
 	if err != nil {

@@ -15,23 +15,22 @@ import (
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
-// Replay is one trial that is run again.
+// Replay runs one trial again.
 type Replay struct {
 	Testbed testbed.Testbed
 	Spec    trial.Spec
-	// Dir is the folder that the trial is stored in, made if it is not there;
-	// "" = it is not stored.
+	// Dir is the trial's folder, made if it is missing; "" = the trial is not stored.
 	Dir string
-	// Log receives each command when it is known how it ended; nil = nobody does.
+	// Log receives each command once its outcome is known; nil = no log.
 	Log func(history.Command)
 	// Worker is the command line of a worker process to run the trial in, as in
 	// Campaign; nil = this process, which a panic of the code under test ends.
 	Worker []string
 }
 
-// Run runs the trial and judges it. What the recipe did wrong is in the trial's
-// verdicts; the error is the harness's, also beside a trial, or an input.Error if
-// the spec names a lock or a workload that there is not.
+// Run runs the trial and judges it. The recipe's faults are in the trial's verdicts.
+// The error is the harness's, possibly beside a trial, or an input.Error if the spec
+// names an unknown lock or workload.
 func (r Replay) Run(ctx context.Context) (t trial.Result, e history.Evidence, err error) {
 	if _, err := r.Spec.Recipe(); err != nil {
 		return t, e, err
@@ -60,10 +59,10 @@ func (r Replay) Run(ctx context.Context) (t trial.Result, e history.Evidence, er
 	return t, record.Evidence, err
 }
 
-// Shrink looks for a smaller trial that shows the same worst flaw as r's, within
-// the budget, and stores it in r.Dir, where it replaces what is of the same name. The trial itself is run
-// first. The error is an input.Error if there is nothing to shrink, or if the
-// testbed is on real time, where no trial is the same again.
+// Shrink looks for a smaller trial that shows the same worst flaw as r's, within the
+// budget, and stores it in r.Dir, replacing files of the same names. It runs the trial
+// itself first. The error is an input.Error if there is nothing to shrink, or if the
+// testbed is on real time, where trials do not repeat.
 func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t trial.Result, e history.Evidence, err error) {
 	if trial.RealTime(r.Testbed) {
 		return t, e, input.Errorf("testbed %s is on real time, where no trial is the same again: only trials on virtual time can be shrunk", r.Testbed.Name())

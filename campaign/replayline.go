@@ -8,12 +8,12 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// hashDigits are enough of a hash to tell histories apart.
+// hashDigits of a hash tell histories apart.
 const hashDigits = 16
 
-// replay is the command line that runs a trial again: by itself and with the
-// hash that must come out where trials do the same again, else within its cell.
-// Trials are numbered from 0 and keep their seeds whatever runs beside them.
+// replay is the command line that runs a trial again: where trials are deterministic,
+// by itself and with the expected hash; else within its cell. Trials are numbered from
+// 0 and keep their seeds whatever else runs.
 func replay(info Info, t trial.Result) string {
 	s := t.Spec
 	words := []string{"lockstorm", "run", "--testbed", s.Testbed, "--locks", s.Lock, "--faults", s.Fault, "--workloads", s.Workload}
@@ -35,8 +35,7 @@ func replay(info Info, t trial.Result) string {
 	return shell.Join(words...)
 }
 
-// flags are those that change what a trial is like, where they are not as they are
-// if nothing is chosen.
+// flags are the flags that shape a trial and differ from their defaults.
 func (c Config) flags() (words []string) {
 	d := DefaultConfig()
 	for _, f := range []struct {

@@ -7,12 +7,11 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// retries is how often a trial is run again that the machine spoilt.
+// retries is how often a spoilt trial is run again.
 const retries = 2
 
-// spoilt is a trial that is unknown because the harness itself was not
-// scheduled for so long that a violation proves nothing, or that leaves an
-// undeclared one in doubt (Excuse).
+// spoilt is a trial that is unknown because the harness was not scheduled for so long
+// that a violation proves nothing, or that leaves an undeclared one in doubt (Excuse).
 type spoilt struct {
 	job   job
 	trial trial.Result
@@ -29,15 +28,14 @@ func (s spoilt) leaves(doubted bool) earlier {
 	return next
 }
 
-// spoils says whether the trial has to be run again, as far as it is about the
-// trial itself.
+// spoils says whether the trial itself gives a reason to run it again.
 func (r *run) spoils(d trial.Done, t trial.Result) bool {
-	return d.Stalled || !r.info.Deterministic && inDoubt(t, r.trials) // where it does the same again, no run settles it
+	return d.Stalled || !r.info.Deterministic && inDoubt(t, r.trials) // no rerun of a deterministic trial settles a doubt
 }
 
-// rounds runs jobs, and then those again that the machine spoilt and that could
-// still change their cell or settle a doubt: fewer at a time, so that the machine has peace, and
-// a twentieth of all at most, so that a busy one costs a little time and no more.
+// rounds runs jobs, then reruns spoilt ones that could still change their cell or
+// settle a doubt: fewer at a time, to relieve the machine, and at most a twentieth of
+// all, so that a busy machine costs little time.
 func (r *run) rounds(ctx context.Context, jobs []job) {
 	parallel, budget := r.Config.Parallel, max(10, len(jobs)/20)
 	r.pool(ctx, jobs, parallel)
@@ -52,18 +50,17 @@ func (r *run) rounds(ctx context.Context, jobs []job) {
 
 // further is another attempt at a trial that is recorded.
 func (p *planner) further(s trial.Spec) trial.Spec {
-	if p.confirm != nil { // it has attempts of its own
+	if p.confirm != nil { // its trials have attempts of their own
 		return p.confirm.next(s)
 	}
 	s.Attempt++
 	return s
 }
 
-// again takes up to n of the spoilt trials to be run once more, and records the
-// others as what they are. What is in doubt, and not declared, comes first. A trial
-// that shows a violation all the same is recorded in any case: what it leaves in
-// doubt is for another attempt. The evidence of an undeclared doubt stays, whatever
-// comes of the next attempt.
+// again takes up to n of the spoilt trials for another run and records the others as
+// they are. Undeclared doubts come first. A trial that also shows a violation is
+// recorded in any case; its doubt is left to another attempt. The evidence of an
+// undeclared doubt is kept, whatever the next attempt shows.
 func (r *run) again(ctx context.Context, n int) []job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,7 +80,7 @@ func (r *run) again(ctx context.Context, n int) []job {
 			r.progress.Total++
 		}
 		s.job.before = s.leaves(doubt)
-		if doubt { // which has to stay to be seen
+		if doubt { // its evidence must be kept
 			s.job.spec = r.planner.further(s.job.spec)
 		} else if err := trial.RemoveFolder(r.folder(s.job.spec)); err != nil {
 			r.fail(err)
@@ -95,9 +92,8 @@ func (r *run) again(ctx context.Context, n int) []job {
 	return jobs
 }
 
-// decided says whether the cell of s has a verdict that outranks unknown; where
-// another campaign's flaws are confirmed, whether all that it showed there have
-// shown.
+// decided says whether the cell of s has a verdict that outranks unknown; when
+// confirming another campaign, whether everything that it showed there has shown.
 func (r *run) decided(s trial.Spec) bool {
 	if sought := r.info.Sought; len(sought) > 0 {
 		shows := huntOf(r.info, r.trials).shows

@@ -29,20 +29,20 @@ type Campaign struct {
 	// testbed: Config.Parallel of them run the trials. Nil = trials run in this
 	// process, which a panic in a goroutine of the code under test ends.
 	Worker []string
-	// Defaults of this testbed, for what Config leaves at 0.
+	// Defaults of this testbed, for fields of Config that are 0.
 	Defaults Defaults
-	// NewSink makes what receives the results, for the campaign's directory;
-	// nil = nobody does.
+	// NewSink makes the receiver of the results, given the campaign's directory; nil =
+	// no receiver.
 	NewSink func(dir string) (Sink, error)
 	// Progress is called after each trial, one call at a time; may be nil.
 	Progress func(Progress)
 }
 
-// Run plans the campaign, runs its trials, judges and stores them, and returns
-// what was found. If ctx ends, no trial is started any more, those under way are
-// torn down, and what is finished is stored and returned with
-// Matrix.Interrupted, without an error. A trial that fails is part of the result
-// (Matrix.Failed), not an error. An input.Error says that nothing was run.
+// Run plans the campaign, runs, judges and stores its trials, and returns the findings.
+// If ctx ends, no more trials start, running ones are torn down, and finished ones are
+// stored and returned with Matrix.Interrupted, without an error. A failed trial is part
+// of the result (Matrix.Failed), not an error. An input.Error says that nothing was
+// run.
 func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	c.Config = c.Config.filled(c.Defaults)
 	confirm, err := newConfirmation(&c.Config)
@@ -100,10 +100,10 @@ type run struct {
 	sample   []trial.Result // to be repeated
 	shown    shown
 	progress Progress
-	err      error // the first of storing, of the workers or of the sink
+	err      error // the first from storing, the workers or the sink
 }
 
-// all runs probes, then everything else, and folds what was found.
+// all runs the probes, then everything else, and folds the results.
 func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	if err := r.saveInfo(); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	for _, c := range cells {
 		drawn := r.Config.Trials
 		if c.fault.Undisturbed {
-			drawn = max(0, drawn-1) // its first was the probe
+			drawn = max(0, drawn-1) // the probe was the first of them
 		}
 		r.progress.Total += drawn * len(c.workloads)
 	}
@@ -132,11 +132,11 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	if err != nil {
 		return err
 	}
-	// Only now is it known where a fault has nothing to strike.
+	// Only now it is known where a fault cannot strike.
 	if err := testsSomething(cells); err != nil {
 		return errors.Join(err, r.store.discard())
 	}
-	if ctx.Err() == nil { // else there is less to show than latest has
+	if ctx.Err() == nil { // else latest may have more to show
 		if err := r.store.publish(); err != nil {
 			return err
 		}
@@ -159,8 +159,7 @@ func (r *run) saveInfo() error {
 	return jsonfile.Write(filepath.Join(r.store.dir, CampaignFile), r.info)
 }
 
-// pool runs jobs, in their order, parallel at a time, until ctx ends or nothing
-// can be stored any more.
+// pool runs jobs in order, parallel at a time, until ctx ends or storing fails.
 func (r *run) pool(ctx context.Context, jobs []job, parallel int) {
 	each(ctx, jobs, parallel, func(j job) {
 		if !r.failed() {
@@ -169,7 +168,7 @@ func (r *run) pool(ctx context.Context, jobs []job, parallel int) {
 	})
 }
 
-// each calls do for every value, in their order, so many at a time, until ctx ends.
+// each calls do for every value in order, parallel at a time, until ctx ends.
 func each[T any](ctx context.Context, values []T, parallel int, do func(T)) {
 	queue := make(chan T)
 	var workers sync.WaitGroup
@@ -199,8 +198,7 @@ func (r *run) failed() bool {
 	return r.err != nil
 }
 
-// trial runs one trial and counts it. One that the machine spoilt is set aside
-// instead.
+// trial runs one trial and counts it, or sets it aside if the machine spoilt it.
 func (r *run) trial(ctx context.Context, j job) {
 	d, err := r.workers.Run(ctx, trial.Task{
 		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec),
@@ -217,8 +215,7 @@ func (r *run) trial(ctx context.Context, j job) {
 	}
 }
 
-// enough is what trial.Task.Enough says: nothing where a trial is not as it was when it
-// is run again.
+// enough is trial.Task.Enough; nil where trials are not deterministic.
 func (r *run) enough(s trial.Spec) []string {
 	if !r.info.Deterministic {
 		return nil
@@ -231,14 +228,14 @@ func (r *run) enough(s trial.Spec) []string {
 // folder is where a trial is stored.
 func (r *run) folder(s trial.Spec) string { return filepath.Join(r.store.dir, trial.Folder(s)) }
 
-// fail keeps the first error that makes going on senseless. The caller holds mu.
+// fail keeps the first error that makes it pointless to go on. The caller holds mu.
 func (r *run) fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
 }
 
-// take counts what became of a job. The caller holds mu.
+// take counts the outcome of a job. The caller holds mu.
 func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	t := d.Trial
 	t.Spec, t.Again, t.Further, t.Acquires = j.spec, j.again, j.further, d.Acquires
@@ -294,7 +291,7 @@ func (r *run) finish(ctx context.Context) error {
 	if err == nil && r.sink != nil {
 		err = r.report(context.WithoutCancel(ctx)) // an interrupted campaign is reported too
 	}
-	// What failed first is why; what failed after it, a full disk explains as well.
+	// The first failure is the reason; a full disk also explains later ones.
 	return cmp.Or(r.err, err, r.result.Matrix.testsSomething())
 }
 

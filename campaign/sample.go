@@ -10,18 +10,18 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// leastSample is how many trials are repeated at least, if there are as many, and
-// oneOf of how many in a large campaign.
+// leastSample is the minimum number of repeated trials, if there are as many; large
+// campaigns repeat one of oneOf.
 const (
 	leastSample = 10
 	oneOf       = 50
 )
 
-// sampling picks every so many trials, over all that are marked; 0 = none.
+// sampling picks every n-th of all marked trials; 0 = none.
 type sampling struct{ every, passed int }
 
-// sampling spreads the sample over a campaign of that many trials. Where trials
-// are not promised to do the same again there is nothing to repeat.
+// sampling spreads the sample over a campaign of that many trials. Where trials are not
+// deterministic, nothing is repeated.
 func (r *run) sampling(trials int) *sampling {
 	if !r.info.Deterministic {
 		return &sampling{}
@@ -29,8 +29,8 @@ func (r *run) sampling(trials int) *sampling {
 	return &sampling{every: min(max(trials/leastSample, 1), oneOf)}
 }
 
-// mark picks jobs. They lie in an order that visits the cells one by one, so that
-// those picked are from many.
+// mark picks jobs. Their order visits the cells in turn, so the sample covers many
+// cells.
 func (s *sampling) mark(jobs []job) []job {
 	for i := range jobs {
 		jobs[i].sampled = s.every > 0 && s.passed%s.every == 0
@@ -42,20 +42,20 @@ func (s *sampling) mark(jobs []job) []job {
 // againSuffix ends the name of the folder of a trial's second run.
 const againSuffix = "-again"
 
-// errDiffers says that a trial of our own recipes, run again, did something else.
+// errDiffers says that a repeated trial of our own recipes did something else.
 var errDiffers = errors.New("is not deterministic")
 
-// repetition is what became of a trial that was run again.
+// repetition is the outcome of running a trial again.
 type repetition struct {
 	ran     bool
 	differs *history.Difference // nil: it did the same
-	err     error               // why nobody knows
+	err     error               // why the runs could not be compared
 }
 
-// repeat runs the sampled trials again, in other processes, and compares. A
-// difference of our own recipes is the harness's failure; somebody else's lock is
-// marked by the first of its trials that differs. Both runs of such a trial are kept.
-// Of the others only what the campaign refers to stays, however it ends.
+// repeat runs the sampled trials again, in other processes, and compares. A difference
+// in our own recipes is the harness's failure; another project's lock is marked by its
+// first differing trial. Both runs of such a trial are kept. Of the others, only what
+// the campaign refers to is kept, however it ends.
 func (r *run) repeat(ctx context.Context) {
 	again := make([]repetition, len(r.sample))
 	if len(r.sample) > 0 && ctx.Err() == nil && !r.failed() {
@@ -81,8 +81,8 @@ func (r *run) repeat(ctx context.Context) {
 	}
 }
 
-// repeated counts a trial that was run again; keep says that both its folders tell
-// something. The caller holds mu.
+// repeated counts a trial that was run again; keep says that both its folders are
+// needed. The caller holds mu.
 func (r *run) repeated(ctx context.Context, t trial.Result, again repetition) (keep bool) {
 	switch {
 	case again.differs == nil && again.err == nil:
@@ -101,7 +101,7 @@ func (r *run) repeated(ctx context.Context, t trial.Result, again repetition) (k
 	case Ours(t.Spec.Lock):
 		r.fail(fmt.Errorf("%s of %s under %s (%s) %w: run again it differs first in %s: compare %s and %s",
 			v.Trial, v.Lock, v.Fault, v.Workload, errDiffers, v.Difference, r.folder(t.Spec), filepath.Base(v.Again)))
-	case r.info.varies(t.Spec.Lock): // one tells
+	case r.info.varies(t.Spec.Lock): // one trial is enough
 		if err := trial.RemoveFolder(r.folder(t.Spec) + againSuffix); err != nil {
 			r.fail(err)
 		}
@@ -112,8 +112,8 @@ func (r *run) repeated(ctx context.Context, t trial.Result, again repetition) (k
 	return true
 }
 
-// compare runs a trial again beside its folder, and returns the first difference;
-// then both folders are there. Of a trial that failed the second is.
+// compare runs a trial again beside its folder and returns the first difference. If
+// there is one, both folders exist; if the second run fails, its folder does.
 func (r *run) compare(ctx context.Context, t trial.Result) (*history.Difference, error) {
 	first := r.folder(t.Spec)
 	second := first + againSuffix

@@ -12,11 +12,10 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// NamedTrials returns the specs of all named schedules of a cell under a
-// workload, as a campaign with this configuration runs them, whatever its seed;
-// none if the fault has nothing that could be enumerated. The fault-free trial
-// that shows which schedules there are is run first. The error is an input.Error
-// if the cell is not supported.
+// NamedTrials returns the specs of all named schedules of a cell under a workload, as a
+// campaign with this configuration runs them, whatever its seed; none if the fault has
+// nothing to enumerate. The fault-free trial that finds the schedules runs first. The
+// error is an input.Error if the cell is not supported.
 func NamedTrials(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string) ([]trial.Spec, error) {
 	p, cell, err := planning(ctx, tb, c, lock, fault, workload)
 	if err != nil {
@@ -29,8 +28,8 @@ func NamedTrials(ctx context.Context, tb testbed.Testbed, c Config, lock, fault,
 // protocol that a recipe's probe showed. Neither they nor their probe depend on
 // the campaign's seed.
 
-// enumerated are the named trials of all cells, every cell's first before any
-// cell's second.
+// enumerated returns the named trials of all cells: the first of every cell, then the
+// second, and so on.
 func (p *planner) enumerated(cells []plannedCell) ([]job, error) {
 	if !p.config.Named {
 		return nil, nil
@@ -41,7 +40,7 @@ func (p *planner) enumerated(cells []plannedCell) ([]job, error) {
 		c := &cells[i]
 		for _, w := range c.workloads {
 			if _, ok := p.seen[pair{c.recipe.ID, w}]; !ok {
-				continue // its probe failed, which is reported
+				continue // its failed probe is reported
 			}
 			specs, err := p.schedules(*c, w)
 			if err != nil {
@@ -65,7 +64,7 @@ func (p *planner) enumerated(cells []plannedCell) ([]job, error) {
 	return jobs, nil
 }
 
-// schedules are the named trials of a cell under a workload.
+// schedules returns the named trials of a cell under a workload.
 func (p *planner) schedules(c plannedCell, workload string) ([]trial.Spec, error) {
 	s := p.spec(c, workload, 0)
 	claims := s.PromisedBy(c.recipe)
@@ -73,7 +72,7 @@ func (p *planner) schedules(c plannedCell, workload string) ([]trial.Spec, error
 	all, err := p.schedule(s.Fault, world)
 	switch {
 	case errors.Is(err, nemesis.ErrNotSupported):
-		return nil, nil // nothing to name; what is drawn may find something
+		return nil, nil // nothing to enumerate; drawn trials may find something
 	case err != nil:
 		return nil, fmt.Errorf("name schedules for %s under %s (%s): %w", s.Lock, s.Fault, workload, err)
 	}
@@ -93,15 +92,15 @@ func (p *planner) schedules(c plannedCell, workload string) ([]trial.Spec, error
 	return specs, nil
 }
 
-// leastNamed is how many lease times a named trial is disturbed at least: its one
-// fault strikes as soon as somebody gets to its place, and what it leaves behind
-// lasts a lease.
+// leastNamed is the minimum disturbed time of a named trial, in lease times: its one
+// fault strikes as soon as a client gets to its place, and the effects last for a
+// lease.
 const leastNamed = 3
 
-// overrun is the share of a named trial's critical sections that outlast their
-// lease. Where a recipe renews, a plan that strikes inside one needs it: else
-// there may be no renewal to strike. Where leases claim a deadline, it is within
-// their claims, and shows what comes of a deadline that is too late.
+// overrun is the share of a named trial's critical sections that outlast their lease.
+// Where a recipe renews, a plan that strikes inside a section needs such sections:
+// otherwise there may be no renewal to strike. Where leases claim a deadline,
+// outlasting the lease is within the claims, and reveals deadlines that are too late.
 func overrun(w nemesis.World, p nemesis.Plan) float64 {
 	switch {
 	case w.Claims.Renews && strikesInside(p):
@@ -114,8 +113,8 @@ func overrun(w nemesis.World, p nemesis.Plan) float64 {
 	return 0
 }
 
-// strikesRelease says whether a plan waits for a release first, which is to find
-// something to release.
+// strikesRelease says whether a plan first waits for a release, which needs a lock to
+// release.
 func strikesRelease(p nemesis.Plan) bool {
 	return len(p) > 0 && p[0].Point != nil && p[0].Point.Step == testbed.StepRelease
 }
@@ -126,10 +125,10 @@ func strikesInside(p nemesis.Plan) bool {
 	return slices.ContainsFunc(p, func(a nemesis.Action) bool { return a.Point != nil && slices.Contains(inside, a.Point.Step) })
 }
 
-// PlanNamed returns the spec of a named schedule of a cell, as a campaign with
-// this configuration runs it, whatever its seed. The fault-free trial that shows
-// which schedules there are is run first. The error is an input.Error if there is
-// no such schedule, also where the cell is not supported.
+// PlanNamed returns the spec of a named schedule of a cell, as a campaign with this
+// configuration runs it, whatever its seed. The fault-free trial that finds the
+// schedules runs first. The error is an input.Error if there is no such schedule or the
+// cell is not supported.
 func PlanNamed(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload, schedule string) (trial.Spec, error) {
 	specs, err := NamedTrials(ctx, tb, c, lock, fault, workload)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// trialSeed derives a trial's seed from what names it in its campaign, so that
-// a trial keeps its seed whatever else is run beside it.
+// trialSeed derives a trial's seed from its names and number, so that the seed does not
+// depend on other trials.
 func trialSeed(campaign uint64, lock, fault, workload string, k int) uint64 {
 	return seedOf(campaign, lock, fault, workload, strconv.Itoa(k))
 }
 
-// fixedSeed stands for the campaign's where a trial must not depend on that: of
-// named schedules, and of the probe that shows which there are.
+// fixedSeed replaces the campaign's seed where a trial must not depend on it: in named
+// schedules, and in the probe that finds them.
 const fixedSeed = 1
 
 // scheduleSeed is the seed of a named schedule's trial.

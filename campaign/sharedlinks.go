@@ -10,9 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// shares says whether the clients of that topology share their links. Where nodes
-// elect a primary, clients find it by themselves, over links of their own; in the
-// simulation nothing is gained by it.
+// shares says whether clients share their links in that topology. Where nodes elect a
+// primary, clients find it over links of their own; in the simulation, sharing has no
+// benefit.
 func (p *planner) shares(t testbed.Topology) bool {
 	return p.config.ShareLinks && p.real && t != testbed.Sentinel && t != testbed.Cluster
 }
@@ -25,8 +25,8 @@ func (p *planner) able(t testbed.Topology) []testbed.Capability {
 	return slices.DeleteFunc(slices.Clone(p.capabilities), func(c testbed.Capability) bool { return c == testbed.CanSplitBrain })
 }
 
-// unshared says why the fault has nothing to strike where clients share their links,
-// nil if it has.
+// unshared says why the fault cannot strike where clients share their links; nil if it
+// can.
 func (p *planner) unshared(f nemesis.Fault, t testbed.Topology) *trial.Lack {
 	if p.shares(t) && slices.Contains(f.Needs, testbed.CanSplitBrain) {
 		return &trial.Lack{What: trial.LackOfLinks}
@@ -34,8 +34,8 @@ func (p *planner) unshared(f nemesis.Fault, t testbed.Topology) *trial.Lack {
 	return nil
 }
 
-// unsupported says why the testbed does not support the fault, and how it could if
-// it knows.
+// unsupported says why the testbed does not support the fault and, if known, how it
+// could.
 func (p *planner) unsupported(r locks.Recipe, f nemesis.Fault, err error) *trial.Lack {
 	lack := trial.NewLack(err)
 	if lack.Fault == nil {

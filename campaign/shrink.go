@@ -25,7 +25,7 @@ func (r *run) shrink(ctx context.Context) {
 	var left atomic.Int64
 	left.Store(int64(len(trials)))
 	each(ctx, trials, r.Config.Parallel, func(t trial.Result) {
-		// Who needs less than his share leaves the rest to those behind him.
+		// A trial that needs less than its share leaves the rest to later ones.
 		share := time.Until(deadline) * time.Duration(r.Config.Parallel) / time.Duration(left.Add(-1)+1)
 		end := time.Now().Add(min(share, time.Until(deadline)))
 		if err := r.minimize(ctx, t, end); err != nil && ctx.Err() == nil {
@@ -37,7 +37,7 @@ func (r *run) shrink(ctx context.Context) {
 	})
 }
 
-// shrunk tells of so many trials more, of all.
+// shrunk reports n more trials as shrunk, of all.
 func (r *run) shrunk(n, all int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +48,7 @@ func (r *run) shrunk(n, all int) {
 	}
 }
 
-// counterexamples are the stored trials that show the cells' violations best, the
+// counterexamples returns the stored trials that show the cells' violations best,
 // smallest first.
 func (r *run) counterexamples() []trial.Result {
 	shown := map[string]bool{}
@@ -62,8 +62,8 @@ func (r *run) counterexamples() []trial.Result {
 	return trials
 }
 
-// minimize shrinks a stored trial until then; of one that cannot be, its folder
-// says why.
+// minimize shrinks a stored trial until end. If it cannot be shrunk, its folder says
+// why.
 func (r *run) minimize(ctx context.Context, t trial.Result, end time.Time) error {
 	budget, cancel := context.WithDeadlineCause(ctx, end, shrink.BudgetUsed(r.Config.Shrink))
 	defer cancel()

@@ -7,10 +7,9 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Specs returns the specs of all trials of a campaign with this configuration: the
-// fault-free ones that show which schedules there are, which are run first, then the
-// named ones, then those that are drawn. The error is an input.Error if the
-// configuration makes no sense.
+// Specs returns the specs of all trials of a campaign with this configuration: first
+// the fault-free probes, which run before the others, then named, then drawn trials.
+// The error is an input.Error if the configuration is invalid.
 func Specs(ctx context.Context, tb testbed.Testbed, c Config) ([]trial.Spec, error) {
 	c = c.filled(modest)
 	if err := c.check(); err != nil {

@@ -6,14 +6,14 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// StandardWorkloads are those that run if none is chosen: each puts another side
-// of a lock on trial. The others tell a story, or show what some of these do.
+// StandardWorkloads are the default workloads: each tests another aspect of a lock. The
+// others illustrate a case, or repeat what some of these show.
 func StandardWorkloads() []workloads.Workload {
 	return slices.DeleteFunc(workloads.All(), func(w workloads.Workload) bool { return !w.Standard })
 }
 
-// chosenWorkloads resolves a choice of workloads, in which one name stands for
-// the standard ones.
+// chosenWorkloads resolves a choice of workloads; one name stands for the standard
+// ones.
 func chosenWorkloads(choice []string) ([]workloads.Workload, error) {
 	var names []string
 	for _, c := range choice {

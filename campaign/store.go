@@ -31,7 +31,7 @@ type store struct {
 }
 
 // createStore makes root/name/<time>; publish points root/latest to it. It never
-// touches what is there: a second campaign within one second gets a number.
+// touches existing files: a second campaign within one second gets a number.
 func createStore(root, name string, now time.Time) (*store, error) {
 	parent := filepath.Join(root, name)
 	if err := os.MkdirAll(parent, 0o777); err != nil {
@@ -56,14 +56,14 @@ func createStore(root, name string, now time.Time) (*store, error) {
 	if err != nil {
 		return nil, input.Errorf("--store %s: %w", root, err)
 	}
-	// It says that somebody runs the campaign, until this program ends however it does.
-	// Where files cannot be locked, nobody will take it for dead.
+	// The lock says that the campaign is running, until this program ends in any way.
+	// Where files cannot be locked, nobody will take the campaign for dead.
 	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	return &store{root: root, dir: dir, trials: f}, nil
 }
 
-// Over is nil if nobody runs the campaign in that directory any more, however it
-// ended. The error is an input.Error.
+// Over is nil if the campaign in that directory has ended, in whatever way. The error
+// is an input.Error.
 func Over(dir string) error {
 	path := filepath.Join(dir, trial.ResultsFile)
 	f, err := os.Open(path)
@@ -81,13 +81,13 @@ func Over(dir string) error {
 	return nil
 }
 
-// publish points latest to the campaign: from now on it has something to show.
+// publish points latest to the campaign, which now has something to show.
 func (s *store) publish() error { return pointLatest(s.root, s.dir) }
 
-// discard takes away a campaign that tested nothing.
+// discard removes a campaign that tested nothing.
 func (s *store) discard() error { return os.RemoveAll(s.dir) }
 
-// replaceable is nil if root/latest is a link, or not there.
+// replaceable is nil if root/latest is a link or does not exist.
 func replaceable(root string) error {
 	link := filepath.Join(root, Latest)
 	if info, err := os.Lstat(link); err == nil && info.Mode()&fs.ModeSymlink == 0 {
@@ -96,8 +96,8 @@ func replaceable(root string) error {
 	return nil
 }
 
-// pointLatest makes root/latest a relative link to dir, in one step, and leaves
-// anything else of that name alone.
+// pointLatest atomically makes root/latest a relative link to dir. It leaves anything
+// else of that name alone.
 func pointLatest(root, dir string) error {
 	if err := replaceable(root); err != nil {
 		return err
@@ -107,7 +107,7 @@ func pointLatest(root, dir string) error {
 	if err != nil {
 		return input.Errorf("--store %s: %w", root, err)
 	}
-	// Two campaigns may start at once: each link has a name of its own first.
+	// Two campaigns may start at once: each link first has a name of its own.
 	temporary := filepath.Join(dir, "."+Latest)
 	if err := os.Symlink(target, temporary); err != nil {
 		return input.Errorf("--store %s: %w", root, err)

@@ -7,10 +7,10 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// swarm gives a trial in a mix of faults sizes of its own: what many clients on
-// two locks show, two on one may not, and the other way round. They are a pure
-// function of the trial's seed. What the configuration chooses stays; each size is drawn all the same, so that none depends on
-// whether another was chosen.
+// swarm varies the sizes of a trial in a mix of faults: many clients on two locks may
+// show what two clients on one lock do not, and vice versa. The sizes are a pure
+// function of the trial's seed. Chosen sizes stay, but every size is drawn, so that
+// none depends on whether another was chosen.
 func (c Config) swarm(o *workloads.Options, renews bool) {
 	r := rand.New(rand.NewPCG(o.Seed, 0x5157))
 	clients, keys := 2+r.IntN(4), 1+r.IntN(2)

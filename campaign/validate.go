@@ -10,9 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// sensible is an input.Error if verdicts on the cells would mean nothing: a recipe's
-// claims cannot be meant, or clients are to hold a lock for longer than anybody
-// promises that they have it.
+// sensible returns an input.Error if verdicts on the cells would be meaningless: a
+// recipe's claims are implausible, or clients are to hold a lock for longer than it
+// promises.
 func (p *planner) sensible(cells ...plannedCell) error {
 	for _, c := range cells {
 		if c.lack != nil {
@@ -29,8 +29,8 @@ func (p *planner) sensible(cells ...plannedCell) error {
 	return nil
 }
 
-// checkHold refuses holds that outlive the lease where nobody asked for that, by
-// Overrun, and nothing renews it: each would be a violation of the client's own making.
+// checkHold refuses holds that outlive the lease if Overrun did not ask for them and
+// nothing renews the lease: each would be a violation of the client's own making.
 func (c Config) checkHold(r locks.Recipe, s trial.Spec) error {
 	claims := s.PromisedBy(r)
 	lease := claims.TTL
@@ -42,7 +42,7 @@ func (c Config) checkHold(r locks.Recipe, s trial.Spec) error {
 		c.Hold, r.ID, lease, c.TTL, (lease * 2 / 3).Truncate(time.Millisecond))
 }
 
-// testsSomething is an input.Error with the reasons if no cell can be tested.
+// testsSomething returns an input.Error with the reasons if no cell can be tested.
 func testsSomething(cells []plannedCell) error {
 	var whys []string
 	for _, c := range cells {
@@ -56,7 +56,7 @@ func testsSomething(cells []plannedCell) error {
 	return testsNothing(whys)
 }
 
-// testsSomething is such an error too, for what is seen only in running worlds.
+// testsSomething is the same for reasons found only in running worlds.
 func (m Matrix) testsSomething() error {
 	var whys []string
 	for _, c := range m.Cells {

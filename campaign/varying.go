@@ -13,16 +13,16 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Varying marks a lock that is not replayable byte for byte: one of its trials, run
-// again where trials do the same again, did something else. What that may come from,
-// docs/determinism.md lists.
+// Varying marks a lock that is not replayable byte for byte: a trial of it did
+// something else when run again on a deterministic testbed. docs/determinism.md lists
+// possible causes.
 type Varying struct {
 	Lock     string `json:"lock"`
 	Fault    string `json:"fault"`
 	Workload string `json:"workload"`
 	Trial    string `json:"trial"` // trial.Spec.Title
-	// Difference is the first one. Its Log may also be verdict, if both runs are the
-	// same and were judged differently, or hash, if what they did cannot be read.
+	// Difference is the first one. Its Log may also be verdict, if equal runs were
+	// judged differently, or hash, if the runs cannot be read.
 	history.Difference
 	// Dir and Again are the folders of both runs, relative to the campaign.
 	Dir   string `json:"dir"`
@@ -40,8 +40,8 @@ func (i Info) varies(lock string) bool {
 	return slices.ContainsFunc(i.Varying, func(v Varying) bool { return v.Lock == lock })
 }
 
-// Ours says whether the code of a recipe is this project's: if a trial of it does not
-// do the same again, the harness has failed.
+// Ours says whether a recipe's code is this project's: if a trial of it is not
+// deterministic, the harness has failed.
 func Ours(lock string) bool {
 	r, ok := locks.ByID(lock)
 	if !ok || r.New == nil {
@@ -49,10 +49,10 @@ func Ours(lock string) bool {
 	}
 	f := runtime.FuncForPC(reflect.ValueOf(r.New).Pointer())
 	file, _ := f.FileLine(f.Entry())
-	return strings.HasPrefix(f.Name(), "github.com/lockstorm/lockstorm/") && !strings.HasSuffix(file, "_test.go") // of a user's test
+	return strings.HasPrefix(f.Name(), "github.com/lockstorm/lockstorm/") && !strings.HasSuffix(file, "_test.go") // a recipe of a user's test
 }
 
-// difference is the first between two runs of a trial, which are stored in these
+// difference returns the first one between two runs of a trial, stored in these
 // folders; nil if they did the same and were judged alike.
 func difference(first, second trial.Result, before, after string) *history.Difference {
 	if first.Hash != second.Hash {
@@ -74,7 +74,7 @@ func difference(first, second trial.Result, before, after string) *history.Diffe
 	return &d
 }
 
-// differenceOf compares what two folders hold.
+// differenceOf compares the contents of two folders.
 func differenceOf(before, after string) *history.Difference {
 	a, err := trial.LoadRecord(before)
 	if err == nil {

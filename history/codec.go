@@ -43,9 +43,9 @@ func ReadOps(r io.Reader, name string) (ops []Op, truncated error, err error) {
 	return ops, truncated, nil
 }
 
-// Entry is an Op as it stands in a file, where anything may be missing. What
-// is missing must not be taken for zero: without clients everybody would be one
-// owner, without times no two holds would overlap.
+// Entry is an Op as it stands in a file, where anything may be missing. A missing value
+// is not zero: with client 0 everywhere, everybody would be one owner; with time 0, no
+// two holds would overlap.
 type Entry struct {
 	Op
 	Index   *int           `json:"index"`
@@ -57,8 +57,8 @@ type Entry struct {
 // clientOps are what clients do.
 var clientOps = []string{FAcquire, FRelease, FExtend, FRead, FWrite, FLost}
 
-// Complete returns the Op, or an error that names what is missing and must not be. Only
-// the index may be missing, and the nemesis's client.
+// Complete returns the Op, or an error that names a missing value. Only the index and
+// the nemesis's client may be missing.
 func (e Entry) Complete() (Op, error) {
 	op := e.Op
 	switch {
@@ -108,9 +108,9 @@ func SortCommands(cmds []Command) {
 	slices.SortStableFunc(cmds, func(a, b Command) int { return a.Index - b.Index })
 }
 
-// ReadLines reads JSON Lines, which come from a file of that name, and hands each
-// to add. Errors, add's too, start with "name:line: ". A last line that was cut
-// short is left out and reported as truncated, which is not an error.
+// ReadLines decodes the JSON Lines of the named file and passes each to add. Errors,
+// add's too, start with "name:line: ". A last line that was cut short is left out and
+// reported as truncated, which is not an error.
 func ReadLines[T any](r io.Reader, name string, add func(T) error) (truncated error, err error) {
 	in := bufio.NewReader(r)
 	for n := 1; ; n++ {

@@ -10,19 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// Command is one Redis command as the wire saw it: at the gate (the client's
-// end of the connection) and, where the testbed can look there, at the node.
-// All times are on the history's clock; 0 means that it was not seen to happen
-// (the trial's start is never 0 for a command).
+// Command is one Redis command as observed at the gate (the client's end of the
+// connection) and, where the testbed can observe it, at the node. All times are on the
+// history's clock; 0 means not observed (no command has the time 0).
 type Command struct {
 	// Index is the command's place in the log, ordered by Sent, from 0.
 	Index  int    `json:"index"`
 	Client int    `json:"client"`
 	Node   string `json:"node"` // the node that served it, "n0", "n1", …; after a failover the promoted one
 	Conn   int    `json:"conn"` // number of the connection on its link, from 1
-	// Phase is the client's step while it was sent: "acquire", "hold",
-	// "release", …; N its number among the commands of that phase on this
-	// node, from 1; 0 for handshakes and PING, which do not count.
+	// Phase is the client's step while it was sent: "acquire", "hold", "release", …; N
+	// is its number among the commands of that phase on this node, from 1; 0 for
+	// handshakes and PING, which do not count.
 	Phase string `json:"phase,omitempty"`
 	N     int    `json:"n,omitempty"`
 	// Op is the index of the client's open invocation when it was sent, -1 if
@@ -47,16 +46,16 @@ type Command struct {
 // Ran says whether the command certainly ran on its node.
 func (c Command) Ran() bool { return c.Served > 0 }
 
-// Failed says whether the node's reply is an error: one that begins with its
-// kind in capitals ("READONLY You can't …"). Then the command did nothing, but
-// for a script that may have died halfway.
+// Failed says whether the node's reply is an error: one that begins with its kind in
+// capitals ("READONLY You can't …"). Then the command did nothing, except for a script
+// that may have stopped halfway.
 func (c Command) Failed() bool {
 	kind, rest, found := strings.Cut(strings.TrimPrefix(string(c.Reply), "-"), " ")
 	return found && rest != "" && kind != "" && strings.Trim(kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
 }
 
-// Script returns the SHA-1 of the source of the script that the command runs, in
-// lower-case hex: EVALSHA names it, EVAL carries the source.
+// Script returns the SHA-1 of the source of the command's script, in lower-case hex:
+// EVALSHA names it, EVAL carries the source.
 func (c Command) Script() (sha string, ok bool) {
 	if len(c.Args) < 2 {
 		return "", false

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Difference is the first thing in which two runs of a trial differ.
+// Difference is the first difference between two runs of a trial.
 type Difference struct {
 	Log   string `json:"log"`   // history, commands or keys
 	Entry int    `json:"entry"` // its place in the log, from 0
 	Field string `json:"field"` // by its name in JSON; "entries" if one log is longer
-	// First and Second are what the runs have there.
+	// First and Second are the two runs' values there.
 	First  string `json:"first"`
 	Second string `json:"second"`
 }
@@ -22,7 +22,7 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s, entry %d, %s: %s and %s", d.Log, d.Entry, d.Field, shown(d.First), shown(d.Second))
 }
 
-// shown is a value as a line can hold it.
+// shown shortens a value to fit a line.
 func shown(value string) string {
 	const most = 80
 	if len(value) > most {
@@ -31,14 +31,13 @@ func shown(value string) string {
 	return fmt.Sprintf("%q", value)
 }
 
-// Compare returns the first difference between two runs of one trial, nil if they are
-// the same but for the names of random tokens, and for the texts of errors, which
+// Compare returns the first difference between two runs of one trial. It is nil if they
+// are the same except for the names of random tokens and the texts of errors, which
 // belong to libraries: an operation's Error, and why the code under test broke down.
 //
-// A token is recognised by what it does: it stands in the same places in both runs,
-// where the one always has this word and the other always that one, and both look
-// drawn (looksDrawn). What is in either run more than a name, as a time, a number or
-// an order, has to be the same.
+// A token is recognised by its use: it stands in the same places in both runs, one run
+// always has this word and the other that one, and both look drawn (looksDrawn).
+// Everything else, such as times, numbers and orders, must be equal.
 func Compare(a, b Evidence) *Difference {
 	c := newComparer()
 	for _, log := range []func(a, b Evidence){c.ops, c.commands, c.keys} {
@@ -51,8 +50,8 @@ func Compare(a, b Evidence) *Difference {
 
 // comparer goes through two runs side by side.
 type comparer struct {
-	there, back map[string]string // which word of one run is which of the other
-	drawn       [][2]string       // those that differ
+	there, back map[string]string // maps a word of one run to the other's
+	drawn       [][2]string       // pairs of drawn words that differ
 	log         string
 	entry       int
 	found       *Difference // the first
@@ -62,7 +61,7 @@ func newComparer() *comparer {
 	return &comparer{there: map[string]string{}, back: map[string]string{}}
 }
 
-// differ notes a difference, unless there is one.
+// differ notes a difference, if it is the first.
 func (c *comparer) differ(field, a, b string) {
 	if c.found == nil {
 		c.found = &Difference{c.log, c.entry, field, a, b}
@@ -83,14 +82,14 @@ func (c *comparer) each(log string, a, b int, entry func(i int)) {
 	}
 }
 
-// exact compares what has no tokens in it.
+// exact compares values without tokens.
 func exact[T comparable](c *comparer, field string, a, b T) {
 	if a != b {
 		c.differ(field, fmt.Sprint(a), fmt.Sprint(b))
 	}
 }
 
-// text compares what may have tokens in it.
+// text compares values that may contain tokens.
 func (c *comparer) text(field, a, b string) {
 	if !c.same(a, b, false) {
 		c.differ(field, a, b)
@@ -107,7 +106,8 @@ func (c *comparer) texts(field string, a, b []Bytes) {
 	}
 }
 
-// set compares lists whose order is that of their texts, and so of the tokens in them.
+// set compares lists sorted by their texts, so that the order depends on the tokens in
+// them.
 func (c *comparer) set(field string, a, b []string) {
 	if exact(c, field+" (length)", len(a), len(b)); len(a) != len(b) {
 		return
@@ -206,8 +206,8 @@ func (c *comparer) commands(a, b Evidence) {
 	})
 }
 
-// unordered are the commands whose replies are sets: the number of words that belong
-// together.
+// unordered are the commands whose replies are sets, with the number of words in one
+// element.
 var unordered = map[string]int{
 	"HGETALL": 2, "HKEYS": 1, "HVALS": 1, "SMEMBERS": 1, "SINTER": 1, "SUNION": 1, "SDIFF": 1, "KEYS": 1,
 }
@@ -222,7 +222,7 @@ func (c *comparer) reply(a, b Command) {
 	c.text("reply", string(a.Reply), string(b.Reply))
 }
 
-// grouped are the elements of a compact array, n together.
+// grouped splits a compact array into groups of n elements.
 func grouped(reply string, n int) (groups []string) {
 	words := strings.Fields(strings.TrimSuffix(strings.TrimPrefix(reply, "["), "]"))
 	for group := range slices.Chunk(words, n) {

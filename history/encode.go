@@ -127,13 +127,13 @@ func appendText[T ~string](b []byte, key string, s T) []byte {
 	return appendString(append(b, key...), s)
 }
 
-// escapes are the ASCII characters that encoding/json does not write as they are,
-// but for the control characters that are rare.
+// escapes are the ASCII characters that encoding/json escapes, without rare control
+// characters.
 var escapes = map[byte]string{
 	'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '<': `\u003c`, '>': `\u003e`, '&': `\u0026`,
 }
 
-// plain says of every byte whether it is written as it is.
+// plain says of every byte whether encoding/json writes it unchanged.
 var plain = func() (t [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		t[c] = escapes[byte(c)] == ""
@@ -158,7 +158,7 @@ func appendString[T ~string](b []byte, s T) []byte {
 	return append(append(b, s[from:]...), '"')
 }
 
-// appendRare leaves it to the library. What it gets here cannot fail.
+// appendRare uses encoding/json. Its inputs cannot fail.
 func appendRare(b []byte, v any) []byte {
 	text, _ := json.Marshal(v)
 	return append(b, text...)

@@ -4,10 +4,10 @@ package history
 type Evidence struct {
 	Ops      []Op      // in order of Index
 	Commands []Command // in order of Sent
-	// Keys are what the nodes' keys were, in order of Index.
+	// Keys are the changes of the nodes' keys, in order of Index.
 	Keys []KeyChange
-	// Watched says that the nodes' keys were watched: if Keys is empty, no key
-	// changed. From a node's FUnseen on, what its keys were is not known.
+	// Watched says that the nodes' keys were watched: if Keys is empty, no key changed.
+	// After a node's FUnseen, its keys are unknown.
 	Watched bool
 	Claims  Claims
 }

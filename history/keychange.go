@@ -11,13 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// KeyChange is one change of one key on one node, as the node had it: observed
-// there, and never worked out from what a command is expected to do.
+// KeyChange is one change of one key on one node, as observed there, never inferred
+// from a command's expected effect.
 //
-// The changes of one key on one node are a chain: what one found is what the one
-// before it left, and before the first the key was absent. A replica's keys are
-// not on record as long as it serves no clients: what it has when it begins to
-// serve is a change by ByPromotion.
+// The changes of one key on one node form a chain: Before of each is After of the
+// previous one, and before the first the key was absent. A replica's keys are not
+// recorded while it serves no clients: what it has when it begins to serve is a change
+// by ByPromotion.
 type KeyChange struct {
 	// Index is the change's place in the log, from 0. On one node it is the order
 	// in which changes happened; Exec is the order with respect to commands.
@@ -26,12 +26,12 @@ type KeyChange struct {
 	Key   Bytes  `json:"key"`
 	// By is what changed the key.
 	By ChangedBy `json:"by"`
-	// Exec is the Command.Exec of the command that changed it, if By is ByCommand:
-	// of a transaction that is its EXEC. Otherwise it is that of the last command
-	// that the node had executed before; 0 for none.
+	// Exec is the Command.Exec of the command that changed it, if By is ByCommand; for
+	// a transaction, of its EXEC. Otherwise it is that of the last command that the
+	// node had executed before; 0 for none.
 	Exec int `json:"exec,omitempty"`
-	// From and To bound the instant on the history's clock. They are equal where
-	// it is known exactly.
+	// From and To bound the instant on the history's clock. They are equal if it is
+	// known exactly.
 	From time.Duration `json:"from"`
 	To   time.Duration `json:"to"`
 	// Before and After are what the node had under the key; nil = nothing.
@@ -52,9 +52,9 @@ const (
 	ByReplication ChangedBy = "replication" // the node became a replica and took its primary's data
 	ByMigration   ChangedBy = "migration"   // the key's slot moved to the node, or away
 	ByClock       ChangedBy = "clock"       // the node's wall clock was set: only the end of the life moved
-	ByStranger    ChangedBy = "stranger"    // somebody who is no client of the trial
-	// ByUnknown: a change was seen, and not what made it. A command among those from
-	// Exec on may have, or the end of the key's life.
+	ByStranger    ChangedBy = "stranger"    // a client from outside the trial
+	// ByUnknown: a change was seen, but not its cause: a command from Exec on, or the
+	// key's expiry.
 	ByUnknown ChangedBy = "unknown"
 )
 
@@ -66,19 +66,17 @@ var causesOfChange = []ChangedBy{
 // KeyContent is what a node has under one key.
 type KeyContent struct {
 	Type string `json:"type"` // as Redis TYPE says
-	// Value is a string's value. Of a value of more than MaxValue bytes it is the
-	// beginning, then the length and a digest of the whole; so it is with fields and
-	// members.
+	// Value is a string's value. If it is longer than MaxValue bytes: its beginning,
+	// then the length and a digest of the whole. The same holds for fields and members.
 	Value Bytes `json:"value,omitempty"`
-	// Fields are a hash's, or a sorted set's members with their scores, as Redis
+	// Fields are a hash's fields, or a sorted set's members with their scores, as Redis
 	// writes them, as values; sorted by name.
 	Fields []Field `json:"fields,omitempty"`
-	// Members are those of a set, sorted, or the elements of a list in their order.
+	// Members are a set's members, sorted, or a list's elements in their order.
 	Members []Bytes `json:"members,omitempty"`
-	// Expires is when the key's life ends, on the history's clock, if the node's
-	// wall clock runs on as it does now; never 0 or less for a key that has an end,
-	// 0 for one that has none. It is what PEXPIRETIME says: Redis keeps the key
-	// through that millisecond.
+	// Expires is when the key expires, on the history's clock, if the node's wall clock
+	// runs on unchanged; 0 for a key without an expiry, otherwise greater than 0. It is
+	// the value of PEXPIRETIME: Redis keeps the key through that millisecond.
 	Expires time.Duration `json:"expires,omitempty"`
 }
 
@@ -91,9 +89,9 @@ type Field struct {
 // MaxValue is how many bytes of a value, field or member are kept.
 const MaxValue = 4096
 
-// Canonical gives a content the form in which contents are compared and stored:
-// fields and a set's members sorted, values, fields and members of more than
-// MaxValue bytes cut. It changes k, and is not called twice.
+// Canonical converts a content to the form for comparing and storing: fields and a
+// set's members sorted, values, fields and members of more than MaxValue bytes cut. It
+// changes k, and must not be called twice.
 func (k *KeyContent) Canonical() {
 	k.Value = cut(k.Value)
 	for i, f := range k.Fields {
@@ -121,7 +119,7 @@ func cut(v Bytes) Bytes {
 	return v[:end] + Bytes(fmt.Sprintf("… %d bytes, SHA-256 %x", len(v), sha256.Sum256([]byte(v))))
 }
 
-// Same says whether both contents are the same, the life included; nil is absence.
+// Same says whether both contents, expiry included, are equal; nil is absence.
 func (k *KeyContent) Same(other *KeyContent) bool {
 	if k == nil || other == nil {
 		return k == other
@@ -129,7 +127,7 @@ func (k *KeyContent) Same(other *KeyContent) bool {
 	return k.Expires == other.Expires && k.SameValue(other)
 }
 
-// SameValue is Same but for the life.
+// SameValue is Same without the expiry.
 func (k *KeyContent) SameValue(other *KeyContent) bool {
 	if k == nil || other == nil {
 		return k == other

@@ -15,13 +15,13 @@ const (
 	Always   Durability = "always"   // loses nothing acknowledged
 )
 
-// Lost is what a node that came back had not kept.
+// Lost is what a restarted node has lost.
 type Lost struct {
 	Durability Durability `json:"durability,omitempty"`
 	Keys       bool       `json:"keys,omitempty"`    // all of them
 	Writes     int        `json:"writes,omitempty"`  // of the last second, that were acknowledged
 	Scripts    bool       `json:"scripts,omitempty"` // its script cache
-	// Commands are the writes that were lost, where that is known.
+	// Commands are the lost writes, if known.
 	Commands []Bytes `json:"commands,omitempty"`
 }
 

@@ -1,9 +1,9 @@
-// Package history is the ground floor: what clients and the nemesis did
-// (operations), what went over the wire (commands), what a recipe claims
-// (claims), and how all of it is recorded, paired, stored and read back.
+// Package history records what happened: what clients and the nemesis did (operations),
+// what went over the wire (commands), and what a recipe claims (claims); and it pairs,
+// stores and reads them back.
 //
-// The vocabulary and the JSON keys are Jepsen's: an operation is an invocation
-// that is completed by ok, fail or info.
+// The vocabulary and the JSON keys are Jepsen's: an operation is an invocation that is
+// completed by ok, fail or info.
 package history
 
 import (
@@ -81,9 +81,9 @@ const (
 	FUnseen    = "unseen"     // nemesis event: what Op.Node's keys are cannot be seen from now on; Op.Error says why
 	FStall     = "stall"      // nemesis event: the harness itself was not scheduled for Op.Offset
 
-	// FElection is a nemesis event: another is elected in the place of Op.Node,
-	// which was taken for dead though no fault had struck it. The machine left a
-	// healthy node no time; what is lost with it is no lock's fault.
+	// FElection is a nemesis event: another node is elected in the place of Op.Node,
+	// which was taken for dead though no fault had struck it. The machine starved a
+	// healthy node; no lock is to blame for what that loses.
 	FElection = "unasked-election"
 
 	// How the code under test can end a trial by its own conduct: nemesis events
@@ -114,16 +114,16 @@ type Op struct {
 	// clock, read inside the recorder's lock: it never decreases with Index.
 	Time    time.Duration `json:"time"`
 	Process Process       `json:"process"`
-	// Client is the owner: the client process on whose behalf this happened,
-	// or which a nemesis event concerns; NoClient if none.
+	// Client is the owner: the client process that did this, or that a nemesis event
+	// concerns; NoClient if none.
 	Client int    `json:"client"`
 	Type   Type   `json:"type"`
 	F      string `json:"f"`
 	// Lock is the name of the lock; the resource it guards has the same name.
 	Lock string `json:"lock,omitempty"`
 	Mode Mode   `json:"mode,omitempty"`
-	// Lease is what an acquire returned (on info: with the token that was
-	// sent), and what a release, extend, read or write was made under.
+	// Lease is what an acquire returned (on info: with the token that was sent), or the
+	// lease under which a release, extend, read or write was made.
 	Lease *Lease `json:"lease,omitempty"`
 	// Value is the guarded resource's state that was read or written: one
 	// number for a mutex, two that must be equal for a read-write lock.
@@ -131,23 +131,23 @@ type Op struct {
 	// Seq orders reads and writes of one resource: the resource's own counter,
 	// from 1, taken under its own mutex. 0 elsewhere.
 	Seq int64 `json:"seq,omitempty"`
-	// Error is what went wrong, or for the nemesis what it says about the event.
+	// Error is the error text, or the nemesis's remark about the event.
 	Error string `json:"error,omitempty"`
 	// Reason is machine-readable detail of a fail or info completion.
 	Reason Reason `json:"reason,omitempty"`
 	// Node is the Redis node that a nemesis event concerns, as in Command.Node.
 	Node string `json:"node,omitempty"`
-	// From is the node whose place, or whose keys, Op.Node gets, where that is not
-	// the one primary of all.
+	// From is the node whose place, or whose keys, Op.Node gets, if it is not the only
+	// primary.
 	From string `json:"from,omitempty"`
-	// Offset is by how much a clock is ahead (or behind, if negative), or how
-	// long a stall lasted.
+	// Offset is by how much a clock is ahead (behind if negative), or how long a stall
+	// lasted.
 	Offset time.Duration `json:"offset,omitempty"`
-	// Lost is what a node that came back had not kept.
+	// Lost is what a restarted node has lost.
 	Lost *Lost `json:"lost,omitempty"`
 	// Window is what the nemesis is about to do (on invoke) and what it hit (on info).
 	Window *Window `json:"window,omitempty"`
-	// Keys is what a post-mortem found on Node, or what an eviction took from it.
+	// Keys is what a post-mortem found on Node, or what an eviction removed from it.
 	Keys []KeyState `json:"keys,omitempty"`
 }
 
@@ -167,9 +167,9 @@ const (
 type Lease struct {
 	Token string `json:"token,omitempty"`
 	Fence int64  `json:"fence,omitempty"` // fencing token, 0 = none
-	// Deadline is until when the holder claims exclusion: an instant on the
-	// *client's own* wall clock, in nanoseconds since the trial's start as an
-	// unskewed wall clock would show it; 0 = until release.
+	// Deadline is when the holder's claim to exclusion ends: an instant on the
+	// *client's own* wall clock, in nanoseconds since the trial's start as an unskewed
+	// wall clock would show it; 0 = at release.
 	Deadline time.Duration `json:"deadline,omitempty"`
 }
 
@@ -177,7 +177,7 @@ type Lease struct {
 type KeyState struct {
 	Key  string `json:"key"`
 	Type string `json:"type"` // as Redis TYPE says
-	// TTL is the remaining life by the node's clock; negative: the key never expires.
+	// TTL is the remaining life by the node's clock; negative: it never expires.
 	TTL   time.Duration `json:"ttl"`
 	Value Bytes         `json:"value,omitempty"` // a string's value, or a hash as "field=value ..." sorted by field
 }

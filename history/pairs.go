@@ -60,7 +60,7 @@ func Pairs(ops []Op) ([]Pair, error) {
 	return pairs, nil
 }
 
-// MisfitError is why Pairs refuses an entry: those before it make it impossible.
+// MisfitError says why Pairs refuses an entry: earlier entries make it impossible.
 type MisfitError struct {
 	At   int // its place among the entries, from 0
 	text string

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// ErrSealed is returned for entries of a client that has crashed, a dead client
-// records nothing more, and of anybody once the history has ended.
+// ErrSealed is returned for entries of a crashed client, and of anybody once the
+// history has ended.
 var ErrSealed = errors.New("history is sealed: the client has crashed, or the trial is over")
 
 // Recorder takes down a history as it happens. It is safe for concurrent use,
@@ -21,7 +21,7 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	w       io.Writer
-	line    []byte // room for the next one to be written
+	line    []byte // buffer for the next line
 	ops     []Op
 	open    map[Process]Op
 	windows map[int]Op // open windows of the nemesis, by Window.ID
@@ -117,9 +117,9 @@ func (r *Recorder) Event(op Op) (Op, error) {
 	return r.append(op), nil
 }
 
-// End records an event of the nemesis as the last entry of the history, at that
-// time but not before the entry that precedes it; the clock is not read. What
-// would follow, from whomever, is refused with ErrSealed, also a second end.
+// End records an event of the nemesis as the last entry of the history, at that time
+// but not before the previous entry; it does not read the clock. Later entries, and a
+// second End, are refused with ErrSealed.
 func (r *Recorder) End(op Op, at time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,8 +132,8 @@ func (r *Recorder) End(op Op, at time.Duration) error {
 	return r.err
 }
 
-// Crash records that a client stops for ever and seals it in the same moment:
-// whatever it would record later is refused with ErrSealed.
+// Crash records that a client stops for ever, and seals it in the same moment: its
+// later entries are refused with ErrSealed.
 func (r *Recorder) Crash(client int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,24 +145,24 @@ func (r *Recorder) Crash(client int) error {
 	return r.err
 }
 
-// Ops returns the entries so far, in order. They are the recorder's own, which
-// never changes one: neither may the caller.
+// Ops returns the entries so far, in order. The recorder never changes an entry; the
+// caller must not either.
 func (r *Recorder) Ops() []Op {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clip(r.ops)
 }
 
-// Err returns the first error of writing the stream. The entries themselves
-// are kept in memory all the same.
+// Err returns the first error of writing the stream. The entries stay in memory even
+// so.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
 }
 
-// admit refuses entries of dead clients, and all after the end. The nemesis never
-// dies: a window that concerns a crashed client is still closed.
+// admit refuses entries of crashed clients, and all entries after the end. The nemesis
+// never crashes: it still closes a window that concerns a crashed client.
 func (r *Recorder) admit(op Op) error {
 	if op.Process < Nemesis {
 		return fmt.Errorf("record %s: process %d is negative", op.F, op.Process)
@@ -182,7 +182,7 @@ func (r *Recorder) append(op Op) Op { return r.appendAt(op, r.now()) }
 func (r *Recorder) appendAt(op Op, at time.Duration) Op {
 	op.Index = len(r.ops)
 	op.Time = at
-	if n := len(r.ops); n > 0 { // a clock that broke its promise must not make a file that cannot be read
+	if n := len(r.ops); n > 0 { // even if the clock goes backwards, the file must stay readable
 		op.Time = max(op.Time, r.ops[n-1].Time)
 	}
 	r.ops = append(r.ops, op)

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// same says whether two texts are the same but for the names of tokens, and remembers
-// which is which. Declared: a recipe calls them tokens.
+// same says whether two texts are equal except for the names of tokens, and remembers
+// which name corresponds to which. Declared: a recipe calls them tokens.
 func (c *comparer) same(a, b string, declared bool) bool {
 	x, y := wordsOf(a), wordsOf(b)
 	if len(x) != len(y) || !slices.EqualFunc(x, y, func(x, y piece) bool { return x.apart == y.apart }) {
-		x, y = []piece{{text: a}}, []piece{{text: b}} // bytes that are no text, perhaps
+		x, y = []piece{{text: a}}, []piece{{text: b}} // perhaps no valid text
 	}
 	for i := range x {
 		if !x[i].apart && !c.sameWord(x[i].text, y[i].text, declared) || x[i].apart && x[i].text != y[i].text {
@@ -42,14 +42,14 @@ func (c *comparer) sameWord(a, b string, declared bool) bool {
 	return true
 }
 
-// made says whether one word is the other with the name of a token that is known.
+// made says whether b is a with a known token's name replaced.
 func (c *comparer) made(a, b string) bool {
 	return slices.ContainsFunc(c.drawn, func(names [2]string) bool {
 		return strings.Contains(a, names[0]) && strings.Replace(a, names[0], names[1], 1) == b
 	})
 }
 
-// translated is a text of the first run with the other's names of tokens.
+// translated is a text of the first run with the second run's names of tokens.
 func (c *comparer) translated(text string) string {
 	var b strings.Builder
 	for _, w := range wordsOf(text) {
@@ -62,13 +62,13 @@ func (c *comparer) translated(text string) string {
 	return b.String()
 }
 
-// piece of a text: a word, or what stands between two.
+// piece of a text: a word, or a separator.
 type piece struct {
 	text  string
 	apart bool
 }
 
-// separators end a word. What base64, UUIDs and identifiers are made of does not.
+// separators end a word. The characters of base64, UUIDs and identifiers do not.
 const separators = " \t\r\n,;:.\"'`[]{}()<>|@#!?*&%$^~\\"
 
 func wordsOf(text string) (words []piece) {
@@ -84,21 +84,20 @@ func wordsOf(text string) (words []piece) {
 }
 
 const (
-	// leastDrawn is in how many bytes two random words differ at least: a counter, a
-	// fence or a short number never passes for one.
+	// leastDrawn is the minimum number of bytes in which two random words differ: a
+	// counter, a fence or a short number never counts as one.
 	leastDrawn = 6
-	// leastDigits is how long a random decimal number is at least: times in
-	// milliseconds and lengths of time in nanoseconds are shorter.
+	// leastDigits is the minimum length of a random decimal number: times in
+	// milliseconds and durations in nanoseconds are shorter.
 	leastDigits = 15
-	// leastTurns is how often a random word changes between digits, small letters and
-	// capitals at least.
+	// leastTurns is the minimum number of changes between digits, small letters and
+	// capitals in a random word.
 	leastTurns = 3
 )
 
-// looksDrawn says whether two words that differ can be two draws from one source of
-// random names. It errs on the side of a difference: of two numbers, two times, and
-// two words of a language it says no. Of declared tokens it need only be clear that
-// they are no numbers.
+// looksDrawn says whether two different words can be two draws from one source of
+// random names. If in doubt, it says no: for two numbers, two times, and two words of a
+// language. Declared tokens must only be no numbers.
 func looksDrawn(a, b string, declared bool) bool {
 	x, y := trimmed(a, b)
 	switch {
@@ -113,7 +112,7 @@ func looksDrawn(a, b string, declared bool) bool {
 	return busy(x) && busy(y)
 }
 
-// trimmed are both words without what they begin and end with alike.
+// trimmed returns both words without their common prefix and suffix.
 func trimmed(a, b string) (x, y string) {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -130,7 +129,7 @@ func decimal(s string) bool {
 	return s != "" && !slices.ContainsFunc([]byte(s), func(b byte) bool { return !isDigit(b) })
 }
 
-// digitsAround is the number in s around the digit at that place.
+// digitsAround is the number in s around the digit at position at.
 func digitsAround(s string, at int) string {
 	from, to := at, at
 	for from > 0 && isDigit(s[from-1]) {
@@ -142,15 +141,15 @@ func digitsAround(s string, at int) string {
 	return s[from:to]
 }
 
-// randomNumber says whether a number is too long for anything that is counted, and no
-// instant of a trial on virtual time, in whichever unit.
+// randomNumber says whether a number is too long for a counter, and no instant of a
+// trial on virtual time, in any unit.
 func randomNumber(digits string) bool {
 	if len(digits) < leastDigits {
 		return false
 	}
 	n, err := strconv.ParseUint(digits, 10, 64)
 	if err != nil {
-		return true // longer than any clock is
+		return true // longer than any clock's value
 	}
 	for _, unit := range []time.Duration{time.Nanosecond, time.Microsecond} {
 		epoch := uint64(virtualEpoch.UnixNano() / int64(unit))
@@ -162,14 +161,14 @@ func randomNumber(digits string) bool {
 	return true
 }
 
-// virtualEpoch is when virtual time begins (testing/synctest), and virtualDays by how
-// much a clock of a trial is off at most.
+// virtualEpoch is when virtual time begins (testing/synctest); virtualDays is the
+// largest offset of a trial's clock.
 var virtualEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const virtualDays = 30
 
-// busy says whether a text looks like a draw: it changes often between digits, small
-// letters, capitals and bytes that are no text.
+// busy says whether a text looks drawn: it changes often between digits, small letters,
+// capitals and bytes that are no text.
 func busy(s string) bool {
 	turns, last := 0, 0
 	for i := range len(s) {

@@ -8,27 +8,25 @@ import (
 	"time"
 )
 
-// Window describes one fault: on the invoke entry what is intended, on the
-// closing info entry also what it hit. It is data only: sentences are made of it
-// where they are shown.
+// Window describes one fault: on the invoke entry the intention, on the closing info
+// entry also what it hit. It is only data: the display makes sentences of it.
 type Window struct {
 	Fault string `json:"fault"`
 	ID    int    `json:"id"` // the number of the action in the trial's plan
-	// Effect is what the fault does to those that it strikes.
+	// Effect is the fault's effect on its targets.
 	Effect FaultEffect `json:"effect,omitempty"`
-	// Clients, Nodes and Links are what it strikes. A fault of links strikes
-	// neither their clients nor their nodes.
+	// Clients, Nodes and Links are the targets. A fault of links strikes neither the
+	// links' clients nor their nodes.
 	Clients []int    `json:"clients,omitempty"`
 	Nodes   []string `json:"nodes,omitempty"`
 	Links   []Link   `json:"links,omitempty"`
-	// Planned is when it was to begin and to end; nil if that is not known.
+	// Planned is its planned beginning and end; nil if unknown.
 	Planned *Timing `json:"planned,omitempty"`
 	// Hits counts what the fault demonstrably affected: commands held,
 	// dropped or refused, connections cut, seconds lost. 0 on the closing
 	// entry means that the fault did not bite.
 	Hits int `json:"hits"`
-	// Impact is how it struck, on the closing entry; nil if it did not, because
-	// its trigger did not come.
+	// Impact is how it struck, on the closing entry; nil if its trigger did not come.
 	Impact *Impact `json:"impact,omitempty"`
 }
 
@@ -62,7 +60,7 @@ const (
 	Both       Direction = "both"
 )
 
-// Link is a pair of ends between which packets travel, as a fault strikes it: "c0"
+// Link is a pair of ends between which packets travel, as the target of a fault: "c0"
 // and "n0" for a client and a node, "n1" and "n0" for a replica and its primary.
 type Link struct {
 	From      string    `json:"from"`
@@ -115,8 +113,7 @@ const (
 	Replied When = "replied" // the reply has arrived, the client has not seen it yet
 )
 
-// Who restricts the clients of a Trigger to those that stand in a relation to the
-// struck one.
+// Who restricts the clients of a Trigger by their relation to the struck one.
 type Who string
 
 // Relations to the struck client.
@@ -134,29 +131,29 @@ type Trigger struct {
 	Node    string `json:"node,omitempty"` // any, if empty
 	N       int    `json:"n,omitempty"`    // number of the command in the step; 0 = the step's beginning
 	When    When   `json:"when,omitempty"`
-	Skip    int    `json:"skip,omitempty"` // times that each client passes unhurt first
+	Skip    int    `json:"skip,omitempty"` // times that each client first passes unharmed
 }
 
-// Timing is when a fault is to begin and to end: it begins as soon as all of At,
-// After, Arm and Point are satisfied, in this order.
+// Timing is when a fault begins and ends: it begins once At, After, Arm and Point are
+// satisfied, in this order.
 type Timing struct {
 	At    time.Duration `json:"at,omitempty"`    // not before
 	After int           `json:"after,omitempty"` // Window.ID of one that must have ended Delay ago
 	Delay time.Duration `json:"delay,omitempty"`
 	Arm   *Trigger      `json:"arm,omitempty"`   // must be passed before Point counts
 	Point *Trigger      `json:"point,omitempty"` // nil = at once
-	// For is how long it lasts, with Until at least; Until ends it after that, and
-	// Limit if Until is not reached. From Until it lasts on for Linger.
+	// For is how long it lasts, with Until at least that long; then Until ends it, or
+	// Limit if Until is not reached. After Until it lasts for Linger more.
 	For    time.Duration `json:"for,omitempty"`
 	Until  *Trigger      `json:"until,omitempty"`
 	Linger time.Duration `json:"linger,omitempty"`
 	Limit  time.Duration `json:"limit,omitempty"`
 }
 
-// errProse is what earlier versions wrote instead of data.
+// errProse refuses the sentences that earlier versions wrote instead of data.
 var errProse = errors.New("window.planned is a sentence: an earlier version wrote this history; lockstorm replay runs its trial again")
 
-// UnmarshalJSON refuses what earlier versions wrote.
+// UnmarshalJSON refuses sentences from earlier versions.
 func (t *Timing) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		return errProse

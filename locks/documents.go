@@ -2,8 +2,7 @@ package locks
 
 import "slices"
 
-// Document is a source that recipes come from. Recipe.Document and Flaw.Source
-// cite it by its ID.
+// Document is a source of recipes. Recipe.Document and Flaw.Source cite it by its ID.
 type Document struct {
 	ID    string // "D0"
 	Title string

@@ -10,10 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// existsSet is D3's first idea: look whether the key is there, and set it if
-// not. Between the look and the SET anybody else may look too, so two get in
-// with no fault at all; and the key has no life, so a holder that does not
-// delete it blocks everybody for ever.
+// existsSet is D3's first idea: check whether the key is there, and set it if not.
+// Between check and SET another client may check too, so two get in without any fault.
+// The key never expires, so a holder that does not delete it blocks everybody for ever.
 //
 // A reply of 0 to the DEL is ErrNotHeld: somebody else removed the key.
 type existsSet struct {

@@ -12,13 +12,13 @@ import (
 )
 
 // fenced is set-nx-px with a fencing token (M. Kleppmann, "How to do distributed
-// locking", 2016): the script that grants the lock also counts grants, and the
-// guarded resource refuses whoever comes with an older count than it has seen. So
-// a holder that was frozen past its lease does no harm. The count is in Redis
-// too: a node that forgets it hands out again what it handed out before.
+// locking", 2016): the script that grants the lock also counts grants, and the guarded
+// resource refuses a count older than one it has seen. So a holder that was frozen past
+// its lease does no harm. The count is in Redis too: a node that forgets it repeats old
+// tokens.
 //
-// The counter has no life and stays: it is no lock, and nobody waits for it.
-// ErrNotHeld if the release finds no key or another's token.
+// The counter never expires: it is no lock, and nobody waits for it. ErrNotHeld if the
+// release finds no key or another's token.
 type fenced struct {
 	client *Client
 	key    string
@@ -45,17 +45,17 @@ func init() {
 }
 
 var fencedFlaws = flaws(
-	// An older fence is refused: what is violated is the belief, not the resource.
+	// An older fence is refused: exclusion is violated, but the resource is safe.
 	deadlineMoved("exclusion"), serverClock("exclusion"), serverLostKey("exclusion"), prolongedKey(), may(slowClocks, orphanedKey()),
 	under(losingFaults, "fence-regressed", Limit,
 		"The counter is as mortal as the lock: a node that forgets it, or a replica that has not heard of it, hands out fences again.",
 		kleppmann+"; fencing tokens need a counter that survives", "fencing"),
-	// A counter that starts anew is far behind, and refused; one that missed a
-	// single grant gives two holders the same fence.
+	// A counter that starts anew is far behind, and refused; one that missed a single
+	// grant gives two holders the same fence.
 	may([]string{"node-restart", "eviction"}, under([]string{"failover", "split-brain"}, "server-lost-key", Limit,
 		"Two primaries, or a replica that missed the last grant, give two holders the same fence, and the resource takes both.",
 		redisFailed, "resource")),
-	// Only who extends sees this.
+	// Only a client that extends sees this.
 	may([]string{"failover", "split-brain"}, under([]string{mixed}, "server-lost-key", Limit,
 		"The old one of two primaries extends the lease of a holder although the new one has granted the lock to another.",
 		redisFailed, "extension")),
@@ -63,8 +63,8 @@ var fencedFlaws = flaws(
 		"A late writer whose fence was handed out again is not refused.", kleppmann, "resource")),
 )
 
-// setAndCount takes the lock if it is free: the number of this grant, which is
-// the fencing token, else nil.
+// setAndCount takes the lock if it is free and returns the number of this grant, the
+// fencing token; else nil.
 // KEYS[1] the lock, KEYS[2] its counter, in the same slot of a cluster, ARGV[1] the
 // token, ARGV[2] milliseconds.
 var setAndCount = newScript("set-and-count", `
@@ -73,8 +73,8 @@ if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
 end
 return nil`)
 
-// TryLock implements Lock. A grant that came when its lease was over is given
-// back and is ErrBusy: it is this client that decides how long it may count on it.
+// TryLock implements Lock. A grant that arrived after its lease was over is given back
+// and is ErrBusy: this client decides how long it relies on the lease.
 func (l *fenced) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {
@@ -100,8 +100,8 @@ func (l *fenced) Unlock(ctx context.Context, lease Lease) error {
 	return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
 }
 
-// Extend implements Extender. The fence stays: it is the same grant. An extension
-// that was answered when the lease would have been over again is unknown.
+// Extend implements Extender. The fence stays: it is the same grant. An extension whose
+// answer came when the new lease was over already is unknown.
 func (l *fenced) Extend(ctx context.Context, lease Lease) (Lease, error) {
 	start := time.Now()
 	if err := extendOwned(ctx, l.client.Nodes[0], l.key, lease.Token, l.ttl); err != nil {

@@ -2,7 +2,7 @@ package locks
 
 import "slices"
 
-// Sources that several flaws are declared with.
+// Sources shared by several flaws.
 const (
 	kleppmann   = `M. Kleppmann, "How to do distributed locking" (2016): a client that pauses or is delayed cannot know that its lease ended`
 	redisOwner  = `redis.io, "Distributed Locks with Redis": "avoid removing a lock that was created by another client"`
@@ -13,8 +13,8 @@ const (
 // flaws joins groups of flaws.
 func flaws(groups ...[]Flaw) []Flaw { return slices.Concat(groups...) }
 
-// under declares one flaw per oracle, alike in everything else. Faults are
-// those under which it must be found, the most telling first.
+// under declares one flaw per oracle with the same properties. Faults are those under
+// which it must be found, the most telling first.
 func under(faults []string, cause string, kind Kind, why, source string, oracles ...string) []Flaw {
 	group := make([]Flaw, 0, len(oracles))
 	for _, oracle := range oracles {
@@ -23,8 +23,8 @@ func under(faults []string, cause string, kind Kind, why, source string, oracles
 	return group
 }
 
-// may says under which faults the flaws may show as well: when chance brings
-// more together than the fault itself does.
+// may adds faults under which the flaws may show: when chance adds to the fault's
+// effects.
 func may(faults []string, group ...[]Flaw) []Flaw {
 	all := flaws(group...)
 	for i := range all {
@@ -33,20 +33,20 @@ func may(faults []string, group ...[]Flaw) []Flaw {
 	return all
 }
 
-// mixed is where to look for what takes more than one fault: nothing is missed
-// if chance did not bring them together.
+// mixed is for flaws that take more than one fault: if chance did not combine them,
+// nothing is missed.
 const mixed = "chaos"
 
-// anyFault is where to look for what needs no fault at all.
+// anyFault is for flaws that need no fault at all.
 var anyFault = []string{"none", "client-crash", "client-pause", "partition", "partition-requests", "partition-replies", "lost-reply", "delay", "reset",
 	"node-pause", "node-restart", "failover", "split-brain", "client-skew", "node-clock", "script-flush", "eviction", slotMigration}
 
-// slotMigration is the one fault that takes a Redis Cluster.
+// slotMigration is the only fault that needs a Redis Cluster.
 const slotMigration = "slot-migration"
 
-// strandingFaults leave a key behind that nobody will release: the holder is
-// gone, the grant's reply or the release got lost, a request ran after its sender
-// had given up, or the node that has the key is not the one that was told.
+// strandingFaults leave a key behind that nobody will release: the holder is gone, the
+// grant's reply or the release got lost, a request ran after its sender had given up,
+// or the key is on another node than the release.
 var strandingFaults = []string{"client-crash", "lost-reply", "partition", "partition-requests", "partition-replies",
 	"delay", "reset", "node-pause", "node-restart", "failover", "split-brain"}
 
@@ -54,27 +54,27 @@ var strandingFaults = []string{"client-crash", "lost-reply", "partition", "parti
 // has it.
 var losingFaults = []string{"node-restart", "failover", "eviction", "split-brain"}
 
-// without is faults but these.
+// without returns faults without these.
 func without(faults []string, these ...string) []string {
 	return slices.DeleteFunc(slices.Clone(faults), func(f string) bool { return slices.Contains(these, f) })
 }
 
-// leaseOutlived: a key with a life and no deadline of the lease's own. Only a
-// frozen client overruns it: holds are a fraction of a lease, and who waits for
-// a reply gives up before.
+// leaseOutlived: a key that expires, and a lease without a deadline of its own. Only a
+// frozen client overruns it: holds are a fraction of a lease, and a client that waits
+// for a reply gives up before.
 func leaseOutlived() []Flaw {
 	return may(slowNodes, under([]string{"client-pause"}, "lease-outlived", Limit,
 		"A holder that is frozen for longer than the lease goes on believing while the key expires and another gets in.",
 		kleppmann, "exclusion", "resource"))
 }
 
-// slowNodes are where a client that is late besides, but within its lease, may
-// outlive it.
+// slowNodes are faults under which a client that is also late, but within its lease,
+// may outlive it.
 var slowNodes = []string{"node-pause"}
 
-// deadlineLookedAtTooEarly: leaseOutlived of a lease with a deadline, which ends
-// the belief and not what is under way. A clock that is set back afterwards makes
-// a holder look again, and touch.
+// deadlineLookedAtTooEarly: leaseOutlived of a lease with a deadline, which ends the
+// belief but not a touch under way. After a clock is set back, a holder may check
+// again, and touch.
 func deadlineLookedAtTooEarly() []Flaw {
 	return may(append([]string{"client-skew"}, slowNodes...), under([]string{"client-pause"}, "lease-outlived", Limit,
 		"A holder that is frozen past its deadline, between a look at its clock and the next touch, disturbs the resource; its belief ended in time.",
@@ -88,7 +88,7 @@ func deadlineMoved(oracles ...string) []Flaw {
 		`redis.io, "Distributed Locks with Redis": "Disclaimer about consistency"`, oracles...)
 }
 
-// serverLostKey: one node, or its replicas, that forget an acknowledged key.
+// serverLostKey: one node, or its replicas, forget an acknowledged key.
 func serverLostKey(oracles ...string) []Flaw {
 	if len(oracles) == 0 {
 		oracles = []string{"exclusion", "resource"}
@@ -98,14 +98,14 @@ func serverLostKey(oracles ...string) []Flaw {
 		redisFailed, oracles...)
 }
 
-// quorumLostKey: independent nodes that forget an acknowledged key.
+// quorumLostKey: independent nodes forget an acknowledged key.
 func quorumLostKey(faults ...string) []Flaw {
 	return under(faults, "server-lost-key", Limit,
 		"Nodes that restart without their data or evict the key vote again: with them, another majority grants the lock of a holder who had no node to spare.",
 		`redis.io, "Distributed Locks with Redis": "Performance, Crash Recovery and fsync"`, "exclusion", "resource")
 }
 
-// serverClock: a key with a life, which a node counts by its wall clock.
+// serverClock: a node expires the key by its wall clock.
 func serverClock(oracles ...string) []Flaw {
 	if len(oracles) == 0 {
 		oracles = []string{"exclusion", "resource"}
@@ -115,7 +115,7 @@ func serverClock(oracles ...string) []Flaw {
 		redisClock, oracles...)
 }
 
-// prolongedKey: serverClock the other way, of a key that nobody releases. It
+// prolongedKey: serverClock in the other direction, for a key that nobody releases. It
 // takes two faults at once.
 func prolongedKey() []Flaw {
 	return under([]string{mixed}, "server-clock", Limit,
@@ -123,22 +123,22 @@ func prolongedKey() []Flaw {
 		redisClock, "liveness")
 }
 
-// staleTime: a lock whose key holds a time of its owner's clock, and an owner
-// who does not release it. It takes two faults at once.
+// staleTime: the lock's key holds a time of its owner's clock, and the owner does not
+// release it. It takes two faults at once.
 func staleTime(document string) []Flaw {
 	return may([]string{"client-skew"}, under([]string{mixed}, "client-clock", Bug,
 		"The time that a dead holder's clock, far ahead, left in the key keeps others out until their own clocks show it; Redis could have timed it.",
 		document+": clients' clocks must agree", "liveness"))
 }
 
-// orphanedKey: a key with a life that nobody releases. Who is frozen between its
-// grant and the news of it keeps others out as well, for nothing.
+// orphanedKey: a key that expires and that nobody releases. A client that is frozen
+// before it learns of its grant also keeps others out, for nothing.
 func orphanedKey() []Flaw {
 	return orphanedUnder(slices.Concat(strandingFaults, []string{"client-pause"}))
 }
 
-// slowClocks are where a client that is frozen besides, while its clock is wrong,
-// may never learn of its grant.
+// slowClocks are faults under which a client that is also frozen, while its clock is
+// wrong, may never learn of its grant.
 var slowClocks = []string{"client-skew"}
 
 func orphanedUnder(faults []string) []Flaw {
@@ -147,12 +147,12 @@ func orphanedUnder(faults []string) []Flaw {
 		`redis.io, "Distributed Locks with Redis": liveness rests on keys that expire`, "liveness")
 }
 
-// foreignDelete: a DEL that does not ask whose key it removes.
+// foreignDelete: a DEL that does not check whose key it removes.
 func foreignDelete(why, source string, faults ...string) []Flaw {
 	return under(faults, "foreign-delete", Bug, why, source, "ownership", "exclusion", "resource")
 }
 
-// bareDelete: foreignDelete and lateDelete of a key with a life.
+// bareDelete: foreignDelete and lateDelete of a key that expires.
 func bareDelete(document string) []Flaw {
 	return flaws(
 		may([]string{"node-pause", "split-brain"}, foreignDelete(
@@ -169,7 +169,7 @@ func lateDelete(document string) []Flaw {
 		document, "exclusion", "resource")
 }
 
-// noExpiry: a key without a life that nobody releases.
+// noExpiry: a key that never expires and that nobody releases.
 func noExpiry(why, document string) []Flaw {
 	return under(strandingFaults, "no-expiry", Bug, why, document, "liveness")
 }

@@ -12,19 +12,18 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// getset is D1's first Java version: the key holds until when its holder may
-// keep it, by the holder's clock, and a second more; whoever finds a past time
-// writes its own with GETSET and has won if the reply is still the time that it
-// found. The key also has a life, which only matters to others while EXPIRE
-// was not lost.
+// getset is D1's first Java version: the key holds the time until which its holder may
+// keep it, by the holder's clock, plus a second. A client that finds a past time writes
+// its own with GETSET, and has won if the reply is still the time that it found. The
+// key also expires, which only matters to others if EXPIRE was not lost.
 //
-// The clock is read once, before the first command. So a client that is frozen
-// just after that writes a time that is already past, and is robbed at once;
-// clocks must agree within the second. A loser's GETSET rewrites the winner's
-// time and clears the key's life. The bare DEL asks nobody.
+// The clock is read once, before the first command. So a client that is frozen just
+// after that writes a past time, and is robbed at once; clocks must agree within the
+// second. A loser's GETSET overwrites the winner's time and clears the key's expiry.
+// The bare DEL does not check the owner.
 //
-// An error of EXPIRE is unknown: the key carries our time. A reply of 0 to the
-// DEL is ErrNotHeld.
+// An error of EXPIRE is unknown: the key carries our time. A reply of 0 to the DEL is
+// ErrNotHeld.
 type getset struct {
 	node redis.UniversalClient
 	now  func() time.Time
@@ -32,7 +31,7 @@ type getset struct {
 	ttl  time.Duration
 }
 
-// getsetMargin is what D1 adds to the stored time for clocks that disagree.
+// getsetMargin is D1's allowance in the stored time for clocks that disagree.
 const getsetMargin = time.Second
 
 func init() {
@@ -68,8 +67,8 @@ var getsetFlaws = flaws(
 		"D1, first version; "+redisOwner, "client-skew"),
 )
 
-// TryLock implements Lock. The lease has no token: what the key holds is a time
-// that others may hold too. A key that holds no time is an error.
+// TryLock implements Lock. The lease has no token: the key holds a time, which others
+// may hold too. A key without a time is an error.
 func (l *getset) TryLock(ctx context.Context) (Lease, error) {
 	now := l.now().UnixMilli()
 	until := encodeMillis(now + (wholeSeconds(l.ttl) + getsetMargin).Milliseconds())
@@ -83,7 +82,7 @@ func (l *getset) TryLock(ctx context.Context) (Lease, error) {
 	return Lease{}, expire(ctx, l.node, l.key, l.ttl)
 }
 
-// takeOver writes until in place of a time that is past at now.
+// takeOver replaces a time that is past at now by until.
 func (l *getset) takeOver(ctx context.Context, now int64, until string) error {
 	found, err := l.node.Do(ctx, "GET", l.key).Text()
 	if errors.Is(err, redis.Nil) { // released or expired since our SETNX
@@ -103,7 +102,7 @@ func (l *getset) takeOver(ctx context.Context, now int64, until string) error {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return fmt.Errorf("take over %q: %w", l.key, err)
 	}
-	if err != nil || replaced != found { // somebody was faster; our time stays written all the same
+	if err != nil || replaced != found { // another was faster; our time stays written all the same
 		return ErrBusy
 	}
 	return nil
@@ -114,8 +113,8 @@ func (l *getset) Unlock(ctx context.Context, _ Lease) error {
 	return del(ctx, l.node, l.key)
 }
 
-// encodeMillis writes milliseconds since 1970 as D1 stores them: 8 bytes, the
-// highest first.
+// encodeMillis encodes milliseconds since 1970 as D1 stores them: 8 bytes, the most
+// significant first.
 func encodeMillis(ms int64) string {
 	return string(binary.BigEndian.AppendUint64(nil, uint64(ms)))
 }

@@ -1,10 +1,9 @@
-// Package locks holds the lock recipes of the source documents, each in one
-// file and exactly as its document describes it, flaws included, and the
-// registry that lists them.
+// Package locks holds the lock recipes of the source documents, each in one file and
+// exactly as its document describes it, flaws included, and the registry that lists
+// them.
 //
-// Recipes use go-redis and the standard time package as any service would;
-// nothing in them knows of tests. Only the wall clock is handed in, because
-// some recipes trust it.
+// Recipes use go-redis and the standard time package like any service, and nothing in
+// them knows of tests. Only the wall clock is handed in, because some recipes trust it.
 package locks
 
 import (
@@ -40,10 +39,10 @@ type Lock interface {
 type Lease struct {
 	// Token is the random value that identifies the hold in Redis, if the recipe has one.
 	Token string
-	// Fence is the fencing token, which grows with every grant; 0 = none.
+	// Fence is the fencing token, greater than that of all earlier grants; 0 = none.
 	Fence int64
-	// Deadline is until when the recipe claims exclusion: an instant on the
-	// client's own wall clock (Client.Now); zero = until release.
+	// Deadline is when the claimed exclusion ends: an instant on the client's own wall
+	// clock (Client.Now); zero = at release.
 	Deadline time.Time
 	// LostC is closed when the recipe learns that the hold ended early; nil
 	// for recipes that never tell.
@@ -57,18 +56,17 @@ func (l Lease) Lost() <-chan struct{} { return l.LostC }
 // Extender is implemented by locks whose lease can be prolonged on demand; their
 // recipes say so in Claims.Extends.
 type Extender interface {
-	// Extend makes the lease last for the lock's TTL from now on and returns it as it
-	// stands then: with its token and fence, and with the new deadline, if leases
-	// of this lock have one. ErrNotHeld: certainly not ours (any more). Any other
-	// error: unknown. With an error the lease that is returned is of no meaning.
+	// Extend makes the lease last for the lock's TTL from now on and returns it with
+	// its token and fence, and a new deadline if leases of this lock have one.
+	// ErrNotHeld: certainly not ours (any more). Any other error: unknown. With an
+	// error, the returned lease is meaningless.
 	Extend(ctx context.Context, l Lease) (Lease, error)
 }
 
-// TokenLocker is implemented by locks whose caller may choose the token, as one that
-// names its instance or its request.
+// TokenLocker is implemented by locks whose caller may choose the token, for example
+// the name of its instance or request.
 type TokenLocker interface {
-	// TryLockWith is TryLock with that token, which must tell the caller from all
-	// others.
+	// TryLockWith is TryLock with that token, which must be unique to the caller.
 	TryLockWith(ctx context.Context, token string) (Lease, error)
 }
 

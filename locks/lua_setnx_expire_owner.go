@@ -12,16 +12,16 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// luaSetnxExpireOwner is D1's final version: the script of the second version,
-// and a release that compares the value. The value is made once per handle, so
-// all leases of a handle look alike in Redis, and a release that is delivered
-// late deletes the same handle's next lease.
+// luaSetnxExpireOwner is D1's final version: the script of the second version, and a
+// release that compares the value. The value is made once per handle, so all leases of
+// a handle look alike in Redis, and a release that is delivered late deletes the same
+// handle's next lease.
 //
-// The handle remembers whether it is locked: locked, it refuses to lock, and
-// unlocked, to release (ErrRefused, nothing is sent). It counts as unlocked as
-// soon as a release is sent, however that ends, and after an acquire that ended
-// unknown. D1 ignores what the release's script replies, so Unlock returns nil
-// even if the key was no longer ours; an error is unknown.
+// The handle remembers whether it is locked. It refuses to lock while locked, and to
+// release while unlocked (ErrRefused, nothing is sent). It counts as unlocked once a
+// release is sent, however that ends, and after an acquire that ended unknown. D1
+// ignores the reply of the release's script, so Unlock returns nil even if the key was
+// no longer ours; an error is unknown.
 type luaSetnxExpireOwner struct {
 	node   redis.UniversalClient
 	key    string

@@ -7,10 +7,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// masterOf returns the client of the one node on which the key is: the node
-// itself, or of a cluster the present master of the key's slot. It is for what is
-// said on one connection of one node. An error says that no such node is known;
-// nothing was sent about the key.
+// masterOf returns the client of the one node that has the key: the node itself, or the
+// present master of the key's slot in a cluster. Use it for commands that need one
+// connection to one node. An error says that no such node is known; nothing was sent
+// about the key.
 func masterOf(ctx context.Context, node redis.UniversalClient, key string) (*redis.Client, error) {
 	switch c := node.(type) {
 	case *redis.Client:

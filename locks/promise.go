@@ -7,9 +7,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// CheckClaims says which of the claims that the recipe makes for a lease time and a
-// number of nodes cannot be meant: judged by such claims, a lock that fails would pass.
-// The error names the field.
+// CheckClaims says which of the recipe's claims for a lease time and a number of nodes
+// are implausible: judged by such claims, a failing lock would pass. The error names
+// the field.
 func (r Recipe) CheckClaims(ttl time.Duration, nodes int) error {
 	c := r.Claims(ttl, nodes)
 	for _, wrong := range []struct {

@@ -13,16 +13,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Client is one client process as recipes see it. All handles of a client
-// process share it.
+// Client is one client process as recipes see it. All handles of the process share it.
 type Client struct {
 	// ID identifies the client process among all others ("c0"); recipes that
 	// need an owner id derive it from this and Token.
 	ID string
 	// Nodes holds one connection pool per Redis node, in a fixed order: a
-	// *redis.Client, which follows the primary where Sentinel or an operator
-	// moves it. A cluster is one *redis.ClusterClient. Recipes for a single node
-	// use Nodes[0].
+	// *redis.Client, which follows the primary if Sentinel or an operator moves it. A
+	// cluster is one *redis.ClusterClient. Recipes for a single node use Nodes[0].
 	Nodes []redis.UniversalClient
 	// Addrs are the nodes' addresses and Dial reaches them, for libraries that
 	// build their own clients.
@@ -43,7 +41,7 @@ type Topology string
 // Topologies that recipes ask for. A fault may ask for more (a replica).
 const (
 	Single      Topology = "single"      // one node
-	Replicated  Topology = "replicated"  // a primary with replicas, of which clients talk to the primary only
+	Replicated  Topology = "replicated"  // a primary with replicas; clients talk to the primary only
 	Independent Topology = "independent" // N nodes that know nothing of each other
 )
 
@@ -52,12 +50,12 @@ const (
 // for an empty key or a ttl below 1 ms.
 type Maker func(key string, ttl time.Duration) (Lock, error)
 
-// Kind tells a recipe's own fault from what no such lock can promise.
+// Kind tells a recipe's own mistake from a limit of all such locks.
 type Kind string
 
 // Kinds of flaws.
 const (
-	// Bug: breaks what the document or library claims, or what the recipe's
+	// Bug: breaks a claim of the document or library, or a property that the recipe's
 	// own commands could have kept.
 	Bug Kind = "bug"
 	// Limit: no lease on this topology can promise it by itself.
@@ -72,11 +70,10 @@ type Flaw struct {
 	Kind   Kind
 	Why    string // one sentence
 	Source string // document and section, paper or Redis page
-	// Faults under which it must be found: by an argument that Why gives, and by
-	// every complete run on a testbed where trials do the same again.
+	// Faults under which it must be found: Why gives the argument, and every complete
+	// run on a deterministic testbed finds it.
 	Faults []string
-	// Also are faults under which it may show, when more comes together than the
-	// fault itself.
+	// Also are faults under which it may show, if chance adds to the fault's effects.
 	Also []string
 }
 
@@ -94,8 +91,8 @@ type Recipe struct {
 	New func(*Client) (Maker, error)
 }
 
-// Declares finds the flaw that the recipe declares for (oracle, cause) under a
-// fault: one that must be found there, or one that may show.
+// Declares finds the flaw that the recipe declares for (oracle, cause) under a fault,
+// whether it must or may show there.
 func (r Recipe) Declares(oracle, cause, fault string) (Flaw, bool) {
 	i := slices.IndexFunc(r.Flaws, func(f Flaw) bool {
 		return f.Oracle == oracle && f.Cause == cause && (slices.Contains(f.Faults, fault) || slices.Contains(f.Also, fault))

@@ -13,16 +13,16 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// redisson is Redisson's RLock as D3 explains it: a hash of owner and count in
-// Lua, a watchdog, and waiters that are woken by publish/subscribe. Where D3 and
-// the library differ, the library rules: it renews at a third of the lease (D3:
-// every 30 s, a whole lease), and a partial release PEXPIREs (D3: "returns
-// directly"). The lease time here is the library's lockWatchdogTimeout, 30 s by
-// default; its explicit lease time, which means no watchdog, is left out.
+// redisson is Redisson's RLock as D3 explains it: a hash of owner and count in Lua, a
+// watchdog, and waiters that are woken by publish/subscribe. Where D3 and the library
+// differ, the library counts: it renews at a third of the lease (D3: every 30 s, a
+// whole lease), and a partial release PEXPIREs (D3: "returns directly"). The lease time
+// here is the library's lockWatchdogTimeout, 30 s by default; its explicit lease time,
+// which disables the watchdog, is left out.
 //
-// What remains: a failover loses the key, nobody tells the holder that renewal
-// failed, an entry whose reply was lost counts twice, and a wake-up that is missed
-// costs the holder's remaining life.
+// The flaws: a failover loses the key, the holder is not told that renewal failed, an
+// entry whose reply was lost counts twice, and a waiter that misses a wake-up waits for
+// the holder's remaining life.
 //
 // ErrNotHeld if the release does not find the owner's field.
 type redisson struct {
@@ -66,7 +66,7 @@ var redissonFlaws = flaws(
 	leaseOutlived(), serverClock(), prolongedKey(), ownerFlaws("D3"), may([]string{"failover"}, orphanedEntry("D3", append(without(strandingFaults, "failover"), "client-pause"))),
 )
 
-// redissonEnter enters if the lock is free or the owner's: nil, else the
+// redissonEnter enters if the lock is free or the owner's, and returns nil; else the
 // remaining life in milliseconds.
 // KEYS[1] the lock, ARGV[1] the owner, ARGV[2] milliseconds.
 var redissonEnter = newScript("redisson-enter", `
@@ -121,9 +121,8 @@ func (l *redisson) enter(ctx context.Context) (lease Lease, wait time.Duration, 
 	return lease, time.Duration(pttl) * time.Millisecond, ErrBusy
 }
 
-// Lock implements Blocker. A waiter sleeps until the next release is published
-// or the remaining life that it was told is over; whoever misses the message
-// sleeps that long.
+// Lock implements Blocker. A waiter sleeps until the next release is published or the
+// reported remaining life is over; a waiter that misses the message sleeps that long.
 func (l *redisson) Lock(ctx context.Context) (Lease, error) {
 	lease, _, err := l.enter(ctx)
 	if !errors.Is(err, ErrBusy) {
@@ -134,8 +133,8 @@ func (l *redisson) Lock(ctx context.Context) (Lease, error) {
 		return Lease{}, fmt.Errorf("subscribe to %q: %w", l.channel(), err)
 	}
 	released := l.node.Subscribe(ctx, l.channel())
-	defer func() { _ = released.Close() }() // nothing depends on leaving the channel
-	// Bounded as any command is; Receive alone would wait for ever.
+	defer func() { _ = released.Close() }() // leaving the channel may fail
+	// Limited like any command; Receive alone would wait for ever.
 	if _, err := released.ReceiveTimeout(ctx, master.Options().ReadTimeout); err != nil {
 		return Lease{}, fmt.Errorf("subscribe to %q: %w", l.channel(), err)
 	}
@@ -150,10 +149,10 @@ func (l *redisson) Lock(ctx context.Context) (Lease, error) {
 	}
 }
 
-// awaitRelease returns nil when a release was published, or at the latest after
-// wait; a negative one has no end, as in the library, for a key without a life.
-// It looks up now and then whether somebody has ended the waiting: a goroutine
-// of its own, for a channel of messages, would be in the way of Close.
+// awaitRelease returns nil when a release was published, or after wait; a negative wait
+// is unlimited, as in the library, for a key that never expires. It checks at intervals
+// whether waiting was ended: a goroutine for a message channel would interfere with
+// Close.
 func (l *redisson) awaitRelease(ctx context.Context, released *redis.PubSub, wait time.Duration) error {
 	until := time.Now().Add(wait)
 	for {
@@ -181,8 +180,8 @@ func (l *redisson) awaitRelease(ctx context.Context, released *redis.PubSub, wai
 	}
 }
 
-// Unlock implements Lock: it leaves once, and with the last entry the renewal
-// ends, whatever Redis answered.
+// Unlock implements Lock: it leaves once. With the last entry the renewal ends,
+// whatever Redis answered.
 func (l *redisson) Unlock(ctx context.Context, _ Lease) error {
 	defer l.renewals.leave(l.key)
 	err := redissonLeave.Run(ctx, l.node, []string{l.key, l.channel()}, l.owner, milliseconds(l.ttl)).Err()
@@ -205,8 +204,8 @@ const (
 	redissonRest     = 20 // the lease divided by it
 )
 
-// renew prolongs the hold. Renewal ends for good when the owner has no hold any
-// more, or when the last attempt got no answer.
+// renew prolongs the hold. Renewal ends for good when the owner has no hold any more,
+// or the last attempt got no answer.
 func (l *redisson) renew(process context.Context) bool {
 	for range redissonAttempts {
 		renewed, err := l.renewOnce(process)
@@ -226,9 +225,8 @@ func (l *redisson) renewOnce(ctx context.Context) (bool, error) {
 	return redissonRenew.Run(ctx, l.node, []string{l.key}, l.owner, milliseconds(l.ttl)).Bool()
 }
 
-// redissonRenewals are what the library calls its expiration renewal map: per
-// lock of one owner, the entries that it knows of and the watchdog that they
-// share.
+// redissonRenewals are the library's "expiration renewal map": for each lock of one
+// owner, the known entries and their shared watchdog.
 type redissonRenewals struct {
 	owner string
 
@@ -246,7 +244,7 @@ type redissonRenewal struct {
 	dog     *watchdog
 }
 
-// enter counts an entry and sees that a watchdog runs.
+// enter counts an entry and ensures that a watchdog runs.
 func (r *redissonRenewals) enter(process context.Context, key string, interval time.Duration, renew func(context.Context) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,19 +11,18 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// redlock is RedLock as D3 describes it: ask N independent nodes in turn, hold
-// the lock if a majority granted it within the lease, and claim it until the
-// lease, counted from before the first request, is over. The flaws: elapsed time
-// is the difference of two readings of a wall clock, nothing is subtracted for the
-// drift of clocks, a node that restarts empty votes twice, and a deadline guards
-// the belief of a frozen client, not the resource.
+// redlock is RedLock as D3 describes it: ask N independent nodes in turn, hold the lock
+// if a majority granted it within the lease, and claim it for the lease, counted from
+// before the first request. The flaws: elapsed time is the difference of two readings
+// of a wall clock, clock drift is not subtracted, a node that restarts empty votes
+// twice, and a deadline guards the belief of a frozen client, not the resource.
 //
-// ErrNotHeld if so many nodes did not have it that it was no majority any more.
+// ErrNotHeld if too many nodes lacked it for a majority.
 type redlock struct {
 	client *Client
 	key    string
 	ttl    time.Duration
-	// patience is how long one node is waited for.
+	// patience is how long the client waits for one node.
 	patience time.Duration
 }
 
@@ -53,27 +52,25 @@ var redlockFlaws = flaws(
 	orphanedQuorum(),
 )
 
-// orphanedQuorum is orphanedKey on a majority of nodes. What a node granted and
-// the client did not hear of is given back with the rest, unless that is
-// overtaken.
+// orphanedQuorum is orphanedKey on a majority of nodes. Grants without a reply are
+// given back with the rest, unless the release overtakes the request.
 func orphanedQuorum() []Flaw {
 	return may(append(without(strandingFaults, "failover", "split-brain"), slowClocks...),
 		orphanedUnder([]string{"client-crash", "client-pause", "partition", "partition-requests", "delay", "reset", "node-restart"}))
 }
 
-// redlockPatience is how long one node is waited for: the upper end of D3's 5 to
-// 50 ms at a lease of 10 s, TTL/200. It does not shrink with shorter leases,
-// since a network and a scheduler do not either, and a node that is merely slow
-// would be taken for dead, its grant left behind; but five dead nodes shall cost
-// no more than a quarter of the lease: TTL/20.
+// redlockPatience is how long the client waits for one node: the upper end of D3's 5 to
+// 50 ms at a lease of 10 s, TTL/200. It does not shrink with shorter leases, since
+// network and scheduling delays do not either: a slow node would be taken for dead, its
+// grant left behind. But five dead nodes must cost at most a quarter of the lease:
+// TTL/20.
 func redlockPatience(ttl time.Duration) time.Duration {
 	return max(ttl/200, min(50*time.Millisecond, ttl/20))
 }
 
-// TryLock implements Lock. What is not held is given back on every node, and
-// ErrBusy says that too few granted it or that they took too long; it is this
-// client that decides who holds a RedLock, so that is certain. If ctx ended on
-// the way, that is the error.
+// TryLock implements Lock. A lock that is not held is given back on every node. ErrBusy
+// says that too few nodes granted it or that they took too long; since this client
+// alone decides that, it is certain. If ctx ended meanwhile, its error is returned.
 func (l *redlock) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {
@@ -106,8 +103,7 @@ func (l *redlock) ask(ctx context.Context, node redis.UniversalClient, token str
 	return setIfAbsent(ctx, node, l.key, token, "NX", "PX", life)
 }
 
-// Unlock implements Lock. ErrNotHeld: so many nodes did not have it that it was
-// no majority any more.
+// Unlock implements Lock. ErrNotHeld: too many nodes lacked it for a majority.
 func (l *redlock) Unlock(ctx context.Context, lease Lease) error {
 	majority := len(l.client.Nodes)/2 + 1
 	deleted, failed := l.giveBack(ctx, lease.Token)
@@ -120,9 +116,9 @@ func (l *redlock) Unlock(ctx context.Context, lease Lease) error {
 	return fmt.Errorf("release %q on %d of %d nodes: %w", l.key, deleted, len(l.client.Nodes), errors.Join(failed...))
 }
 
-// giveBack releases on every node, whatever it answered before: a grant may
-// have lost its reply. It does so even if ctx has ended, or keys would stay
-// behind; the patience bounds it.
+// giveBack releases on every node, whatever it answered before: a grant may have lost
+// its reply. It ignores the end of ctx, or keys would stay behind; the patience bounds
+// it.
 func (l *redlock) giveBack(ctx context.Context, token string) (deleted int, failed []error) {
 	for _, node := range l.client.Nodes {
 		err := l.release(context.WithoutCancel(ctx), node, token)

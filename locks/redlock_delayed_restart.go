@@ -6,13 +6,13 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// redlock-delayed-restart is redlock-drift on nodes that stay away for one lease
-// after they restarted without their data (redis.io, "Distributed Locks with
-// Redis": "Performance, Crash Recovery and fsync"): whatever they had granted is
-// over when they vote again. The client does nothing else than with
-// redlock-drift; it is the operator who keeps the promise, Claims.Away.
+// redlock-delayed-restart is redlock-drift on nodes that stay away for one lease after
+// they restarted without their data (redis.io, "Distributed Locks with Redis":
+// "Performance, Crash Recovery and fsync"): everything they had granted is over when
+// they vote again. The client is redlock-drift's; the operator keeps the promise,
+// Claims.Away.
 //
-// Eviction is a restart that nobody sees: it still makes a node vote twice.
+// Eviction is an unnoticed loss of data: it still makes a node vote twice.
 func init() {
 	Register(Recipe{
 		ID:       "redlock-delayed-restart",

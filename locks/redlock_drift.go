@@ -11,13 +11,13 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// redlockDrift is RedLock as the Redis page has it ("Distributed Locks with
-// Redis"): redlock, but elapsed time is monotonic, and what clocks may drift
-// apart during the lease is subtracted from it. What remains: a node that
-// restarts empty votes twice, nodes count lives by their wall clocks, and a
-// deadline guards the belief of a frozen client, not the resource.
+// redlockDrift is RedLock as the Redis page has it ("Distributed Locks with Redis"):
+// redlock, but elapsed time is monotonic, and the possible clock drift during the lease
+// is subtracted. What remains: a node that restarts empty votes twice, nodes expire
+// keys by their wall clocks, and a deadline guards the belief of a frozen client, not
+// the resource.
 //
-// ErrNotHeld if so many nodes did not have it that it was no majority any more.
+// ErrNotHeld if too many nodes lacked it for a majority.
 type redlockDrift struct{ redlock }
 
 func init() {
@@ -53,7 +53,7 @@ func newRedlockDrift(c *Client, key string, ttl time.Duration) (Lock, error) {
 // hundredth of the lease, and 2 ms for the precision of Redis's expiry.
 func redlockClockDrift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
-// TryLock implements Lock. As in redlock, ErrBusy is certain, and what is not
+// TryLock implements Lock. As in redlock, ErrBusy is certain, and a lock that is not
 // held is given back on every node.
 func (l *redlockDrift) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
@@ -79,7 +79,7 @@ func (l *redlockDrift) TryLock(ctx context.Context) (Lease, error) {
 
 // Extend implements Extender ("Distributed Locks with Redis": "Extending the lock"):
 // the lease goes on if a majority of nodes prolonged it within the validity time.
-// ErrNotHeld: so many nodes did not have it that it is no majority any more.
+// ErrNotHeld: too many nodes lacked it for a majority.
 func (l *redlockDrift) Extend(ctx context.Context, lease Lease) (Lease, error) {
 	start, extended := time.Now(), 0
 	var failed []error

@@ -11,22 +11,21 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// redlockNaive is D0's "red lock": ask all nodes at once, wait for all of them,
-// hold the lock if a majority granted it. The flaws: no node has a time limit, so
-// that one that hangs holds everybody up; there is no validity time, so that a
-// grant may be over before it is known; and the watchdogs, one per grant, start
-// before the quorum is known and share one stop channel that each overwrites, so
-// that those of failed or released attempts go on renewing, without asking whose
-// key it is.
+// redlockNaive is D0's "red lock": ask all nodes at once, wait for all of them, hold
+// the lock if a majority granted it. The flaws: nodes have no time limit, so one that
+// hangs delays everybody; there is no validity time, so a grant may have expired before
+// it is known; the watchdogs, one per grant, start before the quorum is known and share
+// one stop channel that each overwrites, so those of failed or released attempts go on
+// renewing, without checking whose key it is.
 //
-// A release always succeeds: what came of it is not awaited.
+// A release always succeeds: its results are not awaited.
 type redlockNaive struct {
 	client *Client
 	key    string
 	ttl    time.Duration
 
 	mu   sync.Mutex
-	held []redis.UniversalClient // the nodes of the latest quorum; a release leaves them
+	held []redis.UniversalClient // the nodes of the latest quorum; a release keeps them
 	stop chan struct{}           // of the latest watchdog
 }
 
@@ -54,8 +53,8 @@ var redlockNaiveFlaws = flaws(
 	under(without(anyFault, "failover", "split-brain", slotMigration), "foreign-renewal", Bug,
 		"Watchdogs outlive the attempt or the lease that started them, and their plain EXPIRE prolongs whatever lock is there by then.",
 		"D0, red lock: a watchdog per node, one stop channel", "ownership"),
-	// Everybody's watchdogs are everywhere: what they keep alive, and whom they
-	// thereby keep out or in, is theirs to say under any fault.
+	// Watchdogs of all clients run on all nodes: under any fault they may keep keys
+	// alive, and so clients out or in.
 	may(anyFault,
 		under([]string{"client-crash", "lost-reply", "partition", "partition-requests"}, "foreign-renewal", Bug,
 			"Watchdogs of failed attempts have nothing to stop them: they pile up, and keep the keys of crashed holders and of releases that were lost alive for ever.",
@@ -72,7 +71,7 @@ var redlockNaiveFlaws = flaws(
 	quorumLostKey("node-restart", "eviction"), serverClock(), prolongedKey(),
 )
 
-// TryLock implements Lock. LostC is nil: the watchdogs ignore what they are told.
+// TryLock implements Lock. LostC is nil: the watchdogs ignore replies.
 func (l *redlockNaive) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {
@@ -92,8 +91,8 @@ func (l *redlockNaive) TryLock(ctx context.Context) (Lease, error) {
 	return lease, nil
 }
 
-// askAll asks all nodes at once and waits for all answers. Whichever grants
-// gets its watchdog then and there; an error counts as no.
+// askAll asks all nodes at once and waits for all answers. Each grant gets its watchdog
+// at once; an error counts as no.
 func (l *redlockNaive) askAll(ctx context.Context, token string) (granted []redis.UniversalClient) {
 	var (
 		wg      sync.WaitGroup
@@ -124,9 +123,9 @@ func (l *redlockNaive) cleanUp(node redis.UniversalClient, token string) {
 	_ = releaseOwned(ctx, node, l.key, token)
 }
 
-// watch is one watchdog. It overwrites the stop channel that all share, and
-// looks the channel up anew in every round: until its first tick it waits on
-// its own, and is deaf to the release that closes the latest.
+// watch is one watchdog. It overwrites the shared stop channel and reads it anew in
+// every round. Until its first tick it waits on its own channel, so it misses a release
+// that closes the latest one.
 func (l *redlockNaive) watch() {
 	l.mu.Lock()
 	l.stop = make(chan struct{})
@@ -160,10 +159,9 @@ func (l *redlockNaive) renew(node redis.UniversalClient) {
 	_ = expire(ctx, node, l.key, l.ttl)
 }
 
-// Unlock implements Lock. It waits for nothing and always succeeds: the
-// releases run on the caller's context and are lost if that ends. It stops the
-// latest watchdog; the others find out at their next round, unless an attempt
-// has put up a new channel by then.
+// Unlock implements Lock. It waits for nothing and always succeeds: the releases run on
+// the caller's context and are lost if that ends. It stops the latest watchdog; the
+// others stop in their next round, unless an attempt has made a new channel by then.
 func (l *redlockNaive) Unlock(ctx context.Context, lease Lease) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

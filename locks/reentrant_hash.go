@@ -11,10 +11,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// reentrantHash is D2's reentrant lock: a hash whose one field is the owner's id
-// and whose value is how often the owner has entered, all in Lua. The flaw:
-// nothing tells a new entry from a repeated one. A lost reply and a retry count
-// twice, and n releases are one too few.
+// reentrantHash is D2's reentrant lock: a hash whose one field is the owner's id and
+// whose value is the owner's number of entries, all in Lua. The flaw: nothing tells a
+// new entry from a repeated one. After a lost reply and a retry, n releases are one too
+// few.
 //
 // ErrNotHeld if the release does not find the owner's field.
 type reentrantHash struct {
@@ -46,16 +46,16 @@ var reentrantHashFlaws = flaws(
 	may([]string{"partition-replies", "node-pause"}, under([]string{"client-pause", "partition", "partition-requests", "delay"}, "lease-outlived", Limit,
 		"A holder that is frozen, or whose re-entries or releases get no answer, for longer than the lease goes on believing while the key expires and another gets in.",
 		kleppmann, "exclusion")),
-	// What is delayed is delivered as soon as another is in: the holder may have
-	// touched the resource before.
+	// A delayed command is delivered as soon as another client is in; by then, that
+	// holder may have touched the resource.
 	may([]string{"delay", "partition-replies", "node-pause"}, under([]string{"client-pause", "partition", "partition-requests"}, "lease-outlived", Limit,
 		"A holder that is frozen, or whose re-entries get no answer, for longer than the lease works on beside another.",
 		kleppmann, "resource")),
 	serverClock(), prolongedKey(), ownerFlaws("D2"), may([]string{"failover"}, orphanedEntry("D2", append(without(strandingFaults, "failover"), "client-pause"))),
 )
 
-// ownerFlaws are those of a lock whose key counts the entries of an owner, who
-// is the same from lease to lease.
+// ownerFlaws are those of a lock whose key counts the entries of an owner with one
+// identity for all its leases.
 func ownerFlaws(document string) []Flaw {
 	return flaws(
 		under([]string{"delay"}, "late-command", Bug,
@@ -72,8 +72,8 @@ func orphanedEntry(document string, faults []string) []Flaw {
 		document+": nothing tells a new entry from a repeated one", "liveness")
 }
 
-// ownerID names a client process for the life of its Maker: all handles of it
-// are one owner, as the threads of a JVM are not.
+// ownerID names a client process for the life of its Maker: all its handles are one
+// owner, unlike the threads of a JVM.
 func ownerID(c *Client) (string, error) {
 	token, err := c.Token()
 	if err != nil {

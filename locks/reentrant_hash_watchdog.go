@@ -9,14 +9,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// reentrantHashWatchdog is D2's "automatic renewal 1.0": reentrant-hash and a
-// timer that prolongs the hash as long as it has the owner's field. A timer that
-// cannot reach Redis for a whole lease loses the lock under its holder. The flaw:
-// a field that is left behind while its process lives (an entry counted twice, a
-// release that got lost) is renewed for ever.
+// reentrantHashWatchdog is D2's "automatic renewal 1.0": reentrant-hash and a timer
+// that prolongs the hash as long as it has the owner's field. If the timer cannot reach
+// Redis for a whole lease, the holder loses the lock. The flaw: a field left behind
+// while its process lives (an entry counted twice, a release that got lost) is renewed
+// for ever.
 //
-// D2's owner is a thread: the entries of one owner come one after another.
-// ErrNotHeld if the release does not find the owner's field.
+// D2's owner is a thread: the entries of one owner come one after another. ErrNotHeld
+// if the release does not find the owner's field.
 type reentrantHashWatchdog struct {
 	*reentrantHash
 	process context.Context // the client process's
@@ -54,8 +54,8 @@ var reentrantHashWatchdogFlaws = flaws(
 		"A field that its owner no longer counts on, entered twice for a lost reply or not left for a lost release, is renewed for as long as the process lives.",
 		"D2, automatic renewal 1.0: only the field's absence ends the timer", "liveness")),
 	leaseOutlived(), serverClock(), prolongedKey(), ownerFlaws("D2"),
-	// Whoever lost a reply asks again, enters anew and renews: only who is gone,
-	// or cut off, leaves a key that expires.
+	// A client that lost a reply asks again, enters anew and renews: only a client that
+	// is gone, or cut off, leaves a key that expires.
 	may(strandingFaults, orphanedEntry("D2", []string{"client-crash", "client-pause", "partition", "partition-requests", "split-brain"})),
 )
 
@@ -94,8 +94,8 @@ func (l *reentrantHashWatchdog) TryLock(ctx context.Context) (Lease, error) {
 	return lease, nil
 }
 
-// renew ends the timer only when the field is gone; after an error it tries
-// again at the next tick, until when it waits for an answer.
+// renew ends the timer only when the field is gone; after an error it tries again at
+// the next tick. It waits for an answer until then.
 func (l *reentrantHashWatchdog) renew(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
 	defer cancel()
@@ -103,8 +103,8 @@ func (l *reentrantHashWatchdog) renew(ctx context.Context) bool {
 	return err != nil || renewed == 1
 }
 
-// Unlock implements Lock: it leaves once. What ends the timer is to hear that
-// the owner is out; after any other answer it goes on.
+// Unlock implements Lock: it leaves once. Only the reply that the owner is out ends the
+// timer.
 func (l *reentrantHashWatchdog) Unlock(ctx context.Context, _ Lease) error {
 	last, err := l.leave(ctx)
 	if !last && !errors.Is(err, ErrNotHeld) {

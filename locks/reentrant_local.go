@@ -8,13 +8,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// reentrantLocal is D3's reentrant lock in Java: Redis knows one token, and how
-// often the owner has entered is counted in the owner's own memory. The flaw:
-// re-entry never asks Redis. After the key has expired, the owner "re-enters"
-// what another holds.
+// reentrantLocal is D3's reentrant lock in Java: Redis knows one token, and the owner's
+// own memory counts its entries. The flaw: re-entry never asks Redis. After the key has
+// expired, the owner "re-enters" a lock that another holds.
 //
-// ErrNotHeld if the last release finds no key or another's token; ErrRefused for
-// a release without an entry.
+// ErrNotHeld if the last release finds no key or another's token; ErrRefused for a
+// release without an entry.
 type reentrantLocal struct {
 	client *Client
 	key    string
@@ -45,8 +44,8 @@ var reentrantLocalFlaws = flaws(
 	under([]string{"client-pause"}, "lease-outlived", Bug,
 		"Re-entry counts in the client's memory and never asks Redis: after the key has expired the owner re-enters what another holds.",
 		"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy"),
-	// Between two primaries nobody's hold is so certain that re-entry would be wrong;
-	// just after they have become one, another's may be.
+	// Between two primaries no hold is so certain that re-entry would be wrong; just
+	// after they have become one, another's hold may be.
 	may([]string{"node-restart", "split-brain"}, under([]string{"failover", "eviction"}, "server-lost-key", Bug,
 		"Re-entry counts in the client's memory and never asks Redis: after the node has lost the key the owner re-enters what another holds.",
 		"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy")),
@@ -70,7 +69,7 @@ func newLocalHolds(c *Client) (*localHolds, error) {
 
 type localHold struct {
 	count int
-	token string // that Redis was given at the first entry
+	token string // given to Redis at the first entry
 }
 
 // TryLock implements Lock. LostC is nil: the owner is never told.
@@ -93,9 +92,9 @@ func (l *reentrantLocal) TryLock(ctx context.Context) (Lease, error) {
 	return lease, nil
 }
 
-// Unlock implements Lock. Without an entry it is refused, even if Redis still
-// has the owner's key (a grant whose reply was lost). The last entry goes
-// before the release is sent, and whatever comes of it.
+// Unlock implements Lock. Without an entry it is refused, even if Redis still has the
+// owner's key (a grant whose reply was lost). The last entry is removed before the
+// release is sent, and regardless of its result.
 func (l *reentrantLocal) Unlock(ctx context.Context, lease Lease) error {
 	left, ok := l.holds.leave(l.key)
 	switch {
@@ -110,16 +109,15 @@ func (l *reentrantLocal) Unlock(ctx context.Context, lease Lease) error {
 	return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
 }
 
-// Renewing returns the same lock, renewed as set-nx-ex-bounded-renewal from a
-// first entry through it until a last release through it.
+// Renewing returns the same lock, renewed like set-nx-ex-bounded-renewal, from the
+// first entry through it until the last release through it.
 func (l *reentrantLocal) Renewing() Lock {
 	renewing := *l
 	renewing.renews = true
 	return &renewing
 }
 
-// reenter counts one entry more if there is one; whatever token the caller
-// would have sent is of no interest.
+// reenter counts one more entry if there is one, ignoring the caller's token.
 func (h *localHolds) reenter(key string) (token string, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -139,7 +137,8 @@ func (h *localHolds) enter(key, token string) {
 	h.byKey[key] = localHold{count: 1, token: token}
 }
 
-// leave counts one entry less and says how many are left; not ok: there was none.
+// leave counts one entry less and returns how many are left; ok is false if there was
+// none.
 func (h *localHolds) leave(key string) (left int, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

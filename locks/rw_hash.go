@@ -12,13 +12,13 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// rwHash is the write lock of D4's read-write lock for a cluster: one hash with
-// the time of the latest reader and that of the writer, by the clients' own
-// clocks. The flaws: a second reader overwrites the first's time, so that its
-// release lets a writer in beside the first; the clients' clocks decide who is
-// still in; and who enters in the same millisecond is the same owner.
+// rwHash is the write lock of D4's read-write lock for a cluster: one hash with the
+// time of the latest reader and that of the writer, by the clients' own clocks. The
+// flaws: a second reader overwrites the first's time, so its release lets a writer in
+// beside the first; the clients' clocks decide whose entry still counts; and clients
+// that enter in the same millisecond are the same owner.
 //
-// The release returns nothing, so nobody is ever told ErrNotHeld.
+// The release returns nothing, so ErrNotHeld never occurs.
 type rwHash struct {
 	client *Client
 	key    string
@@ -51,14 +51,14 @@ var rwHashFlaws = flaws(
 	may([]string{"client-pause", "delay", "node-pause"}, under([]string{"client-skew"}, "client-clock", Bug,
 		"A writer whose clock is ahead puts its own time in the place of another writer's that is still young.",
 		"D4, cluster version: the time is the client's", "ownership")),
-	// A millisecond is a matter of chance, not of any fault.
+	// Entering in the same millisecond is a matter of chance, not of any fault.
 	may(anyFault, foreignDelete(
 		"Two readers who enter in the same millisecond are one owner: the first to leave removes the time of both.",
 		"D4, cluster version: the release compares the time alone", "none")),
 	may([]string{"delay", "node-pause"}, under([]string{"client-skew", "client-pause"}, "client-clock", Bug,
 		"The caller's clock decides whether others are still in: one that is ahead, or a time that was read long before it arrived, cuts a lease short; Redis could have timed it.",
 		"D4, cluster version: the time is the client's", "exclusion", "resource")),
-	// The key outlives every lease ten times: it takes a jump of minutes.
+	// The key lives ten times as long as a lease: only a jump of minutes matters.
 	may([]string{"node-clock"}, under([]string{mixed}, "server-clock", Limit,
 		"A node whose wall clock jumps forward by more than the key's life forgets everybody who is in.", redisClock, "exclusion", "resource")),
 	leaseOutlived(), serverLostKey(),
@@ -105,8 +105,8 @@ redis.call("HSET", KEYS[1], "write", ARGV[1])
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
 return 1`)
 
-// hashForget removes the caller's time, if it is still the one that stands. It
-// returns nothing, so nobody learns whether it was.
+// hashForget removes the caller's time, if nobody has overwritten it. It returns
+// nothing, so nobody learns whether it did.
 // KEYS[1] the lock, ARGV[1] the field, ARGV[2] the caller's milliseconds.
 var hashForget = newScript("hash-forget", `
 if redis.call("HGET", KEYS[1], ARGV[1]) == ARGV[2] then
@@ -125,7 +125,7 @@ func (l *rwHash) TryLock(ctx context.Context) (Lease, error) {
 	return l.try(ctx, hashWrite, milliseconds(l.ttl))
 }
 
-// Unlock implements Lock for the writer. It is never told ErrNotHeld.
+// Unlock implements Lock for the writer. It never returns ErrNotHeld.
 func (l *rwHash) Unlock(ctx context.Context, lease Lease) error {
 	return l.forget(ctx, "write", lease)
 }
@@ -136,7 +136,7 @@ func (l rwHashReader) TryLock(ctx context.Context) (Lease, error) {
 	return l.try(ctx, hashRead)
 }
 
-// Unlock implements Lock for a reader. It is never told ErrNotHeld.
+// Unlock implements Lock for a reader. It never returns ErrNotHeld.
 func (l rwHashReader) Unlock(ctx context.Context, lease Lease) error {
 	return l.forget(ctx, "read", lease)
 }

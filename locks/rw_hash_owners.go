@@ -8,11 +8,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// rwHashOwners is the write lock of rw-hash as it should be: one hash, in which
-// every reader has a field of its own and the one writer another, each with its
-// own deadline by the server's clock. Nobody overwrites or removes what is
-// another's, no client's clock decides, and who crashes is out when its own time
-// is over, however many come after it.
+// rwHashOwners is the write lock of a corrected rw-hash: one hash, in which every
+// reader has a field of its own and the one writer another, each with its own deadline
+// by the server's clock. Clients never overwrite or remove another's field, client
+// clocks do not matter, and a crashed client is out when its own time is over, however
+// many come after it.
 //
 // ErrNotHeld if the release does not find the caller's field.
 type rwHashOwners struct {
@@ -43,7 +43,7 @@ var rwHashOwnersFlaws = flaws(
 	deadlineLookedAtTooEarly(), readerMoved(), serverClock(), prolongedKey(), serverLostKey(), may(slowClocks, orphanedKey()),
 )
 
-// readerMoved is deadlineMoved where it takes a writer beside who was frozen: a
+// readerMoved is deadlineMoved where a writer must get in beside the frozen client: a
 // matter of chance.
 func readerMoved() []Flaw {
 	group := deadlineMoved("exclusion", "resource")
@@ -56,10 +56,10 @@ func readerMoved() []Flaw {
 // rwHashOwnersReader is the read lock.
 type rwHashOwnersReader struct{ *rwHashOwners }
 
-// ownersEnter lets a reader in unless a writer lives, and a writer unless anybody
-// does: 1, else 0. A reader's field is its token, the writer's is "write"; each
-// holds until when it lives, by this node's clock, and the token. Who lets
-// himself in takes away what is past; the hash lives as long as its youngest field.
+// ownersEnter lets a reader in unless a writer lives, and a writer unless anybody does:
+// 1, else 0. A reader's field is its token, the writer's is "write"; each holds its
+// deadline, by this node's clock, and the token. A successful entry removes expired
+// fields; the hash lives as long as its youngest field.
 // KEYS[1] the lock, ARGV[1] read or write, ARGV[2] the token, ARGV[3] milliseconds.
 var ownersEnter = newScript("owners-enter", `
 local time = redis.call("TIME")
@@ -112,7 +112,7 @@ func (l rwHashOwnersReader) Unlock(ctx context.Context, lease Lease) error {
 	return l.leave(ctx, "read", lease.Token)
 }
 
-// try enters. A grant that came when its lease was over is given back.
+// try enters. A grant that arrived after its lease was over is given back.
 func (l *rwHashOwners) try(ctx context.Context, mode string) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {

@@ -10,14 +10,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// rwTwoKeys is the write lock of D4's read-write lock on a single node: one key
-// for all readers and one for the writer. The flaw needs no fault: nobody counts
-// readers, so the first to leave deletes the key of all and lets a writer in
-// beside the others. Two keys in one script are a CROSSSLOT error on Redis
-// Cluster.
+// rwTwoKeys is the write lock of D4's read-write lock on a single node: one key for all
+// readers and one for the writer. The flaw needs no fault: nobody counts readers, so
+// the first to leave deletes the key of all and lets a writer in beside the others. Two
+// keys in one script are a CROSSSLOT error on Redis Cluster.
 //
-// A reply of 0 to the DEL is ErrNotHeld: the key expired, or another reader took
-// it along.
+// A reply of 0 to the DEL is ErrNotHeld: the key expired, or another reader deleted it.
 type rwTwoKeys struct {
 	node              redis.UniversalClient
 	readKey, writeKey string
@@ -103,8 +101,8 @@ func (l rwTwoKeysReader) TryLock(ctx context.Context) (Lease, error) {
 	return Lease{}, l.try(ctx, twoKeysRead)
 }
 
-// Unlock implements Lock for a reader. ErrNotHeld: another reader took the key
-// along, or it expired.
+// Unlock implements Lock for a reader. ErrNotHeld: another reader deleted the key, or
+// it expired.
 func (l rwTwoKeysReader) Unlock(ctx context.Context, _ Lease) error {
 	return del(ctx, l.node, l.readKey)
 }

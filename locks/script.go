@@ -19,9 +19,9 @@ func newScript(name, source string) *script {
 	return &script{name: name, source: source, run: redis.NewScript(source)}
 }
 
-// Run sends EVALSHA and, only if the node says NOSCRIPT (then nothing ran),
-// EVAL with the source: go-redis's way, and the only repetition there is. A Lua
-// false or nil arrives as redis.Nil; what that means is the recipe's business.
+// Run sends EVALSHA and, only if the node says NOSCRIPT (then nothing ran), EVAL with
+// the source, as go-redis does; it repeats nothing else. A Lua false or nil arrives as
+// redis.Nil; the recipe interprets it.
 func (s *script) Run(ctx context.Context, c redis.Scripter, keys []string, args ...any) *redis.Cmd {
 	return s.run.Run(ctx, c, keys, args...)
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setNXEXBoundedRenewal is D3's Java lock with a renewal thread. The thread
-// sleeps a whole lease between renewals, so that each but the first races the
-// key's expiry; it ends after four, under the holder; and one flag per client
-// stops it, so that releasing one lock ends the renewal of all others.
+// setNXEXBoundedRenewal is D3's Java lock with a renewal thread. The thread sleeps a
+// whole lease between renewals, so each but the first races the key's expiry; it ends
+// after four, though the lock is held; and one flag per client stops it, so that
+// releasing one lock ends the renewal of all others.
 //
 // ErrNotHeld if the release finds no key or another's token.
 type setNXEXBoundedRenewal struct {
@@ -51,7 +51,7 @@ var setNXEXBoundedRenewalFlaws = flaws(
 	leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 
-// TryLock implements Lock. LostC is nil: D3 ignores what the renewal is told.
+// TryLock implements Lock. LostC is nil: D3 ignores the renewal's replies.
 func (l *setNXEXBoundedRenewal) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {
@@ -65,8 +65,7 @@ func (l *setNXEXBoundedRenewal) TryLock(ctx context.Context) (Lease, error) {
 	return lease, nil
 }
 
-// Unlock implements Lock: it stops the client's renewals, all of them, and
-// releases.
+// Unlock implements Lock: it stops all renewals of the client and releases.
 func (l *setNXEXBoundedRenewal) Unlock(ctx context.Context, lease Lease) error {
 	l.renewal.stop()
 	return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
@@ -100,7 +99,7 @@ type boundedRenewal struct {
 
 func newBoundedRenewal(c *Client) (*boundedRenewal, error) { return &boundedRenewal{client: c}, nil }
 
-// start renews key from now on, until four times, the flag or the client's end.
+// start renews key until four renewals, the stop flag or the client's end.
 func (r *boundedRenewal) start(key, token string, ttl time.Duration) {
 	r.open.Store(true)
 	go r.run(r.client.Context, r.client.Nodes[0], key, token, ttl)
@@ -108,9 +107,9 @@ func (r *boundedRenewal) start(key, token string, ttl time.Duration) {
 
 func (r *boundedRenewal) stop() { r.open.Store(false) }
 
-// run renews at once and then after each sleep of a whole lease. Its reply is
-// ignored: a key that is lost, or another's, counts as renewed. An error skips
-// both the count and the sleep: it spins.
+// run renews at once and then after each sleep of a whole lease. It ignores the reply:
+// a key that is lost, or another's, counts as renewed. An error skips both the count
+// and the sleep: it spins.
 func (r *boundedRenewal) run(ctx context.Context, c redis.Scripter, key, token string, ttl time.Duration) {
 	for n := 0; n < boundedRenewals && r.open.Load() && ctx.Err() == nil; {
 		pause := failedRenewal

@@ -32,7 +32,7 @@ func init() {
 			return oneNodeClaims("set-nx-ex-get-del", ttl, wholeSeconds(ttl))
 		},
 		Flaws: flaws(
-			// Of a node that dies, the connection dies too on which DEL was to go.
+			// If a node dies, the connection dies too, and DEL is not sent.
 			may([]string{"node-pause", "node-restart", "failover", "split-brain", "node-clock"}, foreignDelete(
 				"A pause or delay between GET and DEL that outlasts the key, or in which the node loses it, removes another's lock and lets a third in.",
 				"D3: GET and DEL are not one step; "+redisOwner, "client-pause", "delay", "eviction")),

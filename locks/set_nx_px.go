@@ -7,10 +7,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setNXPX is the standard lock on one node, in D0, D2 and D3: a value of the
-// attempt's own, key and life in one command, and a release that compares and
-// deletes in one step. What remains is what no lease on one node can promise: a
-// holder that overruns, a node that forgets.
+// setNXPX is the standard lock on one node, in D0, D2 and D3: a unique value for each
+// attempt, key and expiry in one command, and a release that compares and deletes in
+// one step. What remains are limits of every lease on one node: a holder that overruns,
+// a node that forgets.
 //
 // ErrNotHeld if the release finds no key or another's token.
 type setNXPX struct {
@@ -44,7 +44,7 @@ func (l *setNXPX) TryLock(ctx context.Context) (Lease, error) {
 	return l.TryLockWith(ctx, token)
 }
 
-// TryLockWith implements TokenLocker: D3's caller passes what it calls its request's id.
+// TryLockWith implements TokenLocker: D3's caller passes its request's id.
 func (l *setNXPX) TryLockWith(ctx context.Context, token string) (Lease, error) {
 	return Lease{Token: token}, setIfAbsent(ctx, l.client.Nodes[0], l.key, token, "NX", "PX", milliseconds(l.ttl))
 }

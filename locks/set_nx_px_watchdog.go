@@ -8,10 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setNXPXWatchdog is D0's mutex with a watchdog: SET NX PX, and while it is
-// held a plain EXPIRE at every third of the lease. The flaw is that plain: the
-// watchdog never asks whose key it prolongs, and it ends for good, without a
-// word, at the first error or missing key.
+// setNXPXWatchdog is D0's mutex with a watchdog: SET NX PX, and while it is held a
+// plain EXPIRE at every third of the lease. The flaws: the watchdog never checks whose
+// key it prolongs, and it ends for good, silently, at the first error or missing key.
 //
 // ErrNotHeld if the release finds no key or another's token.
 type setNXPXWatchdog struct {
@@ -57,7 +56,7 @@ var setNXPXWatchdogFlaws = flaws(
 	leaseOutlived(), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 
-// TryLock implements Lock. LostC is nil: D0's watchdog ends without a word.
+// TryLock implements Lock. LostC is nil: D0's watchdog ends silently.
 func (l *setNXPXWatchdog) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {
@@ -73,8 +72,8 @@ func (l *setNXPXWatchdog) TryLock(ctx context.Context) (Lease, error) {
 	return lease, nil
 }
 
-// renew prolongs the key, whoever's it is by now. The first error or missing
-// key is the watchdog's end.
+// renew prolongs the key, whoever owns it by now. The first error or missing key ends
+// the watchdog.
 func (l *setNXPXWatchdog) renew(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*l.ttl/3)
 	defer cancel()
@@ -82,8 +81,8 @@ func (l *setNXPXWatchdog) renew(ctx context.Context) bool {
 	return err == nil && renewed == 1
 }
 
-// Unlock implements Lock. The watchdog is stopped after the release, whatever
-// came of it: in between it may still renew, and not its own key.
+// Unlock implements Lock. The watchdog is stopped after the release, whatever its
+// result: in between it may renew another's key.
 func (l *setNXPXWatchdog) Unlock(ctx context.Context, lease Lease) error {
 	err := releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
 	l.mu.Lock()

@@ -37,7 +37,7 @@ func init() {
 					"A crash, a lost connection or a lost reply between SETNX and EXPIRE leaves a key without a life.",
 					"D1, D3: two commands are not one", "liveness")),
 			bareDelete("D1, D3"),
-			// Of a node that dies, the connection dies too on which EXPIRE was to go.
+			// If a node dies, the connection dies too, and EXPIRE is not sent.
 			may([]string{"node-restart", "failover", "split-brain", "node-clock", "node-pause"}, under([]string{"client-pause", "delay", "eviction"}, "foreign-renewal", Bug,
 				"EXPIRE does not ask whose key it is: if another's late DEL, or the node, freed the lock just behind SETNX, it times the next holder's key.",
 				"D1, D3: two commands are not one", "ownership")),

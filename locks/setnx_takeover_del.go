@@ -11,16 +11,15 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setnxTakeoverDel is the idea that D1 rejects: the key holds the time until
-// which its holder may keep it, in milliseconds since 1970 by the holder's
-// clock; whoever finds a past time deletes the key and tries SETNX again. Two
-// who have both seen the past time both delete, the second of them the first's
-// new key, and both get in. D1 names no EXPIRE here, so there is none, and it
-// does not say when the clock is read: we read it for each SETNX and for the
-// comparison.
+// setnxTakeoverDel is the idea that D1 rejects: the key holds the time until which its
+// holder may keep it, in milliseconds since 1970 by the holder's clock; a client that
+// finds a past time deletes the key and tries SETNX again. Two clients that have both
+// seen the past time both delete, the second one the first one's new key, and both get
+// in. D1 names no EXPIRE here, so there is none, and it does not say when the clock is
+// read: we read it for each SETNX and for the comparison.
 //
-// The DEL of a takeover is not looked at. On release, a reply of 0 to the DEL
-// is ErrNotHeld.
+// The reply to a takeover's DEL is ignored. On release, a reply of 0 to the DEL is
+// ErrNotHeld.
 type setnxTakeoverDel struct {
 	node redis.UniversalClient
 	now  func() time.Time
@@ -63,8 +62,8 @@ var takeoverFlaws = flaws(
 		"D1: clients' clocks must agree", "exclusion", "resource")),
 )
 
-// TryLock implements Lock. The lease has no token: what the key holds is a time
-// that others may hold too. A key that holds no time is an error.
+// TryLock implements Lock. The lease has no token: the key holds a time, which others
+// may hold too. A key without a time is an error.
 func (l *setnxTakeoverDel) TryLock(ctx context.Context) (Lease, error) {
 	if err := l.setnx(ctx); !errors.Is(err, ErrBusy) {
 		return Lease{}, err

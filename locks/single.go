@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// onOneNode is Recipe.New for recipes that use the first node and keep no state
-// across keys. The arguments that lock gets are checked.
+// onOneNode is Recipe.New for recipes that use the first node and keep no state across
+// keys. It checks lock's arguments.
 func onOneNode(lock func(c *Client, key string, ttl time.Duration) (Lock, error)) func(*Client) (Maker, error) {
 	return func(c *Client) (Maker, error) {
 		if len(c.Nodes) == 0 {
@@ -27,8 +27,8 @@ func onOneNode(lock func(c *Client, key string, ttl time.Duration) (Lock, error)
 	}
 }
 
-// withState is onOneNode for recipes that keep state per client process, across
-// keys: what state returns, drawn once for each Maker.
+// withState is onOneNode for recipes that keep state per client process, across keys:
+// each Maker calls state once.
 func withState[S any](
 	state func(*Client) (S, error), lock func(c *Client, state S, key string, ttl time.Duration) (Lock, error),
 ) func(*Client) (Maker, error) {
@@ -46,7 +46,7 @@ func withState[S any](
 }
 
 // oneNodeClaims is what most recipes on one node promise: the lease time ttl, and that
-// others get in again after recovery, which is the lease as the recipe rounds it.
+// others get in again after recovery, the lease as the recipe rounds it.
 func oneNodeClaims(id string, ttl, recovery time.Duration, scripts ...*script) history.Claims {
 	claims := history.Claims{Lock: id, Quorum: 1, TTL: ttl, Recovery: recovery}
 	for _, s := range scripts {
@@ -58,7 +58,7 @@ func oneNodeClaims(id string, ttl, recovery time.Duration, scripts ...*script) h
 	return claims
 }
 
-// wholeSeconds is the life of a key that EX or EXPIRE gives for a lease time.
+// wholeSeconds is the expiry that EX or EXPIRE sets for a lease time.
 func wholeSeconds(ttl time.Duration) time.Duration {
 	return time.Duration(seconds(ttl)) * time.Second
 }
@@ -68,7 +68,7 @@ func milliseconds(ttl time.Duration) int64 {
 	return int64((ttl + time.Millisecond - 1) / time.Millisecond)
 }
 
-// wholeMilliseconds is the life of a key that PX or PEXPIRE gives for a lease time.
+// wholeMilliseconds is the expiry that PX or PEXPIRE sets for a lease time.
 func wholeMilliseconds(ttl time.Duration) time.Duration {
 	return time.Duration(milliseconds(ttl)) * time.Millisecond
 }
@@ -88,8 +88,8 @@ func setnx(ctx context.Context, c redis.UniversalClient, key string, value any) 
 	return nil
 }
 
-// setIfAbsent sends SET key value with the options as they are given, one of
-// which is NX: nil if the key was free, else ErrBusy or unknown.
+// setIfAbsent sends SET key value with these options, which include NX: nil if the key
+// was free, else ErrBusy or unknown.
 func setIfAbsent(ctx context.Context, c redis.UniversalClient, key string, value any, options ...any) error {
 	args := append([]any{"SET", key, value}, options...)
 	err := c.Do(ctx, args...).Err()

@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// claim makes the lease claim exclusion for validity, counted from start: a
-// reading of time.Now from before the first request was sent. It says whether
-// anything is left to claim; if not, the lease stays as it is.
+// claim makes the lease claim exclusion for validity, counted from start: a reading of
+// time.Now from before the first request. It says whether anything is left to claim; if
+// not, the lease stays unchanged.
 //
-// Elapsed time is monotonic, so a step of the wall clock while the lock was being
-// acquired changes nothing. The deadline must be an instant on the wall clock,
-// and a later step back would prolong the belief; so LostC ends it too, by a
-// timer that no wall clock moves.
+// Elapsed time is monotonic, so a step of the wall clock during the acquisition changes
+// nothing. The deadline must be an instant on the wall clock, and a later step back
+// would prolong the belief; so a monotonic timer also ends it through LostC.
 func (c *Client) claim(lease *Lease, start time.Time, validity time.Duration) bool {
 	now := c.Now() // read first: a freeze between the two readings must shorten the claim
 	left := validity - time.Since(start)
@@ -26,12 +25,12 @@ func (c *Client) claim(lease *Lease, start time.Time, validity time.Duration) bo
 	return true
 }
 
-// errExtendedTooLate is the result of an extension that was answered when nothing
-// was left to claim: keys may live on, but for how long is not known.
+// errExtendedTooLate is the result of an extension whose answer came when nothing was
+// left to claim: keys may live on, for an unknown time.
 var errExtendedTooLate = errors.New("extended, but answered when that was over")
 
-// tooLate is the result of an attempt that was granted the lock when there was
-// nothing left to claim, and gave it back: ErrBusy, whatever came of that.
+// tooLate is the result of an attempt whose grant came when nothing was left to claim,
+// and was given back: ErrBusy, whatever the release's result.
 func tooLate(given error) error {
 	if given == nil || errors.Is(given, ErrNotHeld) {
 		return fmt.Errorf("%w: granted when the lease was over", ErrBusy)

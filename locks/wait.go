@@ -35,13 +35,12 @@ func Wait(ctx context.Context, l Lock, interval time.Duration) (Lease, error) {
 	}
 }
 
-// Poll acquires a lock with D1's bounded polling: attempts are interval apart,
-// and, as in D1's loop, a maximum of N means N−1 attempts. It returns at once
-// when the lock is held and on any error other than ErrBusy, which is then
-// TryLock's own result. After the last attempt it returns ErrBusy; when ctx
-// ends between attempts, ErrBusy and ctx's error. A maximum that allows no
-// attempt is ErrRefused. Poll always asks by TryLock, even a Blocker, because
-// it promises a number of attempts.
+// Poll acquires a lock with D1's bounded polling: attempts are interval apart, and, as
+// in D1's loop, a maximum of N means N−1 attempts. It returns at once when the lock is
+// held and, with TryLock's result, on any error other than ErrBusy. After the last
+// attempt it returns ErrBusy; when ctx ends between attempts, ErrBusy and ctx's error.
+// A maximum that allows no attempt is ErrRefused. Poll uses TryLock even for a Blocker,
+// because it promises a number of attempts.
 func Poll(ctx context.Context, l Lock, interval time.Duration, maximum int) (Lease, error) {
 	if maximum < 2 {
 		return Lease{}, fmt.Errorf("%w: a maximum of %d allows no attempt", ErrRefused, maximum)
@@ -60,8 +59,8 @@ func Poll(ctx context.Context, l Lock, interval time.Duration, maximum int) (Lea
 	}
 }
 
-// pause waits for tick after a busy attempt. If both are due, ctx wins: an
-// attempt with a context that has ended would turn busy into unknown.
+// pause waits for tick after a busy attempt. If both are ready, ctx wins: an attempt
+// with an ended context would turn busy into unknown.
 func pause(ctx context.Context, tick <-chan time.Time) error {
 	select {
 	case <-ctx.Done():

@@ -35,7 +35,8 @@ func (w *watchdog) run(ctx context.Context, interval time.Duration, renew func(c
 			return
 		case <-ticker.C:
 		}
-		// A tick that came together with the stop loses: select would toss a coin.
+		// If a tick and the stop are ready, the stop wins: select would choose at
+		// random.
 		select {
 		case <-w.quit:
 			return
@@ -47,8 +48,8 @@ func (w *watchdog) run(ctx context.Context, interval time.Duration, renew func(c
 	}
 }
 
-// stop prevents further renewals. One under way is neither interrupted nor
-// awaited, as in the documents.
+// stop prevents further renewals. A running one is neither interrupted nor awaited, as
+// in the documents.
 func (w *watchdog) stop() { w.once.Do(func() { close(w.quit) }) }
 
 // alive says whether the watchdog may still renew.
@@ -63,7 +64,7 @@ func (w *watchdog) alive() bool {
 	}
 }
 
-// sleep waits for d and says whether it did so before ctx ended.
+// sleep waits for d; false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -75,11 +76,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// renewalFailed: the watchdog ended, or came too late, under its holder, who
-// goes on believing. A node that freezes, dies or is replaced just when a renewal
-// is due may do that too, and so may one that renews but is not heard, or connections
-// that are reset for longer than a lease, if the section is longer than what the last
-// renewal gives.
+// renewalFailed: the watchdog ended, or came too late, while its holder goes on
+// believing. Other causes are a node that freezes, dies or is replaced just when a
+// renewal is due, or that renews but is not heard, and connections that are reset for
+// longer than a lease, if the section outlasts the last renewal.
 func renewalFailed(kind Kind, why, source string, faults ...string) []Flaw {
 	return may([]string{"partition-replies", "reset", "client-pause", "node-pause", "node-restart", "failover", "split-brain"},
 		under(faults, "renewal-failed", kind, why, source, "exclusion", "resource"))

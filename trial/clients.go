@@ -28,8 +28,7 @@ const (
 // outside says whether clients have processes of their own.
 func (s Spec) outside() bool { return s.ClientsAs == Processes }
 
-// CheckClients returns an input.Error if a trial's clients cannot be what they are
-// to be on that testbed.
+// CheckClients returns an input.Error if that testbed cannot run such clients.
 func CheckClients(as string, tb testbed.Testbed) error {
 	switch {
 	case as != "" && as != Goroutines && as != Processes:
@@ -73,7 +72,7 @@ func (t *running) startClients(ctx context.Context, env testbed.Env, healed <-ch
 	return nil
 }
 
-// clients are the clients' part of the storm.
+// clients runs the clients' part of the storm.
 func (t *running) clients(ctx context.Context, env testbed.Env, healed <-chan struct{}) error {
 	var err error
 	if t.host != nil {
@@ -88,7 +87,7 @@ func (t *running) clients(ctx context.Context, env testbed.Env, healed <-chan st
 	return nil
 }
 
-// world is what clients are given in this process.
+// world is the workload's world in this process.
 func (t *running) world(env testbed.Env, healed <-chan struct{}) workloads.World {
 	return workloads.World{
 		Env:    env,
@@ -100,8 +99,8 @@ func (t *running) world(env testbed.Env, healed <-chan struct{}) workloads.World
 	}
 }
 
-// blame makes of the death of a client process what the code under test did, if
-// that is what it died of.
+// blame attributes the death of a client process to the code under test, if that caused
+// it.
 func (t *running) blame(err error) error {
 	var died *clientproc.Death
 	if !errors.As(err, &died) {
@@ -120,7 +119,8 @@ func (t *running) blame(err error) error {
 	return b
 }
 
-// stalls records each new maximum of how long client processes were not scheduled.
+// stalls records each new maximum of the times for which client processes were not
+// scheduled.
 type stalls struct {
 	rec *history.Recorder
 
@@ -139,9 +139,9 @@ func (s *stalls) note(late time.Duration) (longest time.Duration, err error) {
 	return s.worst, err
 }
 
-// ServeClient is the life of a client process, which a trial starts whose clients
-// are Processes. It returns an input.Error if no trial started this process, and
-// when the trial needs it no longer. A process calls it once.
+// ServeClient runs one client process of a trial whose clients are Processes. It
+// returns when the trial no longer needs the process. The error is an input.Error if no
+// trial started this process. A process calls it once.
 func ServeClient(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -157,7 +157,7 @@ func ServeClient(ctx context.Context) error {
 	if err != nil && !errors.As(err, &end.Broken) {
 		end.Err = err.Error()
 	}
-	// Also if ctx has ended, of which only this process knows.
+	// Also if ctx has ended: only this process knows that.
 	if err := s.Ended(context.WithoutCancel(ctx), end); err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
@@ -166,7 +166,7 @@ func ServeClient(ctx context.Context) error {
 	return nil
 }
 
-// liveAsClient is the session of a client in a process of its own.
+// liveAsClient runs the session of a client in this process.
 func liveAsClient(ctx context.Context, s *clientproc.Session) (leave func(), err error) {
 	leave = func() {}
 	var spec Spec
@@ -203,7 +203,7 @@ func liveAsClient(ctx context.Context, s *clientproc.Session) (leave func(), err
 	return func() { leave(); cancel(nil) }, err
 }
 
-// lateness tells the trial when this process did nothing.
+// lateness reports to the trial when this process did nothing.
 func lateness(s *clientproc.Session) func(from, to, late time.Duration) (time.Duration, error) {
 	return func(from, to, late time.Duration) (time.Duration, error) {
 		longest, err := s.Late(clientproc.Gap{From: from, To: to, Late: late})

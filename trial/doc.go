@@ -1,12 +1,12 @@
 // Package trial runs one trial and judges it.
 //
-// A Spec comes in: recipe, workload, fault plan, seed and sizes, as plain data. Run turns
-// it into clients, a nemesis and a heartbeat on a testbed, and gives back the evidence.
-// Execute also judges the evidence and stores what is worth keeping in the trial's folder.
-// A Result goes out. LoadRecord reads a stored trial's evidence back, and Judge judges it
-// again.
+// A Spec comes in: recipe, workload, fault plan, seed and sizes, as plain data. Run
+// turns it into clients, a nemesis and a heartbeat on a testbed, and returns the
+// evidence. Execute also judges the evidence and stores what is worth keeping in the
+// trial's folder. A Result goes out. LoadRecord reads a stored trial's evidence back,
+// and Judge judges it again.
 //
-// The words: a Task is a Spec with the folder that it is stored in; a Done is what became
-// of a Task; a Record is what a folder holds; an Outcome is what a Result comes to; a Flaw
-// is one oracle that was violated by one cause; a Lack is why something cannot be tried.
+// The words: a Task is a Spec with the folder for storing it; a Done is the outcome of
+// a Task; a Record is the content of a folder; an Outcome sums up a Result; a Flaw is
+// an oracle that was violated by one cause; a Lack is why something cannot be tried.
 package trial

@@ -18,28 +18,29 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Task is one trial to be run, judged and stored, wherever.
+// Task is one trial to be run, judged and stored, in any process.
 type Task struct {
 	Spec Spec `json:"spec"`
 	// Folder is the trial's, made only if there is something to store.
 	Folder string `json:"folder"`
 	Keep   bool   `json:"keep,omitempty"` // store it, whatever the outcome
-	// Monitor: with what nodes execute, if they can tell.
+	// Monitor: also log what nodes execute, if they can report it.
 	Monitor bool `json:"monitor,omitempty"`
-	Drop    bool `json:"drop,omitempty"`   // do not store it, whatever the outcome
-	Stream  bool `json:"stream,omitempty"` // store what happens as it happens
+	Drop    bool `json:"drop,omitempty"`   // never store it
+	Stream  bool `json:"stream,omitempty"` // write the evidence as it happens
 	Probe   bool `json:"probe,omitempty"`
-	// Enough is what a violated trial may show and still not be stored.
+	// Enough lists violations (Result.Shows) that are stored already: such a trial is
+	// not stored.
 	Enough []string `json:"enough,omitempty"`
 	Log    bool     `json:"log,omitempty"` // pass commands on as they happen
 }
 
-// Done is what became of a task.
+// Done is the outcome of a task.
 type Done struct {
 	Trial Result `json:"trial"`
 	Kept  bool   `json:"kept"` // in the task's folder
-	// Stalled: the harness itself was not scheduled for so long that the outcome
-	// proves nothing, or what decides came too close together for its order to be seen.
+	// Stalled: the harness was not scheduled for so long that the outcome proves
+	// nothing, or decisive events came too close together to be ordered.
 	Stalled  bool            `json:"stalled,omitempty"`
 	Seen     Sight           `json:"seen,omitzero"` // in a probe
 	Acquires []time.Duration `json:"acquires,omitempty"`
@@ -47,11 +48,11 @@ type Done struct {
 	Died bool `json:"-"`
 }
 
-// Execute runs a task, judges what happened, and stores it if there is something
-// to see in it, or if it was asked for.
+// Execute runs a task, judges the evidence, and stores it if it shows something or the
+// task asks for it.
 func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locker, log func(history.Command)) (Done, error) {
 	started := time.Now()
-	t.Stream = t.Stream || RealTime(tb) // what took so long must survive a kill
+	t.Stream = t.Stream || RealTime(tb) // long runs must survive a kill
 	d := Done{Trial: Result{Spec: t.Spec, Probe: t.Probe}}
 	recipe, err := t.Spec.Recipe()
 	if err != nil {
@@ -87,12 +88,12 @@ func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locke
 	d.Trial.Hash = hash
 	if broken == nil {
 		d.Judge(ctx, recipe, e, err)
-	} else { // its history is whole
+	} else { // the history is complete
 		d.Judge(ctx, recipe, e, nil)
 		d.leaves(err)
 	}
 	if err := ctx.Err(); err != nil {
-		return d, err // not judged in full
+		return d, err // not fully judged
 	}
 	if !RealTime(tb) && len(e.Ops) > 0 {
 		d.Trial.Virtual = e.Ops[len(e.Ops)-1].Time
@@ -110,8 +111,8 @@ func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locke
 	return d, d.store(t, rec, stack)
 }
 
-// interrupted is the error of a trial whose context ended, stopped being the context's: the
-// trial's own error is told beside it only if something could not be torn down.
+// interrupted is the error of a trial whose context ended with stopped. It includes the
+// trial's own error only if something could not be torn down.
 func interrupted(stopped, err error) error {
 	var left *testbed.TeardownError
 	switch {
@@ -123,9 +124,9 @@ func interrupted(stopped, err error) error {
 	return err
 }
 
-// Conclude judges and stores the evidence of a task that ended the process in which it
-// ran. Failure is why that proves nothing of the code under test, nil if it does; goroutines
-// are those of the process, as it showed them. The evidence needs no claims.
+// Conclude judges and stores the evidence of a task that ended its process. Failure is
+// why that proves nothing about the code under test, or nil; goroutines is the
+// process's goroutine dump. The evidence needs no claims.
 func Conclude(ctx context.Context, t Task, e history.Evidence, failure error, goroutines string) (Done, error) {
 	d := Done{Trial: Result{Spec: t.Spec, Probe: t.Probe}, Died: true}
 	recipe, err := t.Spec.Recipe()
@@ -149,7 +150,7 @@ func Conclude(ctx context.Context, t Task, e history.Evidence, failure error, go
 	return d, d.store(t, rec, goroutines)
 }
 
-// Judge fills in what the evidence, and the error of the run, say of the trial.
+// Judge fills in what the evidence, and the run's error, show.
 func (d *Done) Judge(ctx context.Context, recipe locks.Recipe, e history.Evidence, err error) {
 	t := &d.Trial
 	if err == nil {
@@ -157,7 +158,7 @@ func (d *Done) Judge(ctx context.Context, recipe locks.Recipe, e history.Evidenc
 	}
 	switch {
 	case errors.Is(err, nemesis.ErrNotSupported):
-		t.Lack, t.Outcome = NewLack(err), NotSupported // seen only in the running world
+		t.Lack, t.Outcome = NewLack(err), NotSupported // found only in the running world
 		t.Why = t.Lack.Sentence()
 	case err != nil:
 		t.Err, t.Outcome = err.Error(), Unknown
@@ -167,16 +168,16 @@ func (d *Done) Judge(ctx context.Context, recipe locks.Recipe, e history.Evidenc
 	d.Stalled = (stalled || unordered) && err == nil && t.Outcome == Unknown
 }
 
-// leaves adds what could not be torn down, nil = nothing, to a trial that was judged:
-// it does not undo what that showed.
+// leaves adds what could not be torn down (nil = nothing) to a judged trial: the
+// verdict stands.
 func (d *Done) leaves(err error) {
 	if err != nil {
 		d.Trial.Err = strings.TrimPrefix(d.Trial.Err+"; "+err.Error(), "; ")
 	}
 }
 
-// store keeps the trial's folder if there is something to see in it, with the
-// goroutines of a trial that broke down.
+// store keeps the trial's folder if it shows something, with the goroutines of a trial
+// that broke down.
 func (d *Done) store(t Task, rec *trialWriter, goroutines string) error {
 	d.Kept = !t.Drop && (t.Keep || d.Trial.Outcome == Unknown || d.Trial.Violation() && !slices.Contains(t.Enough, d.Trial.Shows()))
 	if !d.Kept {
@@ -191,8 +192,7 @@ func (d *Done) store(t Task, rec *trialWriter, goroutines string) error {
 	return d.Explain(t.Folder, goroutines)
 }
 
-// Explain writes the verdict, and the goroutines if there are any, beside the
-// history.
+// Explain writes the verdict, and the goroutines if there are any, next to the history.
 func (d *Done) Explain(folder, goroutines string) error {
 	if goroutines != "" {
 		if err := os.WriteFile(filepath.Join(folder, GoroutinesFile), []byte(goroutines), 0o666); err != nil {

@@ -30,13 +30,13 @@ func Folder(s Spec) string {
 	return filepath.Join("trials", s.Lock, s.Fault, s.Workload+"-"+s.Number())
 }
 
-// RemoveFolder takes a trial's folder away, and those above it that are empty
-// then, up to the campaign's.
+// RemoveFolder removes a trial's folder, and its parents that are then empty, up to the
+// campaign's folder.
 func RemoveFolder(path string) error {
 	if err := os.RemoveAll(path); err != nil {
 		return fmt.Errorf("remove the trial's folder: %w", err)
 	}
-	// os.Remove refuses a directory that is not empty: just what is wanted.
+	// os.Remove refuses a directory that is not empty, as intended here.
 	for range FolderDepth - 1 {
 		path = filepath.Dir(path)
 		_ = os.Remove(path)
@@ -44,8 +44,7 @@ func RemoveFolder(path string) error {
 	return nil
 }
 
-// MakeFolder makes a trial's folder, also while another's is taken away with the
-// empty directories above it.
+// MakeFolder makes a trial's folder, even while RemoveFolder removes empty parents.
 func MakeFolder(path string) (err error) {
 	for range 5 {
 		if err = os.MkdirAll(path, 0o777); !errors.Is(err, fs.ErrNotExist) {

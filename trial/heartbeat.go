@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A heartbeat watches the harness itself. Were it not scheduled for some
-// milliseconds, the order of what it recorded meanwhile would be its own doing.
+// A heartbeat watches the harness itself. If the harness is not scheduled for some
+// milliseconds, the order of what it recorded meanwhile is an artefact.
 const (
 	heartbeatEvery = 5 * time.Millisecond
 	heartbeatLate  = 5 * time.Millisecond // below this, lateness is not worth an entry
@@ -22,16 +22,16 @@ func heartbeat(ctx context.Context, rec *history.Recorder) error {
 	})
 }
 
-// recordStall records that the harness was not scheduled for so long.
+// recordStall records for how long the harness was not scheduled.
 func recordStall(rec *history.Recorder, late time.Duration) error {
 	_, err := rec.Event(history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FStall, Offset: late})
 	return err
 }
 
-// beat calls stalled, until ctx ends, when it was late by more than ever: by so
-// much, between the two times. It looks once more when ctx ends, as the last stall may
-// be what nobody came back from before. Stalled returns what is to be surpassed from
-// then on.
+// beat calls stalled, until ctx ends, for each new maximum of its lateness, with the
+// lateness and the times before and after. It checks once more when ctx ends, since the
+// last stall may still be unnoticed. Stalled returns the lateness to exceed from then
+// on.
 func beat(ctx context.Context, clock func() time.Duration, stalled func(from, to, late time.Duration) (time.Duration, error)) error {
 	tick := time.NewTicker(heartbeatEvery)
 	defer tick.Stop()

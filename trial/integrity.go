@@ -16,20 +16,20 @@ import (
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
 )
 
-// Standing is what vouches for the files of a record.
+// Standing says how far the files of a record can be trusted.
 type Standing string
 
 // Standings.
 const (
-	Vouched   Standing = "vouched"   // they are what the run judged: their hash says so
-	Partial   Standing = "partial"   // one is cut short; what is left may be as the run judged it
-	Changed   Standing = "changed"   // they are not what the run judged
-	Unvouched Standing = "unvouched" // a run recorded them, and nothing tells what it judged
-	Given     Standing = "given"     // no run of Lockstorm's recorded them
+	Vouched   Standing = "vouched"   // the hash of what the run judged matches
+	Partial   Standing = "partial"   // a file is cut short; the rest may be as judged
+	Changed   Standing = "changed"   // the files are not what the run judged
+	Unvouched Standing = "unvouched" // a run recorded the files, but nothing tells what it judged
+	Given     Standing = "given"     // no run of Lockstorm recorded the files
 )
 
-// distrust takes back every verdict on files that are not what the run judged: what they
-// show may be what was changed. Findings become doubtful ones.
+// distrust withdraws every verdict on files that are not what the run judged, since
+// changes may have caused it. Findings become doubtful.
 func (r Record) distrust(verdicts []checker.Verdict) {
 	if r.Standing != Changed {
 		return
@@ -41,13 +41,13 @@ func (r Record) distrust(verdicts []checker.Verdict) {
 	}
 }
 
-// differing says that the files are not known to be what the run judged.
+// differing says that the files may not be what the run judged.
 func (r Record) differing() checker.Fact {
 	return checker.Fact{What: checker.HashDiffers, Text: r.Differs.Error()}
 }
 
-// doubt takes back every verdict that only says that nothing was seen, where
-// something is missing that could have shown it. What was seen stays.
+// doubt withdraws every verdict that nothing was seen, if something is missing that
+// could have shown it. Findings stay.
 func doubt(verdicts []checker.Verdict, missing checker.Fact) {
 	if missing.What == "" {
 		return
@@ -59,13 +59,13 @@ func doubt(verdicts []checker.Verdict, missing checker.Fact) {
 	}
 }
 
-// Missing says why the record is not all that there was of its trial; nothing if
-// nothing tells so. Of a history without a spec.json nobody knows how it should
-// end, or whether there ever was a command log.
+// Missing says why the record of its trial is incomplete; nothing if no gap is known.
+// Without a spec.json nobody knows how a history should end, or whether there was a
+// command log.
 func (r Record) Missing() checker.Fact {
 	ops, cmds := r.Evidence.Ops, r.Evidence.Commands
 	last := ended(ops)
-	// A trial that the code under test ended has no end but this.
+	// If the code under test ended the trial, this is the only end.
 	broke := slices.ContainsFunc(ops, func(op history.Op) bool {
 		return slices.ContainsFunc(breakdowns, func(f string) bool { return event(op, f) })
 	})
@@ -78,7 +78,7 @@ func (r Record) Missing() checker.Fact {
 		return checker.Fact{What: checker.CommandsCut, Span: lastSent(cmds)}
 	case r.keysCut:
 		return checker.Fact{What: checker.KeysCut, Span: lastChange(r.Evidence.Keys)}
-	case r.Differs != nil && (broke || r.Standing != Unvouched): // of which the files may say more
+	case r.Differs != nil && (broke || r.Standing != Unvouched): // the files may say more about it
 		return r.differing()
 	case r.Spec == nil, broke:
 		return checker.Fact{}
@@ -127,9 +127,9 @@ func lastChange(keys []history.KeyChange) (last time.Duration) {
 
 func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
-// uncovered finds a grant during which its client sent no command at all. A
-// client that may still have the lock can have entered it again by itself: only
-// the first grant after a release that went well needs a command.
+// uncovered finds a grant during which its client sent no command. A client that may
+// still hold the lock can re-enter locally: only the first grant after a successful
+// release needs a command.
 func uncovered(ops []history.Op, cmds []history.Command) (history.Op, bool) {
 	sent := map[int][]time.Duration{} // by client, ascending
 	for _, c := range cmds {
@@ -167,7 +167,7 @@ func uncovered(ops []history.Op, cmds []history.Command) (history.Op, bool) {
 	return history.Op{}, false
 }
 
-// asJudged is what a stored trial says of the files that it was judged by.
+// asJudged is a stored trial's account of the files that it was judged by.
 type asJudged struct {
 	Dir      string `json:"dir"`
 	Ops      int    `json:"ops"`
@@ -177,8 +177,8 @@ type asJudged struct {
 	Promised string `json:"promised"`
 }
 
-// vouch compares the record with what was judged when the trial was run, as verdict.json
-// in its folder or else its campaign tells.
+// vouch compares the record with what the run judged, according to verdict.json in its
+// folder or else its campaign.
 func (r *Record) vouch(dir string) {
 	var was asJudged
 	if err := jsonfile.Read(filepath.Join(dir, VerdictFile), &was); err != nil || was.Hash == "" {
@@ -187,7 +187,7 @@ func (r *Record) vouch(dir string) {
 	e := r.Evidence
 	changed := was.Hash != history.Hash(e)
 	switch {
-	case was.Hash == "" && (r.Spec == nil || r.Spec.Testbed == ""): // which no run recorded
+	case was.Hash == "" && (r.Spec == nil || r.Spec.Testbed == ""): // no run recorded it
 		r.Standing = Given
 	case was.Hash == "":
 		r.Standing, r.Differs = Unvouched, errors.New("nobody vouches for the files: no hash of what was judged is beside them")
@@ -222,7 +222,7 @@ func fromCampaign(dir string) (was asJudged) {
 	if err != nil {
 		return was
 	}
-	root := filepath.Join(real, "..", "..", "..", "..") // of Folder
+	root := filepath.Join(real, "..", "..", "..", "..") // the reverse of Folder
 	name, err := filepath.Rel(root, real)
 	if err != nil {
 		return was

@@ -10,11 +10,10 @@ import (
 	"github.com/lockstorm/lockstorm/nemesis"
 )
 
-// Judge asks every oracle about a stored history: a run's verdicts come about
-// in just this way. Of a record that is not whole, or for which nobody vouches, nothing is
-// said to hold; of one that was changed, nothing is said at all. The
-// error is checker.ErrDisagree; the verdicts are there even then. Those of more
-// judges come last.
+// Judge runs every oracle on a stored history, exactly as a run does. On an incomplete
+// or unvouched record, no property is said to hold; on a changed one, nothing is said
+// at all. The error is checker.ErrDisagree, with valid verdicts. Those of more judges
+// come last.
 func Judge(ctx context.Context, r Record, more ...func(context.Context, history.Evidence) checker.Verdict) (Result, error) {
 	var t Result
 	var declared []locks.Flaw
@@ -34,7 +33,7 @@ func Judge(ctx context.Context, r Record, more ...func(context.Context, history.
 	return t, err
 }
 
-// judge fills in what the evidence says of t. A hash that t has is the evidence's.
+// judge fills in t from the evidence. If t has a hash, it is the evidence's.
 func judge(ctx context.Context, t Result, declared []locks.Flaw, e history.Evidence) (Result, error) {
 	t.Hits, t.Ops, t.Commands, t.Keys = Hits(t.Spec, e.Ops), len(e.Ops), len(e.Commands), len(e.Keys)
 	if t.Hash == "" {
@@ -54,9 +53,8 @@ func judge(ctx context.Context, t Result, declared []locks.Flaw, e history.Evide
 	return t, err
 }
 
-// Hits counts the hits of the fault that the trial is about: it has to prove
-// itself, not one that prepared its ground. A fault that is a mix of others is
-// what it is made of.
+// Hits counts the hits of the fault under test, without faults that only prepare for
+// it. In a mix, every fault counts.
 func Hits(s Spec, ops []history.Op) int {
 	if slices.Contains(s.Plan.Faults(), s.Fault) {
 		return nemesis.Hits(ops, s.Fault)

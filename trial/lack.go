@@ -10,15 +10,15 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Lack is why a cell cannot be tried: data, whose sentence is made last.
+// Lack is why a cell cannot be tried, as data; its sentence is made last.
 type Lack struct {
 	What LackOf `json:"what"`
-	// Fault is what the fault wants for, if What is LackForFault.
+	// Fault is what the fault needs, if What is LackForFault.
 	Fault *nemesis.Unsupported `json:"fault,omitempty"`
-	// Needs is the topology that the cell needs, and Chosen the one that was.
+	// Needs is the topology that the cell needs, and Chosen the chosen one.
 	Needs  testbed.Topology `json:"needs,omitempty"`
 	Chosen testbed.Topology `json:"chosen,omitempty"`
-	Text   string           `json:"text,omitempty"` // what a store of before says
+	Text   string           `json:"text,omitempty"` // the sentence in older stores
 }
 
 // LackOf is what a cell lacks.
@@ -43,7 +43,7 @@ func NewLack(err error) *Lack {
 	return &Lack{What: LackAsTold, Text: err.Error()}
 }
 
-// Words say it in a sentence, without naming the fault; "" for none.
+// Words says it in a sentence, without naming the fault; "" for none.
 func (l *Lack) Words() string {
 	switch {
 	case l == nil:
@@ -62,7 +62,7 @@ func (l *Lack) Words() string {
 	return l.Text
 }
 
-// Sentence is Words, with the name of a fault that wants for something.
+// Sentence is Words with the name of the fault that lacks something.
 func (l *Lack) Sentence() string {
 	if l != nil && l.What == LackForFault && l.Fault != nil {
 		return l.Fault.Error()
@@ -70,7 +70,7 @@ func (l *Lack) Sentence() string {
 	return l.Words()
 }
 
-// UnmarshalJSON reads also what stores of before have: the sentence.
+// UnmarshalJSON also reads the sentences of older stores.
 func (l *Lack) UnmarshalJSON(b []byte) error {
 	if bytes.HasPrefix(b, []byte(`"`)) {
 		*l = Lack{What: LackAsTold}

@@ -8,17 +8,17 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// receivers get what happens on the nodes as it happens; nil = nobody does.
+// receivers get the nodes' events as they happen; nil = no receiver.
 type receivers struct {
 	commands func(history.Command)
 	keys     func(history.KeyChange)
 }
 
-// keyWatcher is implemented by testbeds that can say whether they see what becomes of
+// keyWatcher is implemented by testbeds that can say whether they observe changes of
 // their nodes' keys.
 type keyWatcher interface{ WatchesKeys() bool }
 
-// WatchesKeys says whether a testbed sees what becomes of its nodes' keys.
+// WatchesKeys says whether a testbed observes changes of its nodes' keys.
 func WatchesKeys(tb testbed.Testbed) bool {
 	w, ok := tb.(keyWatcher)
 	return ok && w.WatchesKeys()
@@ -54,7 +54,7 @@ type keyLog struct {
 	next func(history.KeyChange)
 	all  []history.KeyChange
 
-	size   int // of contents, about, in bytes
+	size   int // approximate size of the contents in bytes
 	unseen map[string]bool
 }
 
@@ -74,7 +74,7 @@ func (l *keyLog) add(c history.KeyChange) {
 	}
 }
 
-// lose records that no more is known of a node's keys.
+// lose records that changes of a node's keys are unknown from now on.
 func (l *keyLog) lose(node string) {
 	if l.unseen[node] {
 		return
@@ -83,7 +83,7 @@ func (l *keyLog) lose(node string) {
 		l.unseen = map[string]bool{}
 	}
 	l.unseen[node] = true
-	// Its one error is that the history has ended, for which this comes too late.
+	// The only possible error is that the history has ended: then nothing is missing.
 	_, _ = l.rec.Event(history.Op{
 		Process: history.Nemesis, Client: history.NoClient, F: history.FUnseen, Node: node,
 		Error: fmt.Sprintf("the key changes of the trial hold more than %d MB: no more are kept", maxContents>>20),

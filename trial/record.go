@@ -12,14 +12,14 @@ import (
 	"github.com/lockstorm/lockstorm/internal/shell"
 )
 
-// Format is the number of what campaigns and trials store, as campaign.json and
-// spec.json name it. Those without one have no keys.jsonl.
+// Format is the format number of stored campaigns and trials, in campaign.json and
+// spec.json. Stores without a number have no keys.jsonl.
 const Format = 2
 
 // ErrOlder says that what is stored cannot be judged as this version judges.
 var ErrOlder = errors.New("stored by an older version, which kept no key changes")
 
-// Older refuses a directory; the command runs again what it holds.
+// Older refuses a directory; command is the command line that runs its trials again.
 func Older(dir, command string) error {
 	return input.Errorf("%s: %w: run it again with %s", dir, ErrOlder, command)
 }
@@ -27,13 +27,13 @@ func Older(dir, command string) error {
 // ErrNewer says that this version cannot read what is stored.
 var ErrNewer = errors.New("stored by a newer version")
 
-// Newer refuses a file of a format that is not known yet.
+// Newer refuses a file of a later format.
 func Newer(path string, format int) error {
 	return input.Errorf("%s: %w, in format %d: this one reads up to %d", path, ErrNewer, format, Format)
 }
 
-// storedSpec is spec.json: with the claims beside it, a history is judged again
-// as it was, even if its recipe has changed or gone.
+// storedSpec is spec.json. It includes the claims, so that a history is judged as
+// before even if its recipe has changed or gone.
 type storedSpec struct {
 	Spec
 	// Format is the constant Format of the version that wrote it.
@@ -43,7 +43,7 @@ type storedSpec struct {
 	Claims  history.Claims `json:"claims"`
 }
 
-// Record is one stored history with all that there is to judge it by.
+// Record is one stored history with everything needed to judge it.
 type Record struct {
 	Evidence history.Evidence
 	// Spec is nil if no spec.json lies beside the history.
@@ -52,17 +52,17 @@ type Record struct {
 	Truncated []error
 	// Standing says what vouches for the files, if LoadJudged read them.
 	Standing Standing
-	// Differs says why nothing does, though a run recorded them; else nil.
+	// Differs says why the files of a run are not vouched for; else nil.
 	Differs error
 
 	historyCut, commandsCut, keysCut bool
-	keysGone                         bool // the file, which spec.json tells of
-	older                            bool // another version stored it, see the constant Format
+	keysGone                         bool // keys.jsonl is missing although spec.json promises it
+	older                            bool // another version stored it, see Format
 }
 
-// LoadRecord reads a history and, from the files beside it if they are there,
-// its commands, what became of the nodes' keys, its spec and its claims. The path is a history file or a
-// trial's folder. Errors are input.Errors that name the file and the line.
+// LoadRecord reads a history and, from the files next to it, its commands, key changes,
+// spec and claims, if they exist. The path is a history file or a trial's folder.
+// Errors are input.Errors that name the file and the line.
 func LoadRecord(path string) (Record, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, HistoryFile)
@@ -102,7 +102,7 @@ func LoadRecord(path string) (Record, error) {
 	return r, nil
 }
 
-// truncated notes that a file was cut short, if it was.
+// truncated notes whether a file was cut short.
 func (r *Record) truncated(err error) bool {
 	if err != nil {
 		r.Truncated = append(r.Truncated, err)
@@ -110,8 +110,8 @@ func (r *Record) truncated(err error) bool {
 	return err != nil
 }
 
-// LoadJudged is LoadRecord, and compares the files, and what the lock promised, with
-// what was judged when the trial was run. It refuses, as ErrOlder, what an older version stored.
+// LoadJudged is LoadRecord, and compares the files and the promises with what the run
+// judged. It refuses older stores with ErrOlder.
 func LoadJudged(path string) (Record, error) {
 	r, err := LoadRecord(path)
 	if err != nil {
@@ -146,7 +146,8 @@ func (r *Record) loadCommands(path string) error {
 	return nil
 }
 
-// loadKeys reads the log of key changes, if there is one: then keys were watched.
+// loadKeys reads the log of key changes, if there is one: its existence means that keys
+// were watched.
 func (r *Record) loadKeys(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

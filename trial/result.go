@@ -25,22 +25,20 @@ const (
 	Holds        Outcome = "holds"         // no violation in the trials that were run; never "safe"
 )
 
-// liveness is the one oracle whose violation is a blockage, not a broken promise
-// of exclusion.
+// liveness is the only oracle whose violation is a blockage, not a breach of exclusion.
 const liveness = "liveness"
 
-// conduct is the one oracle that always applies: it is about the code, not the lock.
+// conduct is the only oracle that always applies: it judges the code, not the lock.
 const conduct = "conduct"
 
-// Flaw is one (oracle, cause) that a trial or a cell showed, with the kind that
-// the recipe declares for it.
+// Flaw is one (oracle, cause) that a trial or a cell showed, with its declared kind.
 type Flaw struct {
 	Oracle string `json:"oracle"`
 	Cause  string `json:"cause"`
-	// Kind is bug or limit as the recipe declares it; empty if the recipe
-	// declares no such flaw: it was not expected.
+	// Kind is bug or limit as the recipe declares it; "" if the recipe does not declare
+	// the flaw, which is then unexpected.
 	Kind locks.Kind `json:"kind"`
-	// Forever: nobody would ever have got in again (liveness only).
+	// Forever: nobody could ever have acquired the lock again (liveness only).
 	Forever bool `json:"forever,omitempty"`
 }
 
@@ -51,17 +49,18 @@ type Result struct {
 	Kind     locks.Kind        `json:"kind"`
 	Flaws    []Flaw            `json:"flaws,omitempty"` // distinct, worst first
 	Verdicts []checker.Verdict `json:"verdicts,omitempty"`
-	// Doubtful are what the trial would show besides if no stall of the harness, and no
-	// election that no fault provoked, could be behind it; also what earlier runs of it left in doubt, undeclared, as
-	// long as no run settled it.
+	// Doubtful are flaws that a stall of the harness, or an election that no fault
+	// provoked, may explain; also undeclared ones that earlier runs left in doubt and
+	// no run settled.
 	Doubtful []Flaw `json:"doubtful,omitempty"`
-	// Settled are those of earlier runs that this one was to settle, and does not show.
+	// Settled are the doubts of earlier runs that this run settled without showing the
+	// flaw.
 	Settled []Flaw `json:"settled,omitempty"`
-	// DoubtDir is the folder of the first of the earlier runs that left something
-	// undeclared in doubt, relative to the campaign's; empty if none was kept.
+	// DoubtDir is the folder of the earliest run that left something undeclared in
+	// doubt, relative to the campaign's; "" if none was kept.
 	DoubtDir string `json:"doubt_dir,omitempty"`
 	// Spoilt: the harness was not scheduled for too long, or nodes elected another
-	// primary unasked, so that what this run does not show proves nothing either.
+	// primary unasked. So the absence of a flaw in this run proves nothing either.
 	Spoilt bool `json:"spoilt,omitempty"`
 	// Hits counts what the fault demonstrably affected.
 	Hits int `json:"hits"`
@@ -74,60 +73,59 @@ type Result struct {
 	Hash string `json:"hash,omitempty"`
 	// Promised identifies the claims that the trial was judged by.
 	Promised string `json:"promised,omitempty"`
-	// Dir is the trial's folder relative to the campaign's; empty if it was
-	// not kept: it held, or an earlier trial of its cell showed the same.
+	// Dir is the trial's folder relative to the campaign's; "" if not kept: the lock
+	// held, or an earlier trial of the cell showed the same.
 	Dir string `json:"dir,omitempty"`
-	// Err says why the harness could not finish or judge the trial; then
-	// Outcome is unknown. Or it says what may have been left behind by one that the
-	// code under test ended, whose outcome that does not touch.
+	// Err says why the harness could not finish or judge the trial; Outcome is then
+	// unknown. For a trial that the code under test ended, it says what may have been
+	// left behind; Outcome is then valid.
 	Err string `json:"error,omitempty"`
-	// Lack is what was missing if Outcome is not supported. Why says that in a sentence,
-	// or what earlier runs left in doubt.
+	// Lack is what was missing if Outcome is not supported. Why says that in a
+	// sentence, or what earlier runs left in doubt.
 	Lack    *Lack         `json:"lack,omitempty"`
 	Why     string        `json:"why,omitempty"`
 	Elapsed time.Duration `json:"elapsed"`
-	// Virtual is how long the trial was on its own clock, if that is not the
-	// machine's.
+	// Virtual is the trial's duration on virtual time; 0 on real time.
 	Virtual time.Duration `json:"virtual,omitempty"`
-	// Probe: a fault-free trial that was run for its commands; it also counts
-	// as a trial of its cell, if that was asked for.
+	// Probe: a fault-free trial that was run for its commands; it also counts as a
+	// trial of its cell, if that cell was asked for.
 	Probe bool `json:"probe,omitempty"`
-	// Again counts how often the trial was run before, and left something open because
-	// the machine had stalled the harness, nodes had elected another primary, or two
-	// things came too close together for their order to be seen.
+	// Again counts the previous runs of the trial that left something open: the machine
+	// had stalled the harness, nodes had elected another primary, or two events came
+	// too close together to be ordered.
 	Again int `json:"again,omitempty"`
-	// Further: an earlier attempt is recorded, since it shows a violation, and this one,
-	// which nobody planned, is to settle what that left in doubt.
+	// Further: an unplanned attempt that is to settle a doubt. An earlier attempt is
+	// recorded too, since it shows a violation.
 	Further bool `json:"further,omitempty"`
-	// Acquires are the lengths of the successful acquires of a trial without a
-	// fault; a sink gets them, they are not stored.
+	// Acquires are the durations of the successful acquires of a fault-free trial;
+	// passed to sinks, not stored.
 	Acquires []time.Duration `json:"-"`
-	// Shrinking says how a trial that Load read came about, if it is a minimal
-	// one, or why there is none of it; nil = that was not asked for.
+	// Shrinking says how a minimal trial came about, or why there is none; nil = not
+	// asked for. Only Load sets it.
 	Shrinking *Shrinking `json:"-"`
 }
 
-// Exercised says whether the trial's fault hit something; a trial without a
-// fault has nothing to prove.
+// Exercised says whether the trial's fault hit something. A trial without a fault is
+// always exercised.
 func (t Result) Exercised() bool { return len(t.Spec.Plan) == 0 || t.Hits > 0 }
 
 // Violation says whether an oracle was violated.
 func (t Result) Violation() bool { return t.Outcome == Violated || t.Outcome == Blocked }
 
-// Shows is what a violated trial shows: of two that show the same, one will do.
+// Shows identifies what a violated trial shows: of two equal ones, one is enough.
 func (t Result) Shows() string {
 	text, _ := json.Marshal(t.Flaws) // plain data
 	return string(t.Outcome) + string(text)
 }
 
-// Decided says whether the trial counts for or against its lock: its fault hit
-// something, or it showed a violation, and its oracles could tell.
+// Decided says whether the trial counts for or against its lock: it showed a violation,
+// or its fault hit something and its oracles could tell.
 func (t Result) Decided() bool { return t.Violation() || t.Outcome == Holds }
 
 // Rank orders trials by what they show, worst first.
 func (t Result) Rank() int { return rank(t.Outcome, t.Kind, len(t.Flaws) > 0 && t.Flaws[0].Forever) }
 
-// Weigh fills in what the verdicts amount to, by the flaws that the recipe declares.
+// Weigh fills in the overall result of the verdicts, given the recipe's declared flaws.
 func (t *Result) Weigh(declared []locks.Flaw) {
 	t.Flaws, t.Doubtful = flawsOf(*t, declared), doubtsOf(*t, declared)
 	t.Outcome, t.Kind = Holds, ""
@@ -143,8 +141,8 @@ func (t *Result) Weigh(declared []locks.Flaw) {
 	}
 }
 
-// held says whether a property of the lock was found to hold. That the code
-// under test did not break down says nothing of a lock that nobody took.
+// held says whether a property of the lock was found to hold. The conduct oracle does
+// not count: it also passes for a lock that nobody took.
 func (t Result) held() bool {
 	return slices.ContainsFunc(t.Verdicts, func(v checker.Verdict) bool { return v.Result == checker.Held && v.Oracle != conduct })
 }
@@ -207,10 +205,10 @@ func Distinct(all []Flaw) []Flaw {
 // Same says whether g is of the same oracle and cause.
 func (f Flaw) Same(g Flaw) bool { return f.Oracle == g.Oracle && f.Cause == g.Cause }
 
-// kindOf finds the kind that the recipe declares for (oracle, cause) under the
-// trial's own fault, or one that this brings about in the trial's topology, or that
-// the workload is like; empty if it declares none there, whatever it declares elsewhere. A mix of faults may show
-// whatever is declared for any.
+// kindOf returns the kind that the recipe declares for (oracle, cause) under the
+// trial's fault, a fault that this one causes in the trial's topology, or a fault that
+// the workload resembles; "" if none is declared there, whatever is declared elsewhere.
+// In a mix, any declared fault counts.
 func kindOf(s Spec, oracle, cause string, declared []locks.Flaw) locks.Kind {
 	body, _ := workloads.ByName(s.Workload)
 	for _, fault := range slices.Concat([]string{s.Fault}, nemesis.Provoked(s.Fault, s.Topology), body.Like) {
@@ -225,7 +223,7 @@ func kindOf(s Spec, oracle, cause string, declared []locks.Flaw) locks.Kind {
 	return declared[i].Kind
 }
 
-// outcome is what the flaw makes of a trial.
+// outcome is the trial outcome that the flaw implies.
 func (f Flaw) outcome() Outcome {
 	if f.Oracle == liveness {
 		return Blocked
@@ -233,8 +231,8 @@ func (f Flaw) outcome() Outcome {
 	return Violated
 }
 
-// rank orders (outcome, kind, for ever), worst first. An
-// undeclared violation ranks between a bug and a limit: nothing excuses it.
+// rank orders (outcome, kind, for ever), worst first. An undeclared violation ranks
+// between a bug and a limit: nothing excuses it.
 func rank(o Outcome, k locks.Kind, forever bool) int {
 	kinds := map[locks.Kind]int{locks.Bug: 0, "": 1, locks.Limit: 2}
 	switch o {

@@ -9,19 +9,19 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// MinimalFolder is, in a violated trial's folder, that of the smallest trial found
-// that shows the same.
+// MinimalFolder, in a violated trial's folder, holds the smallest trial found that
+// shows the same.
 const MinimalFolder = "minimal"
 
-// Shrinking says in a minimal trial's verdict.json how it came about. In that of a
-// trial that was to be shrunk, and was not, it says why.
+// Shrinking says in a minimal trial's verdict.json how that trial came about. In the
+// verdict.json of a trial that could not be shrunk, it says why.
 type Shrinking struct {
 	From Size `json:"from"`
 	To   Size `json:"to"`
-	// Trials is how many were run to find it.
+	// Trials is how many trials the search ran.
 	Trials int `json:"trials"`
-	// Unfinished says why the search ended before its end: there may be a smaller
-	// one. Empty = no single step leads further.
+	// Unfinished says why the search stopped early: a smaller trial may exist. "" = no
+	// single step makes the trial smaller.
 	Unfinished string `json:"unfinished,omitempty"`
 	// NotShrunk: there is no smaller trial, for the reason that Unfinished gives.
 	NotShrunk bool `json:"notShrunk,omitempty"`
@@ -51,7 +51,7 @@ func (s Shrinking) Words() string {
 	return text
 }
 
-// Size is how much there is to a trial.
+// Size is the size of a trial.
 type Size struct {
 	Clients  int           `json:"clients"`
 	Actions  int           `json:"actions"` // of the plan

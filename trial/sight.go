@@ -17,7 +17,7 @@ type Sight struct {
 	KeyLife   time.Duration   `json:"keyLife,omitempty"`
 }
 
-// SightOf is what the evidence of a probe shows.
+// SightOf extracts what the evidence of a probe shows.
 func SightOf(e history.Evidence) Sight {
 	return Sight{
 		Points: nemesis.Points(e.Commands), Deadlines: nemesis.Deadlines(e.Ops), Scripts: nemesis.Scripts(e.Commands),
@@ -25,7 +25,7 @@ func SightOf(e history.Evidence) Sight {
 	}
 }
 
-// AcquireTimes are the lengths of a history's successful acquires.
+// AcquireTimes are the durations of a history's successful acquires.
 func AcquireTimes(e history.Evidence) []time.Duration {
 	pairs, err := history.Pairs(e.Ops)
 	if err != nil {

@@ -23,7 +23,7 @@ const MaxSeed = 1<<53 - 1
 type Spec struct {
 	Lock     string `json:"lock"`
 	Workload string `json:"workload"`
-	// Fault is the cell that the trial belongs to; what happens is in Plan.
+	// Fault names the trial's cell; Plan says what actually happens.
 	Fault    string           `json:"fault"`
 	Testbed  string           `json:"testbed"`
 	Topology testbed.Topology `json:"topology"`
@@ -41,12 +41,12 @@ type Spec struct {
 	Schedule string `json:"schedule,omitempty"`
 	// ClientsAs is what the clients are: Processes; "" = Goroutines.
 	ClientsAs string `json:"clientsAs,omitempty"`
-	// Trial is the trial's number in its cell and workload, from 0; of a named
-	// schedule, its number among those.
+	// Trial is the trial's number in its cell and workload, from 0; named schedules
+	// have their own numbers.
 	Trial int `json:"trial"`
-	// Attempt counts how often the campaign ran the trial before and kept that run, though
-	// what it was run for did not show, or something was left in doubt: on real time it
-	// may go another way.
+	// Attempt counts the earlier runs of the trial that the campaign kept although
+	// their flaw did not show, or a doubt remained: on real time, another run may
+	// differ.
 	Attempt int `json:"attempt,omitempty"`
 	// CommandTimeout is the clients' read and write timeout; 0 = the testbed's own.
 	CommandTimeout time.Duration `json:"commandTimeout,omitempty"`
@@ -55,8 +55,8 @@ type Spec struct {
 	// Logs is where the nodes' logs go; "" = not kept. It is not part of what
 	// defines the trial.
 	Logs string `json:"-"`
-	// Monitor is where the logs of what nodes execute go; "" = not kept. It is not
-	// part of what defines the trial, but for what it costs nodes.
+	// Monitor is where the logs of what nodes execute go; "" = not kept. It does not
+	// define the trial, though monitoring costs nodes time.
 	Monitor string `json:"-"`
 	// ClientCommand is the command line of a program that calls ServeClient, if
 	// ClientsAs asks for one. It is not part of what defines the trial either.
@@ -88,17 +88,17 @@ func (s Spec) Title() string {
 	return title
 }
 
-// Turn is when a trial has its turn among those of its cell and workload.
+// Turn is a trial's place in the order of its cell and workload.
 type Turn struct {
-	drawn   bool // after all that are named
+	drawn   bool // after all named trials
 	trial   int
 	attempt int
 }
 
-// Turn is when the trial has its turn.
+// Turn is the trial's place in that order.
 func (s Spec) Turn() Turn { return Turn{!s.Named(), s.Trial, s.Attempt} }
 
-// Compare orders turns: that of a named trial comes before that of a drawn one.
+// Compare orders turns: named trials come before drawn ones.
 func (t Turn) Compare(u Turn) int {
 	if t.drawn != u.drawn {
 		if u.drawn {
@@ -109,9 +109,8 @@ func (t Turn) Compare(u Turn) int {
 	return cmp.Or(cmp.Compare(t.trial, u.trial), cmp.Compare(t.attempt, u.attempt))
 }
 
-// Recipe is the one of that name. The error is an input.Error if the spec, which
-// may come from a file, names something that there is not, or has options that no
-// trial can be made of.
+// Recipe returns the recipe of that name. The spec may come from a file: the error is
+// an input.Error if it names something unknown or has invalid options.
 func (s Spec) Recipe() (locks.Recipe, error) {
 	recipe, ok := locks.ByID(s.Lock)
 	if !ok {
@@ -145,9 +144,9 @@ func (s Spec) Voters() int {
 // DefaultNodes is the size of an independent topology: RedLock's five.
 const DefaultNodes = 5
 
-// timeLimit is when a trial has certainly gone wrong: set-up and teardown on a
-// busy machine, the disturbed part with faults that outlast it, and the
-// liveness phase, each with room to spare.
+// timeLimit is when a trial has certainly failed: set-up and teardown on a busy
+// machine, the disturbed part with faults that outlast it, and the liveness phase, each
+// with a margin.
 func (s Spec) timeLimit(c history.Claims) time.Duration {
 	if s.Timeout > 0 {
 		return s.Timeout

@@ -17,7 +17,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// errTimeLimit is why a trial's context ended if it took too long.
+// errTimeLimit is the cancellation cause of a trial that took too long.
 var errTimeLimit = errors.New("trial exceeded its time limit")
 
 // realTimer is implemented by testbeds that can say whether their clock is the
@@ -30,28 +30,26 @@ func RealTime(tb testbed.Testbed) bool {
 	return !ok || r.RealTime()
 }
 
-// patience is how long a trial on virtual time may take on the machine's clock,
-// however slow the machine: its own limit is Setup.Limit.
+// patience is how long a trial on virtual time may take on the machine's clock, even on
+// a slow machine; its limit on its own clock is Setup.Limit.
 const patience = 10 * time.Minute
 
-// Run runs one trial: clients and nemesis side by side for the duration
-// that s asks for, then, with everything healed, the workload's liveness phase
-// and a post-mortem of the nodes. Ops go to rec and commands to commands (which
-// may be nil) as they happen; the same are in the evidence that is returned,
-// also beside an error. The error is the harness's: what the recipe did wrong is
-// in the evidence only. If it ended the trial, that is the last entry of the
-// history. What could not be torn down is a *testbed.TeardownError in the error,
-// whatever the trial came to.
+// Run runs one trial: clients and nemesis side by side for the duration that s asks
+// for; then, with all faults healed, the workload's liveness phase and a post-mortem of
+// the nodes. Ops go to rec and commands to commands (may be nil) as they happen; the
+// returned evidence has the same, also on error. The error is the harness's. The
+// recipe's faults are in the evidence only; if the recipe ended the trial, the
+// history's last entry says so. What could not be torn down is a *testbed.TeardownError
+// in the error, whatever the trial's outcome.
 //
-// rec's clock is one of tb.Clock. Run uses tb for nothing but this trial;
-// trials may run at the same time.
+// rec's clock is one of tb.Clock. Run uses tb for this trial only; trials may run at
+// the same time.
 func Run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder, commands func(history.Command)) (history.Evidence, error) {
 	e, _, err := run(ctx, tb, s, rec, receivers{commands: commands})
 	return e, err
 }
 
-// run is Run; broken says how the code under test ended the trial, nil
-// if it did not.
+// run is Run; broken says how the code under test ended the trial, nil if it did not.
 func run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder, to receivers) (e history.Evidence, broken *testbed.Breakdown, err error) {
 	t, err := newRunning(s, rec)
 	if err != nil {
@@ -75,8 +73,8 @@ func run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder,
 		Monitor:        s.Monitor,
 	}
 	if !t.watched {
-		// Who does not come to an end in the time that is enough for anybody is a
-		// finding; who needs more than the user grants is none.
+		// A client that exceeds the computed limit is a finding; one that exceeds the
+		// user's limit is not.
 		s.Timeout = 0
 		setup.Limit, limit = s.timeLimit(t.claims), patience
 	}
@@ -110,21 +108,21 @@ type running struct {
 	claims   history.Claims
 	watched  bool             // by a heartbeat
 	host     *clientproc.Host // nil = clients are goroutines
-	// broken is set by a client under test that ended the trial: others fail then
-	// because the history has ended, perhaps before it tells.
+	// broken is set by a client under test that ended the trial: others then fail
+	// because the history has ended, perhaps before this client reports.
 	broken *testbed.Breakdown
-	// unclosed says what is left of host.
+	// unclosed is host's teardown error.
 	unclosed error
 }
 
-// unseen records that the changes of a node's keys are not seen from now on.
+// unseen records that changes of a node's keys are not observed from now on.
 func (t *running) unseen(node string, why error) {
 	_, _ = t.rec.Event(history.Op{
 		Process: history.Nemesis, Client: history.NoClient, F: history.FUnseen, Node: node, Error: why.Error(),
-	}) // after the history's end nothing is left to be judged
+	}) // after the history's end, nothing is left to judge
 }
 
-// newRunning looks up what s names.
+// newRunning looks up the names in s.
 func newRunning(s Spec, rec *history.Recorder) (*running, error) {
 	recipe, err := s.Recipe()
 	if err != nil {
@@ -135,9 +133,8 @@ func newRunning(s Spec, rec *history.Recorder) (*running, error) {
 	return &running{spec: s, rec: rec, recipe: recipe, workload: w, claims: claims}, nil
 }
 
-// over is what remains of the error of the testbed's Run when that has returned: what
-// could not be torn down is told whatever else happened, and of a trial that the code
-// under test ended nothing but that.
+// over reduces err, the error of the finished testbed's Run. A teardown error is always
+// reported; if the code under test ended the trial, nothing else is.
 func (t *running) over(err error) error {
 	if t.broken == nil && !errors.As(err, &t.broken) {
 		return testbed.JoinErrors(err, t.unclosed)
@@ -146,15 +143,15 @@ func (t *running) over(err error) error {
 	if errors.As(err, &left) {
 		t.unclosed = testbed.JoinErrors(left, t.unclosed)
 	}
-	// The trial is over: its clock may not be read any more.
+	// The trial is over: its clock must not be read any more.
 	if err = t.rec.End(t.broken.Event(), 0); errors.Is(err, history.ErrSealed) {
 		t.broken, err = t.firstBroken(), nil
 	}
 	return testbed.JoinErrors(err, t.unclosed)
 }
 
-// firstBroken is the breakdown with which the history ended: several clients may break
-// down at once, and another one's may have been returned first.
+// firstBroken is the breakdown that ended the history: of several at once, a later one
+// may have been returned first.
 func (t *running) firstBroken() *testbed.Breakdown {
 	ops := t.rec.Ops()
 	if len(ops) == 0 || !slices.Contains(breakdowns, ops[len(ops)-1].F) {
@@ -167,7 +164,7 @@ func (t *running) firstBroken() *testbed.Breakdown {
 // breakdowns are the entries with which the code under test ends a history.
 var breakdowns = []string{history.FPanic, history.FDeadlock, history.FRunaway}
 
-// body is the part between set-up and teardown. It does not know its testbed.
+// body is the part between set-up and teardown. It does not depend on the testbed.
 func (t *running) body(ctx context.Context, env testbed.Env) error {
 	if timeout := t.spec.Timeout; timeout > 0 && !t.watched {
 		granted, cancel := context.WithTimeoutCause(ctx, timeout, errTimeLimit)
@@ -181,10 +178,10 @@ func (t *running) body(ctx context.Context, env testbed.Env) error {
 	return t.run(ctx, env)
 }
 
-// closeHost is Host.Close, but where a test has it fail.
+// closeHost is Host.Close; tests replace it.
 var closeHost = (*clientproc.Host).Close
 
-// run is the body within the time that is granted.
+// run is the body within its time limit.
 func (t *running) run(ctx context.Context, env testbed.Env) error {
 	healed := make(chan struct{})
 	if t.host != nil {
@@ -255,8 +252,8 @@ func (t *running) disturb(ctx context.Context, env testbed.Env) error {
 	}
 }
 
-// since moves a plan to when the clients started: setting up Redis takes time
-// that no fault should lose.
+// since shifts a plan to the clients' start: setting up Redis must not use up a fault's
+// time.
 func since(start time.Duration, p nemesis.Plan) nemesis.Plan {
 	moved := slices.Clone(p)
 	for i := range moved {
@@ -276,7 +273,7 @@ func (t *running) postMortem(ctx context.Context, env testbed.Env) error {
 		op := history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FKeys, Node: node}
 		keys, err := nodes.Keys(ctx, node)
 		if err != nil {
-			op.Error = err.Error() // a dead node is evidence too
+			op.Error = err.Error() // an unreachable node is evidence too
 		}
 		op.Keys = keys
 		if _, err := t.rec.Event(op); err != nil {

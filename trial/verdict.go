@@ -24,8 +24,7 @@ type verdictFile struct {
 	Hash     string `json:"hash,omitempty"`
 	Promised string `json:"promised,omitempty"`
 	Err      string `json:"error,omitempty"`
-	// Shrinking says how the trial came about, if it is a minimal one, or why there
-	// is none of it.
+	// Shrinking says how a minimal trial came about, or why there is none.
 	Shrinking *Shrinking `json:"shrinking,omitempty"`
 }
 
@@ -39,8 +38,8 @@ func WriteVerdict(folder string, t Result) error {
 	return jsonfile.Write(filepath.Join(folder, VerdictFile), verdictOf(t))
 }
 
-// Load reads a judged trial back from its folder; Dir and what only a run
-// knows are not set. Errors are input.Errors that name the file.
+// Load reads a judged trial back from its folder, without Dir and what only a run
+// knows. Errors are input.Errors that name the file.
 func Load(folder string) (Result, history.Evidence, error) {
 	r, err := LoadRecord(folder)
 	if err != nil {

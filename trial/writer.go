@@ -15,8 +15,8 @@ import (
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
 )
 
-// trialWriter takes down one trial: in memory, to be saved if there is something to see
-// in it, or in its folder as it happens, so that a kill leaves what there was.
+// trialWriter records one trial: in memory, to be saved if the trial shows something,
+// or directly in its folder, so that a kill leaves what there was.
 type trialWriter struct {
 	folder string
 	spec   storedSpec
@@ -31,18 +31,18 @@ type trialWriter struct {
 	change []byte // of changes
 
 	mu   sync.Mutex
-	err  error  // the first of writing
-	fail func() // called then; nil = nobody is told
+	err  error  // the first write error
+	fail func() // called on err; may be nil
 }
 
-// newTrialWriter is in memory.
+// newTrialWriter returns a trialWriter in memory.
 func newTrialWriter(folder string, s storedSpec) *trialWriter {
 	s.Format = Format
 	return &trialWriter{folder: folder, spec: s}
 }
 
-// stream makes the trial's folder and has everything written as it happens. Fail
-// is called when that cannot be done any more.
+// stream makes the trial's folder and writes everything as it happens from now on. It
+// calls fail once writing fails.
 func (p *trialWriter) stream(fail func()) (err error) {
 	p.fail = fail
 	if err := p.open(); err != nil {
@@ -60,7 +60,7 @@ func (p *trialWriter) stream(fail func()) (err error) {
 	return nil
 }
 
-// closeFiles closes those that are open.
+// closeFiles closes the open files.
 func (p *trialWriter) closeFiles() error {
 	var errs []error
 	for _, f := range []*os.File{p.history, p.commands, p.changes} {
@@ -79,7 +79,7 @@ func (p *trialWriter) open() error {
 	return jsonfile.Write(filepath.Join(p.folder, SpecFile), p.spec)
 }
 
-// writer is where the history goes.
+// writer is the destination of the history.
 func (p *trialWriter) writer() io.Writer {
 	if p.history != nil {
 		return historyWriter{p}
@@ -97,8 +97,7 @@ func (w historyWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// failed notes an error of writing: what is not stored is no evidence, and going
-// on is of no use.
+// failed notes a write error and ends the trial: what is not stored is no evidence.
 func (p *trialWriter) failed(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,18 +110,18 @@ func (p *trialWriter) failed(err error) {
 	}
 }
 
-// command takes one command down. Calls come one at a time.
+// command records one command. Calls come one at a time.
 func (p *trialWriter) command(c history.Command) {
 	if p.commands == nil {
-		return // they are written in order in the end
+		return // they are written in order at the end
 	}
 	p.line = append(c.AppendJSON(p.line[:0]), '\n')
 	_, err := p.commands.Write(p.line)
 	p.failed(err)
 }
 
-// keyChange takes one change of a key down. Calls come one at a time, beside those of
-// command.
+// keyChange records one change of a key. Calls come one at a time, concurrently with
+// those of command.
 func (p *trialWriter) keyChange(c history.KeyChange) {
 	if p.changes == nil {
 		return
@@ -132,15 +131,15 @@ func (p *trialWriter) keyChange(c history.KeyChange) {
 	p.failed(err)
 }
 
-// copy takes down what was recorded before.
+// copy records earlier ops.
 func (p *trialWriter) copy(ops []history.Op) {
 	for i := range ops {
 		p.ops.Write(append(ops[i].AppendJSON(p.ops.AvailableBuffer()), '\n'))
 	}
 }
 
-// close ends the recording of this evidence, and returns its history.Hash and
-// the first error of writing.
+// close ends the recording of this evidence, and returns its history.Hash and the first
+// write error.
 func (p *trialWriter) close(e history.Evidence) (hash string, err error) {
 	if p.history != nil {
 		p.failed(p.closeFiles())
@@ -152,7 +151,7 @@ func (p *trialWriter) close(e history.Evidence) (hash string, err error) {
 	for i := range e.Keys {
 		p.keys.Write(append(e.Keys[i].AppendJSON(p.keys.AvailableBuffer()), '\n'))
 	}
-	// What it is to encode all of it a second time shows in every campaign.
+	// Encoding everything a second time would slow every campaign.
 	h := sha256.New()
 	h.Write(p.ops.Bytes())
 	h.Write(p.cmds.Bytes())
@@ -160,7 +159,7 @@ func (p *trialWriter) close(e history.Evidence) (hash string, err error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// save puts what was taken down into the trial's folder, if it is not there.
+// save writes the recorded trial into its folder, unless it was streamed there.
 func (p *trialWriter) save() error {
 	if p.history != nil {
 		return nil

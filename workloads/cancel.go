@@ -8,12 +8,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// cancel has clients with little patience, as a service has whose request is over: the
-// context of an attempt ends at some moment, be it between two of its commands, with
-// one under way, or while it waits for others. In half of them it is a deadline,
-// which a client library may look at beforehand, in the other half a cancellation.
-// What such an attempt leaves on the nodes keeps others out, though nobody died and
-// nothing was lost.
+// cancel has clients with little patience, like a service whose request is over: the
+// context of an attempt ends between two of its commands, during one, or while it waits
+// for others. Half of the contexts have a deadline, which a client library may check in
+// advance; the others are cancelled. What such an attempt leaves on the nodes keeps
+// others out, though nobody died and nothing was lost.
 var cancel = Workload{
 	Name:    "cancel",
 	Doc:     "attempts to get in have deadlines or are cancelled half-way, at any moment",
@@ -26,17 +25,17 @@ var cancel = Workload{
 }
 
 const (
-	// patientSections is the share of critical sections that are waited for as ever.
+	// patientSections is the share of critical sections without a patience.
 	patientSections = 1.0 / 5
 	// leastPatience is shorter than any command takes.
 	leastPatience = 50 * time.Microsecond
-	// offBeat sets the end of a client's patience apart from all that it does at whole
-	// microseconds.
+	// offBeat separates the end of a client's patience from its other actions, which
+	// happen at whole microseconds.
 	offBeat = 500 * time.Nanosecond
 )
 
-// cancelChoice draws how long a client has patience: from less than a command takes to
-// a lease, each order of magnitude as often as any other.
+// cancelChoice draws a client's patience: from less than a command takes up to a lease,
+// each order of magnitude equally often.
 func cancelChoice(s *Section, o Options, own float64) {
 	if own < patientSections {
 		return
@@ -48,9 +47,9 @@ func cancelChoice(s *Section, o Options, own float64) {
 	s.Cancel = int(scale*(1<<20))%2 == 1
 }
 
-// asking is the context on which the client asks for the lock of its current section,
-// which stop ends; as long as it has patience. In the liveness phase, where everybody
-// waits for a turn, that has no end but the phase's own.
+// asking is the context for acquiring the lock of the current section: it ends with the
+// client's patience, or by stop. In the liveness phase, where everybody waits for a
+// turn, only the phase's own end limits it.
 func (s *session) asking(all context.Context) (ctx context.Context, stop context.CancelFunc) {
 	switch {
 	case s.current.Patience == 0 || s.healing():
@@ -68,12 +67,12 @@ func (s *session) asking(all context.Context) (ctx context.Context, stop context
 	}
 }
 
-// early is by how much a context ends before the deadline that it names. A connection
-// that waits until that deadline would wake on a virtual clock in the instant in
-// which the context ends, and find it ended or not.
+// early is by how much a context ends before its deadline. On a virtual clock, a
+// connection that waits until the deadline would wake in the instant in which the
+// context ends, and see either state.
 const early = 100 * time.Nanosecond
 
-// deadlined is a context with that deadline, which ends a moment before.
+// deadlined is a context that announces that deadline but ends a moment before.
 type deadlined struct {
 	context.Context
 	deadline time.Time

@@ -2,11 +2,11 @@ package workloads
 
 import "github.com/lockstorm/lockstorm/history"
 
-// counter adds to a shared value one by one, several times in each critical
-// section. To what mutex shows it adds the sum: the resource counts by itself
-// what was added, in a second register. Where the first one shows less, updates
-// were lost, and the difference is how many. And more is seen: who gets in late,
-// when a holder has one of its updates behind it, still comes between two others.
+// counter increments a shared value several times in each critical section. It shows
+// more than mutex: the resource itself counts the increments in a second register. If
+// the first register shows less, updates were lost, and the difference is their number.
+// And a client that gets in late, after some of a holder's increments, still comes
+// between two others.
 var counter = Workload{
 	Name:    "counter",
 	Doc:     "several increments under the lock; a second value counts what was added, so that a difference is what was lost",
@@ -16,8 +16,8 @@ var counter = Workload{
 	tallied: true,
 }
 
-// increments is how many a critical section makes: enough to be interrupted in
-// the middle, few enough for a history that can be read.
+// increments per critical section: enough to be interrupted in the middle, few enough
+// for a readable history.
 const increments = 4
 
 func counterSection(s *session, lock string) error {

@@ -8,12 +8,12 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// extend prolongs leases on demand, as a service does whose work may take longer
-// than a lease and which trusts no watchdog: it works for a part, extends, and
-// works on. Some sections outlast their first lease, which their extensions come
-// in time for. Others stop before an extension for longer than the lease, and ask
-// whether it is theirs still without a look at the clock: who is told so although
-// another had the lock meanwhile goes on with what that one has changed.
+// extend prolongs leases on demand, like a service whose work may take longer than a
+// lease and which trusts no watchdog: it works for a part, extends, and works on. Some
+// sections outlast their first lease but extend in time. Others pause before an
+// extension for longer than the lease, and then extend without checking the clock: a
+// client that succeeds although another had the lock meanwhile works on data that the
+// other has changed.
 var extend = Workload{
 	Name:    "extend",
 	Doc:     "the holder prolongs its lease while it works; some extend when it has ended",
@@ -24,8 +24,7 @@ var extend = Workload{
 	late:    true,
 }
 
-// Shares of critical sections that last longer than a lease, and of those that
-// extend late.
+// Shares of critical sections that last longer than a lease, and that extend late.
 const (
 	longSections   = 1.0 / 4
 	lateExtensions = 1.0 / 4
@@ -40,16 +39,16 @@ func extendChoice(s *Section, o Options, own float64) {
 	}
 }
 
-// extensions is how many a critical section makes: so many and one parts of the
-// longest work are shorter than a lease.
+// extensions per critical section: each of the extensions+1 parts of the longest work
+// is shorter than a lease.
 const extensions = 2
 
 func extendSection(s *session, lock string) error {
 	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enter, s.workAndExtend)
 }
 
-// workAndExtend is an increment whose work is done in parts, with an extension
-// after each but the last. The first of them may be late.
+// workAndExtend is an increment whose work is done in parts, with an extension between
+// parts. The first extension may be late.
 func (s *session) workAndExtend(h *hold) error {
 	var values []int64
 	err := s.touch(h, testbed.StepRead, func() (err error) {
@@ -81,9 +80,9 @@ func (s *session) workAndExtend(h *hold) error {
 	return s.touch(h, testbed.StepTouch, func() error { return s.write(h, values[0]+1) })
 }
 
-// extend asks for a longer lease once, unless the holder knows that it has none, and
-// records how that went. Who is refused knows that its lease ended; who gets no
-// answer goes on with the deadline that it had.
+// extend asks once for a longer lease, unless the holder knows that its lease is lost,
+// and records the result. A refused client knows that its lease ended; one without an
+// answer keeps its deadline.
 func (s *session) extend(h *hold) error {
 	if h.lost {
 		return nil

@@ -4,11 +4,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// fencedWrite is Kleppmann's case for fencing tokens ("How to do distributed
-// locking", 2016): a client looks at its lease, stops for longer than that lasts,
-// and writes. No look could have helped; the resource knows better, if it checks
-// fences and the lock's fences grow. Of the critical sections that are late
-// another client's may lie between look and write.
+// fencedWrite is Kleppmann's case for fencing tokens ("How to do distributed locking",
+// 2016): a client checks its lease, stops for longer than the lease, and writes. No
+// check could have helped; but a resource that checks growing fences refuses the write.
+// Between the check and the late write, another client's section may run.
 var fencedWrite = Workload{
 	Name:     "fenced-write",
 	Doc:      "read-modify-write of a counter that checks fences; some writes come after their lease has ended",
@@ -24,6 +23,6 @@ var fencedWrite = Workload{
 	late:    true,
 }
 
-// lateWriters is the share of critical sections whose write comes late: few
-// enough that time is left for others between two of them.
+// lateWriters is the share of critical sections whose write comes late: few enough to
+// leave time for others between two of them.
 const lateWriters = 1.0 / 6

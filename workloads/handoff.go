@@ -5,14 +5,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// handoff has a job that survives its worker, as a leader's does: the holder
-// works on it while the others wait, and notes how far it got. Who gets in next
-// finds either a job that is done, and starts the next one, or one that its worker
-// left, and takes it over where the last note says.
+// handoff has a job that survives its worker, like a leader's: the holder works on it
+// and notes its progress while the others wait. The next holder finds a finished job,
+// and starts another, or an abandoned one, and continues it from the last note.
 //
-// The resource is the number of the job, its worker, and how many of its parts
-// are done: a crash shows as a job with a second worker, whose first note tells
-// who got in, and how soon.
+// The resource has the job's number, its worker, and the number of finished parts: a
+// crash shows as a job with a second worker, whose first note tells who got in, and how
+// soon.
 var handoff = Workload{
 	Name:    "handoff",
 	Doc:     "a job in parts, noted one by one; who gets in after its worker failed takes it over",
@@ -28,7 +27,7 @@ func handoffSection(s *session, lock string) error {
 	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enter, s.takeOver)
 }
 
-// takeOver works on the job that is there, or on the next one, to its end.
+// takeOver finishes the current job, or does the next one.
 func (s *session) takeOver(h *hold) error {
 	var job, done int64
 	err := s.touch(h, testbed.StepRead, func() error {

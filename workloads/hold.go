@@ -11,13 +11,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// hold is one lease that a client got, or may have got.
+// hold is one lease that a client got, or may have.
 type hold struct {
 	lock   string
 	mode   history.Mode
 	handle locks.Lock
 	lease  locks.Lease
-	record *history.Lease // the lease as the history has it; nil = nothing known of one
+	record *history.Lease // the recorded lease; nil = no lease is known
 	lost   bool           // the holder knows that its lease ended
 }
 
@@ -26,7 +26,7 @@ func (s *session) op(f string, h hold) history.Op {
 	return history.Op{Process: s.process, Client: s.id, F: f, Lock: h.lock, Mode: h.mode, Lease: h.record}
 }
 
-// recorded is the lease as the history has it.
+// recorded is the lease in the history's form.
 func (s *session) recorded(l locks.Lease) *history.Lease {
 	if l == (locks.Lease{}) {
 		return nil
@@ -40,13 +40,13 @@ func (s *session) onTrialClock(wall time.Time) time.Duration {
 	if wall.IsZero() {
 		return 0
 	}
-	// Two clocks cannot be read at once. Read in this order the deadline comes
-	// out early by the gap, never late: a hold is not believed longer than claimed.
+	// Two clocks cannot be read at once. In this order, the deadline comes out early by
+	// the gap, never late: no hold is believed longer than claimed.
 	now := s.Env.Now()
 	return now + time.Until(wall)
 }
 
-// ended wraps what ends a client's life, to tell it from what a lock said.
+// ended wraps an error that ends a client, to tell it from a lock's error.
 type ended struct{ err error }
 
 // Error is the text of the wrapped error.
@@ -55,7 +55,7 @@ func (e ended) Error() string { return e.err.Error() }
 // Unwrap returns it.
 func (e ended) Unwrap() error { return e.err }
 
-// attempts is a lock whose every attempt is recorded as an operation of its own.
+// attempts is a lock that records every attempt as an operation of its own.
 type attempts struct {
 	s    *session
 	h    *hold
@@ -76,7 +76,7 @@ func (a *attempts) Unlock(ctx context.Context, l locks.Lease) error {
 	return a.h.handle.Unlock(ctx, l)
 }
 
-// try is one attempt, with the token that is to be used.
+// try returns a function for one attempt, with the client's token if it chooses one.
 func (s *session) try(h *hold) func(context.Context) (locks.Lease, error) {
 	l, ok := h.handle.(locks.TokenLocker)
 	if !ok || s.Opts.Tokens != ClientTokens {
@@ -87,8 +87,8 @@ func (s *session) try(h *hold) func(context.Context) (locks.Lease, error) {
 	}
 }
 
-// attempt records one acquire by whatever means take is. Its error is the
-// lock's own, or ended. If only ctx has ended, nothing is asked, which is ErrBusy.
+// attempt records one acquire by take. Its error is the lock's own, or ended. If ctx
+// has already ended, it asks nothing and returns ErrBusy.
 func (s *session) attempt(ctx context.Context, h *hold, take func(context.Context) (locks.Lease, error)) (locks.Lease, error) {
 	if err := ctx.Err(); err != nil && s.ctx.Err() == nil {
 		return locks.Lease{}, fmt.Errorf("%w: not asked: %w", locks.ErrBusy, err)
@@ -119,7 +119,7 @@ func (s *session) attempt(ctx context.Context, h *hold, take func(context.Contex
 	return lease, lerr
 }
 
-// outcome reads a lock's three-way result.
+// outcome classifies a lock's result as ok, fail or info.
 func outcome(err error) (history.Type, history.Reason, string) {
 	switch {
 	case err == nil:
@@ -135,14 +135,14 @@ func outcome(err error) (history.Type, history.Reason, string) {
 	}
 }
 
-// goOnAsNewProcess follows an operation of unknown outcome, as in Jepsen: the
-// old process's operation stays open for ever, the owner stays the same.
+// goOnAsNewProcess follows an operation of unknown outcome, as in Jepsen: the old
+// process's operation stays open for ever; the owner stays the same.
 func (s *session) goOnAsNewProcess() {
 	s.process += history.Process(s.Opts.Clients)
 }
 
-// enter waits until the lock is held. A refusal or an unknown outcome ends
-// the waiting: ok is then false and the client may try again.
+// enter waits until the lock is held. After a refusal or an unknown outcome ok is
+// false, and the client may try again.
 func (s *session) enter(h *hold) (ok bool, err error) {
 	if b, blocks := h.handle.(locks.Blocker); blocks {
 		return s.enterBlocking(h, b)
@@ -153,7 +153,7 @@ func (s *session) enter(h *hold) (ok bool, err error) {
 	return s.entry(lerr)
 }
 
-// enterOnce asks once and leaves it at that.
+// enterOnce makes one attempt.
 func (s *session) enterOnce(h *hold) (ok bool, err error) {
 	_, lerr := s.attempt(s.ctx, h, s.try(h))
 	if errors.Is(lerr, locks.ErrBusy) {
@@ -162,9 +162,9 @@ func (s *session) enterOnce(h *hold) (ok bool, err error) {
 	return s.entry(lerr)
 }
 
-// enterBlocking asks once, as every recipe is asked, and then lets the recipe
-// wait in its own way. Only the end of the client's patience, or that of the
-// liveness phase's grace, cuts it short.
+// enterBlocking makes one attempt, as for every recipe, and then waits in the recipe's
+// own way. Only the end of the client's patience, or of the liveness phase's grace,
+// interrupts the waiting.
 func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
 	ctx, stop := s.asking(s.patience)
 	defer stop()
@@ -182,8 +182,8 @@ func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
 	return s.entry(lerr)
 }
 
-// critical is the frame of a critical section: it gets in by enter, does the body
-// as the holder, and leaves. Who does not get in does nothing more.
+// critical runs a critical section: it acquires by enter, runs body as the holder, and
+// releases. Without the lock it does nothing more.
 func (s *session) critical(h hold, enter func(*hold) (bool, error), body func(*hold) error) error {
 	ok, err := enter(&h)
 	if err != nil || !ok {
@@ -198,7 +198,7 @@ func (s *session) critical(h hold, enter func(*hold) (bool, error), body func(*h
 	return s.leave(h)
 }
 
-// entry separates what a lock said from what ends the client.
+// entry separates a lock's error from an error that ends the client.
 func (s *session) entry(lerr error) (ok bool, err error) {
 	var end ended
 	switch {
@@ -213,7 +213,7 @@ func (s *session) entry(lerr error) (ok bool, err error) {
 	return false, s.sleep(s.current.Retry)
 }
 
-// leave releases the hold once and records how that went.
+// leave releases the hold once and records the result.
 func (s *session) leave(h hold) error {
 	if err := s.client.Step(s.ctx, testbed.StepRelease); err != nil {
 		return err
@@ -235,9 +235,9 @@ func (s *session) leave(h hold) error {
 	return s.ctx.Err()
 }
 
-// look is what a careful client does before it touches the resource: it reads
-// its own clock and Lost. The first time it finds the lease gone it says so in
-// the history, and it never touches again under that hold.
+// look is the check that a careful client makes before it touches the resource: it
+// reads its own clock and Lost. When it first finds the lease gone, it records that,
+// and it never touches again under that hold.
 func (s *session) look(h *hold) (mayTouch bool, err error) {
 	if h.lost {
 		return false, nil
@@ -265,8 +265,8 @@ func (s *session) lose(h *hold) error {
 	return err
 }
 
-// work is the time between two touches. The critical section has so many parts. A careful
-// client stops when it is told that the lease is lost.
+// work is the time between two touches; the section has that many parts. A careful
+// client stops when the lease is reported lost.
 func (s *session) work(h *hold, parts int) error {
 	d := s.current.Hold
 	if s.healing() {
@@ -291,8 +291,8 @@ func (s *session) work(h *hold, parts int) error {
 // healing says whether the liveness phase has begun.
 func (s *session) healing() bool { return s.healed.Load() != 0 }
 
-// lateWrite is the last thing that a touch does: a write. Before the first of
-// them the client stops, if its critical section is to be late.
+// lateWrite is the last step of a touch: a write. If the critical section is to be
+// late, the client stops before the first of these.
 func (s *session) lateWrite(h *hold, values ...int64) error {
 	late := s.current.Late
 	if s.current.Late = 0; late > 0 && !s.healing() {
@@ -303,8 +303,8 @@ func (s *session) lateWrite(h *hold, values ...int64) error {
 	return s.write(h, values...)
 }
 
-// lag is what a write takes that is on its way: the client lives on, and may be
-// told meanwhile that its lease is lost, but cannot call the write back.
+// lag delays a write that is on its way: the client runs on, and may learn that its
+// lease is lost, but cannot recall the write.
 func (s *session) lag(h *hold, late time.Duration) error {
 	until := s.Env.Now() + late.Round(time.Microsecond)
 	lost := h.lease.Lost()
@@ -329,8 +329,7 @@ func (s *session) lag(h *hold, late time.Duration) error {
 	}
 }
 
-// touch looks, marks the step in which a fault can still hit, and then does
-// what was meant to be done.
+// touch looks, marks the step in which a fault can still hit, and then calls do.
 func (s *session) touch(h *hold, step string, do func() error) error {
 	may, err := s.look(h)
 	if err != nil || !may {

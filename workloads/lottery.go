@@ -7,16 +7,15 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// lottery is D3's example: many instances of a service, in each of which a timer
-// goes off at the same moment, and a draw of ten winners that exactly one of them
-// may make. Each tries the lock once, and who does not get it leaves the draw to
-// others. Who gets it looks whether the draw was made, draws one winner after
-// another, and the tenth makes it done. A draw that was broken off by a crash is
-// finished by who comes next.
+// lottery is D3's example: in many instances of a service a timer fires at the same
+// moment, and exactly one instance may draw ten winners. Each tries the lock once and,
+// if it is busy, leaves the draw to others. The holder checks whether the draw was
+// made, and draws one winner after another; the tenth completes the draw. The next
+// holder finishes a draw that a crash interrupted.
 //
-// The resource is the number of the last draw, and how many winners it has. Two
-// instances that both make a draw are seen as one that writes between the
-// other's look and its last winner.
+// The resource has the number of the last draw and its number of winners. If two
+// instances make the same draw, one writes between the other's check and its last
+// winner.
 var lottery = Workload{
 	Name:    "lottery",
 	Doc:     "all at once try to get in, without waiting, and one may draw ten winners, in every round",
@@ -30,12 +29,12 @@ var lottery = Workload{
 // winners of a draw.
 const winners = 10
 
-// drawEvery lies between two draws: the longest that one takes that does not
-// overrun, and room for the lock's own commands.
+// drawEvery is the time between two draws: the longest draw that does not overrun, and
+// room for the lock's own commands.
 func drawEvery(o Options) time.Duration { return max(2*(o.Hold+o.Rest), time.Millisecond) }
 
-// untilNextDraw is how long an instance sleeps that has rested for so long. Timers
-// go off together, but no two in the same instant.
+// untilNextDraw replaces an instance's rest. Timers fire together, but no two in the
+// same instant.
 func untilNextDraw(s *session, rest time.Duration) time.Duration {
 	every, now := drawEvery(s.Opts), s.Env.Now()
 	next := ((now+rest)/every + 1) * every
@@ -47,7 +46,7 @@ func lotterySection(s *session, lock string) error {
 	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enterOnce, func(h *hold) error { return s.draw(h, round) })
 }
 
-// draw makes that draw, or what is left of it.
+// draw makes that draw, or the rest of it.
 func (s *session) draw(h *hold, round int64) error {
 	var last []int64
 	err := s.touch(h, testbed.StepRead, func() (err error) {

@@ -15,9 +15,9 @@ type Options struct {
 	Keys    int `json:"keys"`    // locks that clients choose from, at least 1
 	// TTL is the lease time asked of the recipe.
 	TTL time.Duration `json:"ttl"`
-	// Hold is how long, in the mean, a critical section works between its touches
-	// of the resource; each draws its own time, 0.5 to 1.5 times as long. Equal
-	// holds would hide what only shows when the first to come is the last to go.
+	// Hold is the mean work time of a critical section between its touches of the
+	// resource; each draws 0.5 to 1.5 times as long. Equal holds would hide flaws that
+	// need the first to enter to be the last to leave.
 	Hold time.Duration `json:"hold"`
 	// Rest is the mean pause between two critical sections of a client.
 	Rest time.Duration `json:"rest"`
@@ -38,9 +38,9 @@ type Options struct {
 	Writers bool `json:"writers,omitempty"`
 	// Seed of every choice that clients make, at most 1<<53 so that JSON keeps it.
 	Seed uint64 `json:"seed"`
-	// Script lists, by client, the critical sections that it goes through before
-	// the liveness phase, which it then waits for. A client without a list has
-	// none to go through. Empty = what Workload.Decide says, without an end.
+	// Script lists, by client, the critical sections that it runs before it waits for
+	// the liveness phase. A client without a list runs none. Empty = sections from
+	// Workload.Decide, without an end.
 	Script [][]Section `json:"script,omitempty"`
 }
 
@@ -51,14 +51,13 @@ type Tokens string
 const (
 	// DrawnTokens are the recipe's own, in most a random one for each attempt.
 	DrawnTokens Tokens = "drawn"
-	// ClientTokens name the client, as a service's instance does that passes its own
-	// name: the same for all its attempts. A lock that takes no token (locks.TokenLocker)
-	// draws its own.
+	// ClientTokens name the client, like a service that passes its instance's name: the
+	// same for all its attempts. A lock that takes no token (it is no
+	// locks.TokenLocker) draws its own.
 	ClientTokens Tokens = "client"
 )
 
-// Validate says what in the options, which may come from a file, no trial can be
-// made of.
+// Validate says why no trial can be run with the options, which may come from a file.
 func (o Options) Validate() error {
 	if o.Clients < 1 || o.Keys < 1 {
 		return fmt.Errorf("%d clients and %d keys: expected at least 1 of each", o.Clients, o.Keys)
@@ -88,7 +87,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// validate says what in a section no client can do.
+// validate says why no client can run the section.
 func (s Section) validate(keys int) error {
 	switch {
 	case s.Lock < 0 || s.Lock >= keys:
@@ -101,7 +100,7 @@ func (s Section) validate(keys int) error {
 	return notNegative(span{"retry", s.Retry}, span{"hold", s.Hold}, span{"late", s.Late}, span{"rest", s.Rest}, span{"patience", s.Patience})
 }
 
-// span is a duration and what it is called.
+// span is a named duration.
 type span struct {
 	name string
 	d    time.Duration
@@ -116,14 +115,14 @@ func notNegative(spans ...span) error {
 	return nil
 }
 
-// outlast is longer than a lease, by half.
+// outlast is one and a half leases.
 func (o Options) outlast() time.Duration { return (o.TTL * 3 / 2).Round(time.Microsecond) }
 
 // longest is the longest hold that does not overrun.
 func (o Options) longest() time.Duration { return (o.Hold * 3 / 2).Round(time.Microsecond) }
 
-// detained is how much longer than usual a critical section of this workload may
-// last that began before the liveness phase.
+// detained is by how much a critical section of this workload, begun before the
+// liveness phase, may exceed the usual duration.
 func (w Workload) detained(o Options) (d time.Duration) {
 	if o.Overrun > 0 {
 		d += o.outlast()

@@ -5,10 +5,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// reentrant takes the lock again while holding it, to a depth of one to three,
-// and releases it as often. An acquire of unknown outcome is tried once more,
-// as services do: a recipe that counts it twice is left with a hold that
-// nobody will release.
+// reentrant takes the lock again while holding it, to a depth of one to three, and
+// releases it as often. It retries an acquire of unknown outcome once, as services do:
+// a recipe that counts both is left with a hold that nobody will release.
 var reentrant = Workload{
 	Name:     "reentrant",
 	Doc:      "nested acquires by one owner around a read-modify-write",
@@ -56,9 +55,9 @@ func reentrantSection(s *session, lock string) error {
 	return nil
 }
 
-// reenter acquires what the client already holds: one attempt, and a second
-// one if the outcome of the first is unknown. A refusal tells the holder that
-// it lost its lease.
+// reenter acquires a lock that the client already holds: one attempt, and a second one
+// if the outcome of the first is unknown. A refusal tells the holder that its lease is
+// lost.
 func (s *session) reenter(outer *hold) (inner hold, ok bool, err error) {
 	inner = hold{lock: outer.lock, handle: outer.handle}
 	for range 2 {

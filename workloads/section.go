@@ -7,35 +7,34 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Section is what a client decides about one critical section, as data.
+// Section is a client's decisions about one critical section, as data.
 type Section struct {
 	Lock  int           `json:"lock,omitempty"`  // which of the locks, from 0
 	Mode  history.Mode  `json:"mode,omitempty"`  // of a read-write lock; "" = write
 	Depth int           `json:"depth,omitempty"` // how often a reentrant lock is acquired; 0 = once
 	Retry time.Duration `json:"retry"`           // between two attempts to get in
-	// Hold is how long it works between touches of the resource, in all. In the
-	// liveness phase, where everybody waits for a turn, nobody works longer than
-	// 1.5 times Options.Hold, whatever was decided.
+	// Hold is the total work time between touches of the resource. In the liveness
+	// phase, where everybody waits for a turn, it is at most 1.5 times Options.Hold.
 	Hold time.Duration `json:"hold"`
-	// Late is for how long the client stops between its last look at the lease and
-	// the write that follows, as in a pause of its garbage collector; not in the
-	// liveness phase.
+	// Late is for how long the client stops between its last check of the lease and the
+	// following write, as in a garbage collection; 0 in the liveness phase.
 	Late time.Duration `json:"late,omitempty"`
 	Rest time.Duration `json:"rest"` // afterwards
-	// Patience is for how long it tries to get in, with all attempts: then their
-	// context ends. 0 = until it is in. Not in the liveness phase.
+	// Patience is how long the client keeps trying to acquire: then the attempts'
+	// context ends. 0 = until it succeeds. Not in the liveness phase.
 	Patience time.Duration `json:"patience,omitempty"`
-	// Cancel: the context is cancelled then; else that is its deadline from the start.
+	// Cancel: the context is cancelled at that time; else it has that deadline from the
+	// start.
 	Cancel bool `json:"cancel,omitempty"`
 }
 
-// Decide says what a client does in its critical section n, counted from 0 through
-// the whole trial. It is a pure function of the options' dials and seed, of
-// client and n, and does not look at a script.
+// Decide returns a client's decisions for its critical section n, counted from 0
+// through the whole trial. It is a pure function of the options' dials and seed, client
+// and n; it ignores scripts.
 func (w Workload) Decide(o Options, client, n int) Section {
 	r := rand.New(rand.NewPCG(o.Seed, uint64(client)<<32|uint64(uint32(n))))
-	// All numbers are drawn, always, before any is used: who turns one dial leaves
-	// what hangs on the others as it was.
+	// All numbers are always drawn before any is used: changing one dial leaves what
+	// depends on the others unchanged.
 	lock, retry, hold, rest, overrun, own := r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.Float64()
 	s := Section{
 		Lock: int(lock * float64(o.Keys)),
@@ -54,17 +53,16 @@ func (w Workload) Decide(o Options, client, n int) Section {
 	return s
 }
 
-// about is a duration of 0.5 to 1.5 times the mean, by a number from 0 to 1.
-// Round times keep apart on a virtual clock those who started apart.
+// about is 0.5 to 1.5 times the mean, for where from 0 to 1. It is rounded, so that
+// clients that started apart stay apart on a virtual clock.
 func about(mean time.Duration, where float64) time.Duration {
 	return time.Duration(float64(mean) * (0.5 + where)).Round(time.Microsecond)
 }
 
-// Scripted returns the options of a trial with these, which left this history,
-// as a script: clients decide the same as they did, which can then be changed
-// one by one. With all else the same, the trial does the same. The script may
-// have one section more for each client than it began: it cannot be seen in a
-// history whether a client was about to.
+// Scripted returns the options of a trial, which left this history, with its decisions
+// as a script: the trial does the same, and single decisions can be changed. The script
+// may have one section more per client than it began: a history does not show whether a
+// client was about to begin one.
 func (w Workload) Scripted(o Options, ops []history.Op) Options {
 	begun := w.begun(o.Clients, ops)
 	script := make([][]Section, max(0, o.Clients))
@@ -81,9 +79,9 @@ func (w Workload) Scripted(o Options, ops []history.Op) Options {
 	return o
 }
 
-// begun counts the critical sections that the history shows each client to have
-// begun before the liveness phase; of a workload that quits, in which that cannot be
-// seen, at least as many. In each, all acquires come before the first release.
+// begun counts the critical sections that each client began before the liveness phase.
+// In a workload that quits the history does not show them all: the count is a lower
+// bound. In each section, all acquires come before the first release.
 func (w Workload) begun(clients int, ops []history.Op) map[int]int {
 	type place int
 	const (

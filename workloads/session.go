@@ -20,26 +20,27 @@ type session struct {
 	*run
 	ctx  context.Context
 	stop context.CancelFunc // ends ctx
-	// patience ends with the grace of the liveness phase; only recipes that
-	// wait in their own way need to be told.
+	// patience ends with the grace of the liveness phase; only for recipes that wait in
+	// their own way.
 	patience  context.Context
 	impatient context.CancelFunc // ends patience
 
-	// woken is closed when the liveness phase has begun, a little apart from others'.
+	// woken is closed after the liveness phase has begun, at slightly different times
+	// for the clients.
 	woken chan struct{}
 
 	id      int
 	client  testbed.Client
 	process history.Process
 	handles map[string]locks.Lock
-	// current is the critical section that the client goes through, number begun-1.
+	// current is the client's current critical section, number begun-1.
 	current Section
 	begun   int
 	// entered is when the last acquire succeeded, on the history's clock.
 	entered time.Duration
 }
 
-// errGiveUp ends waiting for a lock that did not come within the grace of the
+// errGiveUp ends waiting for a lock that was not acquired within the grace of the
 // liveness phase.
 var errGiveUp = errors.New("not acquired within the liveness phase")
 
@@ -72,9 +73,8 @@ func (r *run) session(ctx context.Context, id int) (*session, error) {
 	return s, nil
 }
 
-// guard turns a panic of the code under test into a *testbed.Breakdown, with
-// which the history ends. A panic in a goroutine that a recipe started cannot be
-// caught.
+// guard turns a panic of the code under test into a *testbed.Breakdown, which ends the
+// history. It cannot catch a panic in a goroutine that a recipe started.
 func (s *session) guard(do func() error) (err error) {
 	defer func() {
 		p := recover()
@@ -94,7 +94,7 @@ func (s *session) guard(do func() error) (err error) {
 	return do()
 }
 
-// culprit says where the panic that is being recovered arose.
+// culprit says where the panic being recovered arose.
 func culprit() string {
 	calls := make([]uintptr, 32)
 	frames := runtime.CallersFrames(calls[:runtime.Callers(2, calls)])
@@ -111,8 +111,8 @@ func culprit() string {
 	}
 }
 
-// live is a client's life: critical sections until everything is healed, then
-// until it got in once more on each lock, or for the grace.
+// live is a client's life: critical sections until everything is healed, then until it
+// has acquired each lock once more, or the grace is over.
 func (s *session) live() error {
 	if err := pause(s.ctx, time.Duration(s.id+1)*apart); err != nil {
 		return err
@@ -140,8 +140,8 @@ func (s *session) live() error {
 	}
 }
 
-// decide makes the next critical section the current one, unless the client is
-// scripted and has been through all of its own.
+// decide makes the next critical section the current one; false if a script has no
+// more.
 func (s *session) decide() bool {
 	n := s.begun
 	switch {
@@ -169,7 +169,7 @@ func (s *session) await() error {
 	}
 }
 
-// comeBack is the liveness phase of one client: once through every lock.
+// comeBack is one client's liveness phase: it acquires every lock once.
 func (s *session) comeBack(healed time.Duration) error {
 	for k := range s.Opts.Keys {
 		for s.entered = 0; s.entered <= healed; {
@@ -207,7 +207,7 @@ func (s *session) rest() error {
 
 func (s *session) sleep(d time.Duration) error { return pause(s.ctx, d.Round(time.Microsecond)) }
 
-// pause waits for d, or until ctx ends, which is its error.
+// pause waits for d, or until ctx ends, and then returns ctx's error.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -219,7 +219,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// tired says whether the liveness phase's patience is at its end.
+// tired says whether the grace of the liveness phase is over.
 func (s *session) tired() bool {
 	healed := time.Duration(s.healed.Load())
 	return healed > 0 && s.Env.Now() > healed+s.grace()

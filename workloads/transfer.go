@@ -5,11 +5,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// transfer moves one unit from an account to the next, each of which has a lock of its
-// own: both are held at once. They are taken in the order of their names, so that
-// nobody waits for who waits for him, and whoever does not get the second one for a
-// while gives the first one back before its lease is over. Together the accounts have
-// always nothing; where they have more or less, a transfer was lost by half.
+// transfer moves one unit between two accounts, each guarded by a lock of its own; the
+// client holds both locks at once. It takes them in the order of their names, to avoid
+// deadlock, and gives the first one back before its lease ends if it does not get the
+// second in time. The sum of all accounts is always zero; otherwise, half a transfer
+// was lost.
 var transfer = Workload{
 	Name:    "transfer",
 	Doc:     "two locks held at once, taken in a fixed order: a unit goes from one account to the next",
@@ -21,7 +21,7 @@ var transfer = Workload{
 
 func transferSection(s *session, lock string) error {
 	from := min(s.current.Lock, s.Opts.Keys-2)
-	if from < 0 || s.healing() { // each lock has its turn alone
+	if from < 0 || s.healing() { // each lock has its turn by itself
 		return balanceSection(s, lock)
 	}
 	first, second := lockName(from), lockName(from+1)
@@ -33,7 +33,7 @@ func transferSection(s *session, lock string) error {
 	})
 }
 
-// balanceSection writes what one account has again.
+// balanceSection writes an account's balance back unchanged.
 func balanceSection(s *session, lock string) error {
 	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enter, func(h *hold) error {
 		values, err := s.balance(h)
@@ -44,7 +44,7 @@ func balanceSection(s *session, lock string) error {
 	})
 }
 
-// balance is what an account has; nil if the holder may not look.
+// balance is an account's balance; nil if the holder may not read it.
 func (s *session) balance(h *hold) (values []int64, err error) {
 	err = s.touch(h, testbed.StepRead, func() (err error) {
 		values, err = s.read(h)
@@ -53,8 +53,8 @@ func (s *session) balance(h *hold) (values []int64, err error) {
 	return values, err
 }
 
-// move moves a unit, unless either lease is over by then: nobody writes one half who
-// knows that he may not write the other.
+// move moves a unit, unless either lease is over by then: a client that knows that it
+// may not write one half does not write the other.
 func (s *session) move(out, in *hold) error {
 	had, err := s.balance(out)
 	if err != nil || had == nil {

@@ -1,9 +1,9 @@
-// Package workloads is what clients do: they take a lock, touch the resource
-// it guards, give the lock back and rest, and record each step as an operation.
+// Package workloads defines what clients do: they take a lock, touch the resource it
+// guards, give the lock back and rest, and record each step as an operation.
 //
-// Clients are careful, as a good service would be: before each touch they look
-// at the lease's deadline and at Lost, and stop when told. A fault can still
-// hit between look and touch.
+// Clients are careful, like a good service: before each touch they check the lease's
+// deadline and Lost, and stop if the lease is over. A fault can still hit between check
+// and touch.
 package workloads
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// World is what a workload's body is given.
+// World is the input of a workload's body.
 type World struct {
 	Env Env
 	// Make binds the recipe under test to a client.
@@ -28,23 +28,23 @@ type World struct {
 	Claims history.Claims
 	Opts   Options
 	Rec    Recorder
-	// Resources are what the locks guard, by the lock's name; nil = the body makes
-	// them, as Resources does.
+	// Resources are the guarded resources, by the lock's name; nil = the body makes
+	// them with Resources.
 	Resources map[string]Resource
-	// Healed is closed when the time for faults is over and every fault is
-	// healed: the liveness phase begins.
+	// Healed is closed when the time for faults is over and every fault is healed: the
+	// liveness phase begins.
 	Healed <-chan struct{}
 }
 
-// Env is what clients see of a testbed.Env.
+// Env is the part of testbed.Env that clients use.
 type Env interface {
 	Client(i int) testbed.Client
 	// Now is the history's clock.
 	Now() time.Duration
 }
 
-// Recorder takes down what clients do: a *history.Recorder, whose methods these
-// are, or what stands for one in another process.
+// Recorder records what clients do: a *history.Recorder, or its stand-in in another
+// process.
 type Recorder interface {
 	Invoke(history.Op) (history.Op, error)
 	Complete(history.Op) (history.Op, error)
@@ -56,30 +56,31 @@ type Recorder interface {
 type Workload struct {
 	Name string
 	Doc  string // one sentence
-	// Suits says whether the workload can put a recipe with these claims on trial.
+	// Suits says whether the workload can test a recipe with these claims.
 	Suits func(history.Claims) bool
 	// Standard workloads are those that run when none is named.
 	Standard bool
-	// Like names the faults that do to a lock what clients do here of themselves: what
-	// a recipe declares under these may show under any.
+	// Like names the faults whose effects this workload's clients have by themselves:
+	// what a recipe declares under these may show under any fault.
 	Like []string
 	// Locks is how many a client holds at once; 0 = 1.
 	Locks int
-	// choose adds to a section what only this workload decides, by a number from
-	// 0 to 1; nil = nothing.
+	// choose makes the decisions specific to this workload, by a number from 0 to 1;
+	// nil = none.
 	choose func(s *Section, o Options, own float64)
-	// section is one critical section, the session's current one, on the lock of
-	// that name: from the first acquire to the last release.
+	// section runs the session's current critical section on the lock of that name,
+	// from the first acquire to the last release.
 	section func(*session, string) error
-	// pause is how long a client that rests for so long stays away; nil = that long.
+	// pause converts a client's rest into the time it stays away; nil = the rest
+	// itself.
 	pause func(s *session, rest time.Duration) time.Duration
 	// values is the number of registers of the guarded resource.
 	values int
-	// tallied: the resource counts writes in the last of them.
+	// tallied: the resource counts writes in its last register.
 	tallied bool
-	// once: a busy lock is not waited for.
+	// once: clients do not wait for a busy lock.
 	once bool
-	// quits: who waits may give up at any time.
+	// quits: a waiting client may give up at any time.
 	quits bool
 	// late: some writes outlast the lease.
 	late bool
@@ -102,9 +103,9 @@ func ByName(name string) (Workload, bool) {
 	return all[i], true
 }
 
-// Body runs all clients until each has been through the liveness phase, has
-// crashed, or ctx ends. It returns an error only if the harness itself failed;
-// whatever the lock does goes into the history.
+// Body runs all clients until each has finished the liveness phase or crashed, or ctx
+// ends. It returns an error only if the harness itself failed; the lock's faults go
+// into the history.
 func (w Workload) Body(ctx context.Context, world World) error {
 	ids := make([]int, max(0, world.Opts.Clients))
 	for id := range ids {
@@ -118,14 +119,14 @@ func (w Workload) Body(ctx context.Context, world World) error {
 	return context.Cause(ctx)
 }
 
-// Client is Body for one of the clients, where each has a process of its own. What
-// it has begun may go on, on the contexts that it gave to its locks, until leave is
-// called: when all other clients, too, have come to their end.
+// Client is Body for one client, where each has a process of its own. The client's
+// background work, on the contexts that it gave to its locks, may go on until leave is
+// called: after all other clients have ended, too.
 func (w Workload) Client(ctx context.Context, world World, id int) (leave func(), err error) {
 	return w.run(ctx, world, id)
 }
 
-// run runs these clients. Leave, never nil, ends the contexts on which they ran.
+// run runs these clients. Leave, never nil, ends their contexts.
 func (w Workload) run(ctx context.Context, world World, ids ...int) (leave func(), err error) {
 	r := &run{World: world, workload: w}
 	leave = r.leave
@@ -166,10 +167,10 @@ func (r *run) leave() {
 	}
 }
 
-// apart lies between the moments at which clients start, and at which they are
-// told something that concerns all. Were they told at once, they would act in
-// the same instant of a virtual clock, in no particular order. The odd
-// nanosecond keeps those apart who then wait for round times.
+// apart is the time between the starts of clients, and between telling them something
+// that concerns all. Otherwise they would act in the same instant of a virtual clock,
+// in no particular order. The odd nanosecond keeps them apart even if they then wait
+// for round times.
 const apart = 10*time.Microsecond + time.Nanosecond
 
 // watch tells clients that the liveness phase began, and when its grace is over.
@@ -198,7 +199,7 @@ func (r *run) watch(ctx context.Context) {
 	}
 }
 
-// fail ends the trial, client by client, for the first reason that is given.
+// fail ends the trial, client by client; the first reason counts.
 func (r *run) fail(err error) {
 	r.mu.Lock()
 	first := r.failure == nil
@@ -229,11 +230,11 @@ type run struct {
 	failure error // why the trial ended early, if it did
 }
 
-// grace is how long after the healing a client keeps trying to get in once:
-// what the recipe needs to recover, and the others' turns before its own.
+// grace is how long after the healing a client keeps trying to get in once: the
+// recipe's recovery time, and the other clients' turns.
 func (r *run) grace() time.Duration {
 	o := r.Opts
 	recovery := max(r.Claims.Recovery, o.TTL)
-	recovery += r.workload.detained(o) // of who was inside when everything was healed
+	recovery += r.workload.detained(o) // for clients that were inside when everything was healed
 	return recovery + o.Margin + time.Duration(o.Clients)*(3*(o.Hold+o.Retry)/2+o.Margin/10)
 }

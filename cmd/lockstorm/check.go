@@ -145,7 +145,7 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	}
 	h.withhold(result.Verdicts)
 	if _, known := locks.ByID(result.Spec.Lock); !known {
-		result.Flaws = nil // nobody knows what it declares, so nothing is said of that
+		result.Flaws = nil // what the recipe declares is unknown
 	}
 	if f.timeline != "" {
 		if err := a.draw(ctx, f, path, result, h.record.Evidence); err != nil {
@@ -171,7 +171,7 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 	return checkExit(result.Verdicts)
 }
 
-// unfenced says whether there are grants, none of which has a fence.
+// unfenced says whether there are grants and none has a fence.
 func unfenced(ops []history.Op) bool {
 	granted := func(op history.Op) bool {
 		return op.Process != history.Nemesis && op.F == history.FAcquire && op.Type == history.OK
@@ -181,7 +181,7 @@ func unfenced(ops []history.Op) bool {
 	})
 }
 
-// check returns an input.Error if the flags do not go together.
+// check returns an input.Error if the flags contradict each other.
 func (f checkFlags) check() error {
 	if f.model != "" {
 		if _, ok := linear.ModelNamed(f.model); !ok {
@@ -203,7 +203,7 @@ func (f checkFlags) check() error {
 	return nil
 }
 
-// judges are those that --model adds to a run's oracles.
+// judges are the oracles that --model adds to a run's.
 func (f checkFlags) judges() []func(context.Context, history.Evidence) checker.Verdict {
 	if f.model == "" {
 		return nil
@@ -213,7 +213,7 @@ func (f checkFlags) judges() []func(context.Context, history.Evidence) checker.V
 	}}
 }
 
-// readingsDiffer says why the two readings of a history can differ, if they do.
+// readingsDiffer says why exclusion and linearizable can differ, if they do.
 func readingsDiffer(verdicts []checker.Verdict) string {
 	results := map[string]checker.Result{}
 	for _, v := range verdicts {
@@ -228,8 +228,8 @@ func readingsDiffer(verdicts []checker.Verdict) string {
 	return ""
 }
 
-// modelled are a history's claims with the kind of lock that the model is: what
-// spec.json says of times and scripts, it says still.
+// modelled are a history's claims with the kind of lock replaced by the model's; times
+// and scripts stay as in spec.json.
 func modelled(c history.Claims, model string) history.Claims {
 	m, _ := linear.ModelNamed(model)
 	of := m.Claims
@@ -250,11 +250,11 @@ type checked struct {
 	Differ string `json:"differ,omitempty"`
 	// Conflict is the entries that show the most telling finding.
 	Conflict []history.Op `json:"conflict"`
-	// Notes say what the history leaves open, and how it was taken.
+	// Notes say what the history leaves open, and how that was read.
 	Notes []string `json:"notes"`
 }
 
-// gravest is the result that decides on the exit code.
+// gravest is the result that decides the exit code.
 func gravest(verdicts []checker.Verdict) checker.Result {
 	for _, r := range []checker.Result{checker.Violated, checker.Unknown, checker.Held} {
 		if slices.ContainsFunc(verdicts, func(v checker.Verdict) bool { return v.Result == r }) {
@@ -264,8 +264,8 @@ func gravest(verdicts []checker.Verdict) checker.Result {
 	return checker.Unknown
 }
 
-// verdicts prints a table: a row per finding, what is not declared first, or why there
-// is none.
+// verdicts prints a table: a row per finding, undeclared ones first, or why there is
+// none.
 func (a *app) verdicts(result trial.Result) {
 	t := plainTable("oracle", "result", "cause", "what happened")
 	for _, v := range result.Verdicts {
@@ -287,7 +287,7 @@ func (a *app) verdicts(result trial.Result) {
 	fmt.Fprintln(a.stdout, t.Render())
 }
 
-// checkExit is nil if something held and nothing else is to be said.
+// checkExit is nil if something held and nothing was violated or unknown.
 func checkExit(verdicts []checker.Verdict) error {
 	switch gravest(verdicts) {
 	case checker.Violated:

@@ -47,7 +47,7 @@ func timelineSVG(_ context.Context, t trial.Result, e history.Evidence) ([]byte,
 
 // draw writes the picture that --timeline asks for.
 func (a *app) draw(ctx context.Context, f checkFlags, path string, t trial.Result, e history.Evidence) error {
-	if t.Spec.Lock == "" { // nobody's recipe: the picture is headed by what it shows
+	if t.Spec.Lock == "" { // no recipe: the picture's title is the finding
 		t.Spec.Lock, t.Spec.Fault = filepath.Base(path), "the model "+f.model
 	}
 	picture, err := drawings[pictureKind(f.timeline)](ctx, t, e)

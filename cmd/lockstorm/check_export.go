@@ -50,11 +50,10 @@ func (a *app) exportHistory(f checkFlags, h givenHistory) error {
 	return nil
 }
 
-// writeKnossos writes the believed holds as Knossos's mutex understands them: an
-// acquire that returns when the hold began, and a release the moment that it
-// ended, by whatever. That history is linearizable if and only if no two holds
-// overlap, which is what exclusion claims; a lock that is given up by a deadline,
-// or by a crash, has no other words for it there.
+// writeKnossos writes the believed holds for Knossos's mutex: an acquire that returns
+// when the hold began, and a release when it ended, for whatever reason. That history
+// is linearizable if and only if no two holds overlap, as exclusion claims; Knossos has
+// no other term for a hold that ends by a deadline or a crash.
 func writeKnossos(w io.Writer, e history.Evidence) error {
 	if e.Claims.ReadWrite || e.Claims.Permits > 1 {
 		return fmt.Errorf("--export knossos: Knossos has a model of a mutex only, expected a lock with one owner at a time")
@@ -86,7 +85,7 @@ func writeKnossos(w io.Writer, e history.Evidence) error {
 // holdOps turns holds into the operations of a mutex.
 func holdOps(holds []checker.Hold, invoked map[int]time.Duration) []history.Op {
 	var ops []history.Op
-	free := map[int]time.Duration{} // since when a client's last release is over
+	free := map[int]time.Duration{} // when a client's last release was over
 	for _, h := range holds {
 		op := history.Op{Process: history.Process(h.Client), Client: h.Client, Lock: h.Lock}
 		add := func(f string, kind history.Type, at time.Duration) {
@@ -101,8 +100,8 @@ func holdOps(holds []checker.Hold, invoked map[int]time.Duration) []history.Op {
 			free[h.Client] = h.To
 		}
 	}
-	// At one instant what is released comes before what is acquired: they touch
-	// and do not overlap.
+	// At one instant, releases come before acquires: such holds touch but do not
+	// overlap.
 	rank := func(op history.Op) int {
 		switch {
 		case op.F == history.FRelease:

@@ -16,17 +16,17 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// givenHistory is what check was given: a stored trial of Lockstorm's, or what
-// somebody else recorded.
+// givenHistory is check's input: a trial stored by Lockstorm, or another program's
+// record.
 type givenHistory struct {
 	record trial.Record
-	// notes say what was supposed to read it.
+	// notes say what was assumed in reading it.
 	notes []string
-	// apart are the operations with each process a client of its own, if in the
-	// record those step apart are one client by a guess; else nil.
+	// apart are the operations with each process as a client of its own, if processes
+	// that are step apart were merged into one client by a guess; else nil.
 	apart []history.Op
 	step  int
-	// silent are the oracles that cannot say anything of it, and why.
+	// silent are the oracles that cannot judge it, and why.
 	silent map[string]checker.What
 }
 
@@ -67,7 +67,7 @@ func loadHistory(path string, values jepsen.Values) (givenHistory, error) {
 	}, nil
 }
 
-// hasInstant says whether an entry means nothing without the times of all.
+// hasInstant says whether an entry is meaningless unless all entries have times.
 func hasInstant(op history.Op) bool {
 	return op.Offset != 0 || op.Lease != nil && op.Lease.Deadline != 0
 }
@@ -81,7 +81,7 @@ func readHistory(path string, values jepsen.Values) (r jepsen.Reading, err error
 	return jepsen.Read(file, path, values)
 }
 
-// silent says which oracles a reading leaves nothing to say.
+// silent says which oracles cannot judge a reading, and why.
 func silent(r jepsen.Reading) map[string]checker.What {
 	none := map[string]checker.What{}
 	if r.Untimed {
@@ -93,10 +93,10 @@ func silent(r jepsen.Reading) map[string]checker.What {
 	return none
 }
 
-// standing is what vouches for the files.
+// standing says what vouches for the files.
 func (h givenHistory) standing() trial.Standing { return cmp.Or(h.record.Standing, trial.Given) }
 
-// withhold takes back what oracles said that have nothing to go by.
+// withhold withdraws the verdicts of oracles that lack a basis.
 func (h givenHistory) withhold(verdicts []checker.Verdict) {
 	for i, v := range verdicts {
 		if why, ok := h.silent[v.Oracle]; ok {
@@ -105,8 +105,8 @@ func (h givenHistory) withhold(verdicts []checker.Verdict) {
 	}
 }
 
-// judge judges a history; if its clients are a guess, also with each process a
-// client of its own. What is violated or unknown in one way only is unknown.
+// judge judges a history; if its clients are a guess, also with each process as a
+// client of its own. A result violated or unknown in one reading only is unknown.
 func (h givenHistory) judge(ctx context.Context, more ...func(context.Context, history.Evidence) checker.Verdict) (trial.Result, error) {
 	result, err := trial.Judge(ctx, h.record, more...)
 	if err != nil || h.apart == nil {
@@ -129,7 +129,7 @@ func (h givenHistory) judge(ctx context.Context, more ...func(context.Context, h
 	return result, nil
 }
 
-// warn says on stderr what is to be known of what was read.
+// warn prints the reading's notes and warnings on stderr.
 func (a *app) warn(path string, h givenHistory) {
 	for _, t := range h.record.Truncated {
 		fmt.Fprintf(a.stderr, "lockstorm: %v\n", t)

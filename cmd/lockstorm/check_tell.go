@@ -16,7 +16,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// telling is the finding that shows most, with the entries that show it.
+// telling is the most informative finding, with the entries that show it.
 type telling struct {
 	oracle  string
 	finding checker.Finding
@@ -26,11 +26,11 @@ type telling struct {
 	end     time.Duration
 }
 
-// tellingOrder is which oracle's finding is told, of several.
+// tellingOrder ranks the oracles by whose finding is told.
 var tellingOrder = []string{"exclusion", checker.LinearizableName, "fencing", "reentrancy", "extension", "resource", "ownership", "conduct", "liveness"}
 
-// tellingOf picks the first finding of the first violated oracle, of those that the
-// recipe does not declare if there are any; the zero telling if nothing is violated.
+// tellingOf picks the first finding of the first violated oracle, preferably
+// undeclared; the zero telling if nothing is violated.
 func tellingOf(result trial.Result, e history.Evidence) telling {
 	var t telling
 	best := 2 * (len(tellingOrder) + 1)
@@ -53,13 +53,13 @@ func tellingOf(result trial.Result, e history.Evidence) telling {
 	if t.oracle == "" {
 		return t
 	}
-	t.pairs, _ = history.Pairs(e.Ops) // of an impossible history nothing is found
+	t.pairs, _ = history.Pairs(e.Ops) // an impossible history has no findings
 	t.holds, _ = checker.Holds(e)
 	shown := map[int]bool{}
 	for _, i := range t.finding.Ops {
 		shown[i] = true
 	}
-	for _, p := range t.pairs { // an acquire that was granted had been asked for
+	for _, p := range t.pairs { // the acquire is asked for before it is granted
 		if p.Complete != nil && shown[p.Complete.Index] && p.Invoke.F == history.FAcquire {
 			shown[p.Invoke.Index] = true
 		}
@@ -116,7 +116,7 @@ func who(op history.Op) string {
 	return fmt.Sprintf("c%d", op.Client)
 }
 
-// entryWords says in a few words what an entry is.
+// entryWords describes an entry in a few words.
 func entryWords(op history.Op) string {
 	words := []string{op.F}
 	if op.Process == history.Nemesis && op.Client != history.NoClient {
@@ -151,8 +151,8 @@ func entryWords(op history.Op) string {
 }
 
 const (
-	// pictureWidth is how many columns the time takes, mostLanes how many clients
-	// are shown beside those concerned.
+	// pictureWidth is the number of columns for the time, mostLanes the number of
+	// clients shown besides those concerned.
 	pictureWidth, mostLanes = 64, 8
 
 	holding, waiting, unsure, idle = '█', '░', '?', '·'
@@ -197,7 +197,7 @@ func (t telling) picture() string {
 	return b.String()
 }
 
-// lanes fills in what clients did with the lock; later calls cover earlier ones.
+// lanes fills in clients' actions on the lock; later calls cover earlier ones.
 func (t telling) lanes(fill func(client int, from, to time.Duration, with rune)) {
 	for _, p := range t.pairs {
 		if p.Invoke.F != history.FAcquire || p.Invoke.Process == history.Nemesis || p.Invoke.Lock != t.finding.Lock {
@@ -219,8 +219,8 @@ func (t telling) lanes(fill func(client int, from, to time.Duration, with rune))
 	}
 }
 
-// shown are the clients whose lanes are drawn: those concerned, and others that did
-// something meanwhile as long as there is room.
+// shown are the clients whose lanes are drawn: those concerned and, as long as there is
+// room, others that were active meanwhile.
 func (t telling) shown(lanes map[int][]rune) []int {
 	var clients, others []int
 	for c := range lanes {

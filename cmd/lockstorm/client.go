@@ -12,7 +12,7 @@ import (
 // clientName is the command that trials start client processes with.
 const clientName = "client"
 
-// clientCommand is not for people: it is one client of a trial of another lockstorm.
+// clientCommand is internal: it runs one client of another lockstorm's trial.
 func (a *app) clientCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    clientName,
@@ -23,7 +23,7 @@ func (a *app) clientCommand() *cobra.Command {
 	}
 }
 
-// clientProgram is the command line of a client process, if clients are to be such.
+// clientProgram is the command line of a client process, if clients are processes.
 func clientProgram(as string) ([]string, error) {
 	if as != trial.Processes {
 		return nil, nil

@@ -10,24 +10,24 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// comparison is how a replayed history compares with the one that was to come out.
+// comparison compares a replayed history with the expected one.
 type comparison struct {
-	// expected is its hash or the hash's first digits; "" if it is not known.
+	// expected is the expected hash or its first digits; "" if unknown.
 	expected string
 	got      string
-	stored   bool // expected is what a folder says; else it was given
-	// comparable: on one testbed with virtual time, where histories are alike.
+	stored   bool // expected comes from a folder; else from the user
+	// comparable: both ran on the same testbed with virtual time, so they should be
+	// equal.
 	comparable bool
 	// differs is as in stored.
 	differs error
-	// renamed: it is the stored one but for the names of random tokens. Else first is
-	// where the two differ first; nil if nobody knows.
+	// renamed: it equals the stored one except for the names of random tokens.
+	// Otherwise first is the first difference; nil if unknown.
 	renamed bool
 	first   *history.Difference
 	// foreign: the recipe is not this project's.
 	foreign bool
-	// campaignSeed is the one that the trial's was derived from; 0 if that is
-	// not known.
+	// campaignSeed is the seed from which the trial's was derived; 0 if unknown.
 	campaignSeed uint64
 }
 
@@ -35,8 +35,7 @@ func (x comparison) same() bool {
 	return x.renamed || x.expected != "" && strings.HasPrefix(x.got, x.expected)
 }
 
-// beside compares the replayed history with the one in a stored trial's folder, if
-// their hashes differ.
+// beside compares the replayed history with the stored trial's, if their hashes differ.
 func (x *comparison) beside(folder string, replayed history.Evidence) {
 	if !x.comparable || x.expected == "" || x.same() || x.differs != nil {
 		return
@@ -72,7 +71,7 @@ func (x comparison) words() string {
 	return "another history than the " + which + " one, by nature: only on one and the same testbed with virtual time are they alike"
 }
 
-// seeds names the campaign's, which --seed takes, and the trial's own.
+// seeds names the campaign's seed, which --seed takes, and the trial's own.
 func (x comparison) seeds(s trial.Spec) string {
 	if x.campaignSeed == 0 {
 		return fmt.Sprintf("trial seed %d", s.Seed)
@@ -80,8 +79,8 @@ func (x comparison) seeds(s trial.Spec) string {
 	return fmt.Sprintf("seed %d (trial seed %d)", x.campaignSeed, s.Seed)
 }
 
-// verdict is the error or the exit code that the comparison ends the program
-// with. Of files that are not what was judged it tells on stderr.
+// verdict is the error or the exit code of the comparison. It warns on stderr of files
+// that are not what was judged.
 func (x comparison) verdict(stderr io.Writer, args []string) error {
 	if x.differs != nil {
 		fmt.Fprintf(stderr, "lockstorm: %s: %v\n", args[0], x.differs)

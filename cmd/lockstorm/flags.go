@@ -18,8 +18,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// flagError makes one line of what pflag says, with the nearest flag's name if
-// there is no such flag, and what was expected where a value is of another kind.
+// flagError puts pflag's message into one line, with the nearest flag for an unknown
+// one, and the expected kind for a value of a wrong one.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
@@ -86,7 +86,7 @@ func configFlags(flags *pflag.FlagSet, path string) error {
 	return nil
 }
 
-// flagText writes a JSON value as it would be written on the command line.
+// flagText converts a JSON value to its form on the command line.
 func flagText(v any) (string, error) {
 	switch v := v.(type) {
 	case string:
@@ -107,7 +107,7 @@ func flagText(v any) (string, error) {
 	return "", fmt.Errorf("expected a string, a number, true, false or a list of strings")
 }
 
-// trialFlags declares what shapes each trial, with the defaults that c has.
+// trialFlags declares the flags that shape each trial, with c's values as defaults.
 func trialFlags(flags *pflag.FlagSet, c *campaign.Config) {
 	flags.StringVar((*string)(&c.Topology), "topology", string(c.Topology), "arrangement of nodes (default the smallest that satisfies recipe and fault)")
 	flags.IntVar(&c.Nodes, "nodes", c.Nodes, "nodes of an independent topology (0 = 5)")

@@ -25,10 +25,10 @@ type listing struct {
 	name    string
 	columns []string // the JSON names too
 	rows    func(a *app) [][]string
-	width   int // of a table that no terminal bounds; 0 = unlimited
+	width   int // of a table without a terminal; 0 = unlimited
 }
 
-// pageWidth is what a page has room for.
+// pageWidth is the width of a page.
 const pageWidth = 120
 
 var listings = []listing{
@@ -123,7 +123,7 @@ func (a *app) list(l listing, asJSON bool) error {
 	return nil
 }
 
-// told are the columns in which a row has something.
+// told returns the columns in which some row has text.
 func told(columns []string, rows [][]string) (names []string, cells [][]string) {
 	cells = make([][]string, len(rows))
 	for j, c := range columns {
@@ -137,8 +137,8 @@ func told(columns []string, rows [][]string) (names []string, cells [][]string) 
 	return names, cells
 }
 
-// table renders rows for a terminal of that width; 0 is unlimited. Columns without
-// anything in them are left out.
+// table renders rows for a terminal of that width; 0 is unlimited. Empty columns are
+// left out.
 func (l listing) table(rows [][]string, width int) string {
 	columns, rows := told(l.columns, rows)
 	t := plainTable(columns...)
@@ -169,8 +169,8 @@ const (
 	narrowestColumn = 12
 )
 
-// fitted makes columns no wider than the terminal has room for, if it can: the
-// widest is narrowed first. Width 0 is unlimited.
+// fitted limits columns to the terminal's width, if possible: the widest is narrowed
+// first. Width 0 is unlimited.
 func fitted(columns []string, rows [][]string, width int) []table.ColumnConfig {
 	widths := make([]int, len(columns))
 	total := 0
@@ -180,7 +180,7 @@ func fitted(columns []string, rows [][]string, width int) []table.ColumnConfig {
 			widths[i] = max(widths[i], text.LongestLineLen(row[i]))
 		}
 		widths[i] = min(widths[i], widestColumn)
-		total += widths[i] + 2 // what stands between two columns
+		total += widths[i] + 2 // the space between two columns
 	}
 	for ; width > 0 && total > width; total-- {
 		w := slices.Index(widths, slices.Max(widths))
@@ -196,8 +196,7 @@ func fitted(columns []string, rows [][]string, width int) []table.ColumnConfig {
 	return configs
 }
 
-// wrapLines wraps each line of a text by itself: what begins a line goes on doing
-// so.
+// wrapLines wraps each line of a text separately: existing line breaks stay.
 func wrapLines(s string, width int) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
@@ -206,8 +205,8 @@ func wrapLines(s string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// flaws says what a recipe declares, line by line: of each kind the causes, each
-// with the faults under which it must be found and, in brackets, under which it may be.
+// flaws lists what a recipe declares: for each kind the causes, each with the faults
+// under which it must be found and, in brackets, under which it may be.
 func flaws(r locks.Recipe) string {
 	var lines []string
 	for _, kind := range []locks.Kind{locks.Bug, locks.Limit} {
@@ -230,8 +229,7 @@ func flaws(r locks.Recipe) string {
 	return strings.Join(lines, "\n")
 }
 
-// under names faults, each once: those of must, and in brackets those of may
-// alone.
+// under lists faults, each once: those in must, then in brackets those only in may.
 func under(must, may []string) string {
 	var words, more []string
 	for _, fault := range must {

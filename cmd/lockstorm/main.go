@@ -30,13 +30,13 @@ func main() {
 	os.Exit(a.run(ctx))
 }
 
-// interruption is why the program's context ended: a signal.
+// interruption is the cause of the program's ended context: a signal.
 type interruption struct{ os.Signal }
 
 // Error names the signal.
 func (i interruption) Error() string { return "interrupted by " + i.String() }
 
-// code is the shell's: 128 and the signal's number.
+// code is the exit code as in shells: 128 and the signal's number.
 func (i interruption) code() int {
 	if s, ok := i.Signal.(syscall.Signal); ok {
 		return 128 + int(s)
@@ -47,10 +47,10 @@ func (i interruption) code() int {
 // exit is an outcome that is not an error: nothing is printed about it.
 type exit int
 
-// Error is only for the error interface.
+// Error implements error.
 func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// app is the program with everything that it takes from outside.
+// app is the program with all its external inputs and outputs.
 type app struct {
 	args           []string
 	stdout, stderr io.Writer

@@ -15,8 +15,8 @@ import (
 // plainEvery is how often a line is printed where there is no terminal.
 const plainEvery = 15 * time.Second
 
-// progress tells how far a campaign is: a bar on a terminal, else now and then
-// a plain line.
+// progress shows how far a campaign is: a bar on a terminal, else a plain line at
+// intervals.
 type progress struct {
 	w       io.Writer
 	bar     *progressbar.ProgressBar
@@ -41,7 +41,7 @@ func newProgress(w io.Writer) *progress {
 	return p
 }
 
-// show takes the state after a trial; calls come one at a time.
+// show displays the state after a trial; calls come one at a time.
 func (p *progress) show(s campaign.Progress) {
 	if p.bar != nil {
 		p.bar.ChangeMax(s.Total)
@@ -55,14 +55,14 @@ func (p *progress) show(s campaign.Progress) {
 	}
 }
 
-// end takes the bar away.
+// end removes the bar.
 func (p *progress) end() {
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}
 }
 
-// text is what the numbers of trials do not say.
+// text describes what the trial counts leave out.
 func (p *progress) text(s campaign.Progress) string {
 	if s.ToShrink > 0 {
 		return fmt.Sprintf("%d with violations, of the %d to be shown %d are shrunk", s.Violations, s.ToShrink, s.Shrunk)
@@ -77,7 +77,7 @@ func (p *progress) text(s campaign.Progress) string {
 	return text
 }
 
-// left estimates from the average so far.
+// left estimates the remaining time from the average so far.
 func (p *progress) left(s campaign.Progress) time.Duration {
 	if s.Done == 0 {
 		return 0

@@ -12,8 +12,8 @@ import (
 // that outlives this one.
 const reaperName = "reap"
 
-// reaperCommand is not for people: it removes the containers of another lockstorm
-// that was killed.
+// reaperCommand is internal: it removes the containers of another lockstorm that was
+// killed.
 func (a *app) reaperCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    reaperName + " SESSION",

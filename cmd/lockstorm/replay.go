@@ -90,7 +90,7 @@ harness failed.`,
 	return cmd
 }
 
-// besideFolder are the flags that do not say what the trial is.
+// besideFolder are the flags that do not define the trial.
 var besideFolder = []string{"testbed", "hash", "out", "verbose", "json"}
 
 // fewestDigits of a hash tell histories apart.
@@ -121,8 +121,8 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	return surplus
 }
 
-// suitable is the first workload that can put the recipe on trial, as run would
-// take it; the first of all for a recipe that there is not.
+// suitable is the first workload that can test the recipe, as in run; for an unknown
+// recipe, the first of all.
 func (f replayFlags) suitable() string {
 	all := campaign.StandardWorkloads()
 	if r, ok := locks.ByID(f.lock); ok {
@@ -168,12 +168,11 @@ type replayed struct {
 	Keys     int               `json:"keys"` // changes of keys
 	Hash     string            `json:"hash"`
 	Progress *checker.Progress `json:"progress,omitempty"`
-	// Expected is the hash that was to come out, "" if that is not known, and
-	// Same whether it did.
+	// Expected is the expected hash, "" if unknown, and Same whether it matched.
 	Expected string `json:"expected"`
 	Same     bool   `json:"same"`
-	// Differs says in what the stored files are not what the run judged, "" if
-	// they are or if there are none.
+	// Differs says how the stored files differ from what the run judged; "" if they do
+	// not or there are none.
 	Differs string `json:"storedFilesDiffer,omitempty"`
 	Dir     string `json:"dir,omitempty"`
 }
@@ -192,7 +191,7 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = done() }() // what a replay tells does not depend on it
+	defer func() { _ = done() }() // the result does not depend on it
 	if f.Nodes, err = nodesOf(tb, f.Nodes); err != nil {
 		return err
 	}
@@ -242,8 +241,8 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) error {
 	return x.verdict(a.stderr, args)
 }
 
-// openReplay makes the testbed that the trial is run on: with a folder the one that it
-// was run on, with the same image or servers, as far as flags do not say otherwise.
+// openReplay makes the trial's testbed: with a folder the original one, with the same
+// image or servers, unless flags say otherwise.
 func (a *app) openReplay(cmd *cobra.Command, f *replayFlags, args []string, before trial.Spec) (choice testbedChoice, tb testbed.Testbed, done func() error, err error) {
 	flags, was := cmd.Flags(), ""
 	if len(args) > 0 {
@@ -272,16 +271,16 @@ func (a *app) openReplay(cmd *cobra.Command, f *replayFlags, args []string, befo
 	return choice, tb, done, err
 }
 
-// recallTrial sets the flags of single testbeds that the campaign of a stored trial
-// had, if that was on the same testbed, and returns the image that it ran on, "" if
-// there was none or nobody knows.
+// recallTrial sets the testbed's own flags from a stored trial's campaign, if that was
+// on the same testbed. It returns the image that the trial ran on; "" if there was none
+// or it is unknown.
 func recallTrial(flags *pflag.FlagSet, folder, testbed string) (image string, err error) {
 	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
 		folder = filepath.Dir(folder)
 	}
 	dir := campaign.CampaignOf(folder)
 	if _, err := os.Stat(filepath.Join(dir, campaign.CampaignFile)); errors.Is(err, fs.ErrNotExist) {
-		return "", nil // the folder stands alone
+		return "", nil // the folder has no campaign
 	}
 	info, err := campaign.LoadInfo(dir)
 	if err != nil || info.Config.Testbed != testbed {
@@ -295,7 +294,7 @@ func recallTrial(flags *pflag.FlagSet, folder, testbed string) (image string, er
 	return image, recall(flags, info.Config.TestbedFlags)
 }
 
-// showReplay prints what came of it.
+// showReplay prints the result.
 func (a *app) showReplay(f replayFlags, t trial.Result, e history.Evidence, x comparison) error {
 	if f.json {
 		r := replayed{
@@ -324,7 +323,7 @@ func (a *app) showReplay(f replayFlags, t trial.Result, e history.Evidence, x co
 	return err
 }
 
-// notes is where what is beside the result goes.
+// notes is the destination for remarks besides the result.
 func (a *app) notes(asJSON bool) io.Writer {
 	if asJSON {
 		return a.stderr

@@ -92,7 +92,7 @@ not replayable byte for byte. Without --expect, finding violations is the job do
 	return cmd
 }
 
-// config is what runs if nothing is chosen.
+// config is the default configuration.
 func (a *app) config() campaign.Config {
 	c := campaign.DefaultConfig()
 	c.Testbed, c.Trials, c.Parallel = a.testbeds[0].Name, 0, 0
@@ -144,7 +144,7 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 	}
 	ready, err := a.prepare(c, choice, tb)
 	if err != nil {
-		_ = done() // nothing was run: there is an error that says more
+		_ = done() // the error already says more
 		return err
 	}
 	p := newProgress(a.stderr)
@@ -158,7 +158,7 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return withStored(errors.Join(err, closing), result)
 	}
-	// What the trials themselves came to is told whatever happens to the testbed.
+	// The trials' result is reported even if closing the testbed fails.
 	return cmp.Or(closing, a.outcome(ctx, result, c.Expect, f.json))
 }
 
@@ -213,7 +213,7 @@ func (a *app) prepare(c campaign.Config, choice testbedChoice, tb testbed.Testbe
 	}, nil
 }
 
-// withStored adds to why a campaign ended early what there is of it nevertheless.
+// withStored adds to an early end's error what is stored of the campaign.
 func withStored(err error, s campaign.Stored) error {
 	if len(s.Trials) == 0 {
 		return err
@@ -229,7 +229,7 @@ func (a *app) print(m campaign.Matrix, asJSON bool) error {
 	return reports.Matrix(a.stdout, m, colour(a.stdout))
 }
 
-// outcome says what a person should know beside the matrix, and gives the exit code.
+// outcome prints what users should know besides the matrix, and returns the exit code.
 func (a *app) outcome(ctx context.Context, s campaign.Stored, expect, asJSON bool) error {
 	out := a.stdout
 	if asJSON {
@@ -253,8 +253,8 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, expect, asJSON boo
 	return nil
 }
 
-// surprises lists what differs from what recipes declare, and what failed. With
-// --expect it says so if nothing does.
+// surprises lists differences from what recipes declare, and failures. With --expect it
+// also says if there are none.
 func (a *app) surprises(w io.Writer, s campaign.Stored) {
 	for _, u := range s.Matrix.Unexpected {
 		fmt.Fprintf(w, "not declared: %s under %s: %s violated (%s)%s\n", u.Lock, u.Fault, u.Oracle, u.Cause, at(s.Dir, u.Dir))
@@ -303,7 +303,7 @@ func at(store, dir string) string {
 	return ": " + filepath.Join(store, dir)
 }
 
-// printJSON writes v as matrix.json and its like are written.
+// printJSON writes v in the style of matrix.json.
 func printJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

@@ -18,8 +18,8 @@ import (
 // shrinkBudget is how long shrinking may take if nothing is chosen.
 const shrinkBudget = 30 * time.Second
 
-// shrinks is how long a campaign on the testbed may shrink. It says so if that was
-// chosen in vain.
+// shrinks is how long a campaign on the testbed may shrink. It warns if a chosen budget
+// has no effect.
 func (a *app) shrinks(budget time.Duration, chosen bool, c testbedChoice) (time.Duration, error) {
 	switch {
 	case budget < 0:
@@ -63,8 +63,8 @@ Only trials on virtual time can be shrunk: no other is the same again.`,
 	return cmd
 }
 
-// shrink shrinks the trial that is stored in dir, stores what is left in out, and
-// tells it.
+// shrink shrinks the trial stored in dir, stores the smaller one in out, and reports
+// it.
 func (a *app) shrink(ctx context.Context, dir, out string, budget time.Duration) error {
 	s, err := readStored(dir)
 	if err != nil {
@@ -82,7 +82,7 @@ func (a *app) shrink(ctx context.Context, dir, out string, budget time.Duration)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = done() }() // what is told does not depend on it
+	defer func() { _ = done() }() // the report does not depend on it
 	r := campaign.Replay{Testbed: tb, Spec: s.spec, Dir: out}
 	if r.Worker, err = choice.worker(); err != nil {
 		return err

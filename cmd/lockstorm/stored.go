@@ -12,20 +12,20 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// stored is what a stored trial's folder says of it.
+// stored is the content of a stored trial's folder.
 type stored struct {
 	spec trial.Spec
-	// hash is that of the history that was judged; "" if none was.
+	// hash is that of the judged history; "" if none was judged.
 	hash string
-	// differs says in what the files beside are not that history: they were cut
-	// short or changed since. Nil if they are, or if nothing tells.
+	// differs says how the files differ from that history: cut short or changed since.
+	// Nil if they do not, or if it is unknown.
 	differs error
-	// older is trial.ErrOlder if an older version stored the trial: then its spec is
-	// all that is of use.
+	// older is trial.ErrOlder if an older version stored the trial: then only its spec
+	// is usable.
 	older error
 }
 
-// readStored reads it from a trial's folder, or from beside its history.
+// readStored reads a trial's folder, or the folder of a history file.
 func readStored(path string) (s stored, err error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		path = filepath.Dir(path)
@@ -60,7 +60,7 @@ func readStored(path string) (s stored, err error) {
 	return s, nil
 }
 
-// warnOlder says on stderr what is used of what an older version stored.
+// warnOlder says on stderr what is used of a trial stored by an older version.
 func (a *app) warnOlder(path string, s stored) {
 	if s.older != nil {
 		fmt.Fprintf(a.stderr, "lockstorm: %s: %v: it is run again as its %s says, with nothing to compare\n", path, s.older, trial.SpecFile)

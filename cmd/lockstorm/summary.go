@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// pace says how much a campaign did in how long, and on virtual time how much of
-// that passed and which command shows a violation again.
+// pace says how much a campaign did in how much time; on virtual time also how much
+// virtual time passed, and which command reproduces a violation.
 func pace(s campaign.Stored) []string {
 	took := s.Info.Elapsed
 	if took <= 0 || len(s.Trials) == 0 {
@@ -30,8 +30,8 @@ func pace(s campaign.Stored) []string {
 	return lines
 }
 
-// worst is the violated cell to look at first: one that was not expected, else
-// the first with a bug, else the first.
+// worst is the violated cell to look at first: an unexpected one, else the first with a
+// bug, else the first.
 func worst(m campaign.Matrix) (worst campaign.Cell, ok bool) {
 	rank := func(c campaign.Cell) int {
 		switch {

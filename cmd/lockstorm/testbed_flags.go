@@ -17,15 +17,14 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/external"
 )
 
-// testbedFlags are those of single testbeds. The zero value tells them nothing.
+// testbedFlags are the flags specific to single testbeds. The zero value sets none.
 type testbedFlags struct {
 	container    container.Options
 	external     external.Options
 	passwordFile string
 }
 
-// passwordVariable holds the password of the Redis that is named, where other
-// users of this machine cannot see it.
+// passwordVariable holds the Redis password, hidden from other users of this machine.
 const passwordVariable = external.PasswordVariable
 
 // register declares the flags.
@@ -35,7 +34,7 @@ func (f *testbedFlags) register(flags *pflag.FlagSet) {
 	f.registerExternal(flags)
 }
 
-// registerExternal declares those that say which Redis is meant.
+// registerExternal declares the flags that name the Redis.
 func (f *testbedFlags) registerExternal(flags *pflag.FlagSet) {
 	e := &f.external
 	of := func(name string) { _ = flags.SetAnnotation(name, testbedAnnotation, []string{external.Name}) }
@@ -59,14 +58,14 @@ func (f *testbedFlags) registerExternal(flags *pflag.FlagSet) {
 	of(consentFlag)
 }
 
-// testbedAnnotation marks a flag as one of some testbeds.
+// testbedAnnotation marks a flag of some testbeds.
 const testbedAnnotation = "testbed"
 
 // ofTestbed says whether only some testbeds take the flag.
 func ofTestbed(f *pflag.Flag) bool { return len(f.Annotations[testbedAnnotation]) > 0 }
 
-// repeatable says whether it also makes another run the same. What the user agreed to
-// was for one run alone.
+// repeatable says whether a repeated run needs the flag too. The user's consent was for
+// one run only.
 func repeatable(f *pflag.Flag) bool { return ofTestbed(f) && f.Name != consentFlag }
 
 const (
@@ -74,16 +73,16 @@ const (
 	consentFlag = "yes-really" // to what might hurt a server
 )
 
-// settle makes chosen what this machine's environment chooses for a testbed: elsewhere
-// that may be another.
+// settle makes explicit what this machine's environment chooses for a testbed: another
+// machine may choose differently.
 func settle(flags *pflag.FlagSet, testbed string) {
 	if image := flags.Lookup(imageFlag); testbed == container.Name && image.Value.String() == "" {
 		_ = flags.Set(imageFlag, cmp.Or(os.Getenv(container.ImageVariable), container.DefaultImage))
 	}
 }
 
-// recall sets the flags of single testbeds that words, which testbedWords made, have
-// and the command line has not.
+// recall sets the testbed flags in words, made by testbedWords, that the command line
+// does not set.
 func recall(flags *pflag.FlagSet, words []string) error {
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
@@ -99,9 +98,9 @@ func recall(flags *pflag.FlagSet, words []string) error {
 	return nil
 }
 
-// testbedWords are those flags of single testbeds that were given, for a command
-// line that runs the same again. None holds a password: that is asked for in a file
-// or the environment, and refused in an address.
+// testbedWords are the given testbed flags, for a command line that repeats the run.
+// None holds a password: passwords come from a file or the environment, and are refused
+// in an address.
 func testbedWords(flags *pflag.FlagSet) (words []string) {
 	flags.Visit(func(f *pflag.Flag) {
 		if !repeatable(f) {
@@ -128,13 +127,13 @@ func checkTestbedFlags(flags *pflag.FlagSet, testbed string) (err error) {
 	return err
 }
 
-// intend tells that trials will be run, and how much they will ask of the servers.
+// intend announces that trials will run, and the load on the servers.
 func (f *testbedFlags) intend(c campaign.Config, d campaign.Defaults) {
 	f.container.Prepare = true
 	f.external.Clients, f.external.Parallel = c.Clients, cmp.Or(c.Parallel, d.Parallel)
 }
 
-// newContainer finds the engine and the image, with this program itself for a reaper.
+// newContainer finds the engine and the image, with this program as the reaper.
 func newContainer(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -161,10 +160,10 @@ func newExternal(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
 	return tb, nil
 }
 
-// errNoRedis says that nobody told which Redis is meant.
+// errNoRedis says that no Redis was named.
 var errNoRedis = errors.New("which Redis? expected --addr host:port")
 
-// named is which Redis the flags name, with the password.
+// named returns the Redis that the flags name, with the password.
 func (f *testbedFlags) named() (external.Options, error) {
 	o := f.external
 	if len(o.Addrs) == 0 {
@@ -181,14 +180,13 @@ func (f *testbedFlags) named() (external.Options, error) {
 	return o, nil
 }
 
-// newLab takes the lab. How many trials may run at a time is part of what is
-// intended.
+// newLab claims the lab. The number of parallel trials is part of the intent.
 func newLab(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
 	return container.OpenLab(ctx, f.external.Parallel)
 }
 
-// nodesOf is how many nodes an independent topology gets: on a testbed that has a
-// certain number of them all, unless fewer are asked for.
+// nodesOf is the number of nodes of an independent topology: all nodes of a testbed
+// with a fixed number, unless fewer are asked for.
 func nodesOf(tb testbed.Testbed, asked int) (int, error) {
 	counted, ok := tb.(interface{ Nodes() int })
 	if !ok || counted.Nodes() == 1 {

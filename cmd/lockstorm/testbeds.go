@@ -29,16 +29,16 @@ import (
 type testbedChoice struct {
 	Name string
 	Doc  string
-	// New makes it. An error says what is missing on this machine, or was not told.
+	// New makes it. An error says what is missing on this machine or in the flags.
 	New func(context.Context, testbedFlags) (testbed.Testbed, error)
-	// Sketch is asked, where New fails, what worlds the testbed would have; it is
-	// never run. Nil = nothing is said of it then.
+	// Sketch, used if New fails, describes the testbed's worlds; it is never run. Nil =
+	// no description.
 	Sketch func() testbed.Testbed
 	// Virtual: time is simulated, so that a trial with the same seed has the
 	// same history; trials run in worker processes.
 	Virtual bool
-	// Redis is the version of the redis-server that it runs; nil = it runs none, or
-	// the testbed's Version tells.
+	// Redis is the version of its redis-server; nil = it runs none, or the testbed's
+	// Version tells.
 	Redis    func() (string, error)
 	Defaults campaign.Defaults
 }
@@ -57,15 +57,15 @@ var testbeds = []testbedChoice{
 		Doc:      "redis-server processes on this machine, toxiproxy on every link",
 		New:      func(context.Context, testbedFlags) (testbed.Testbed, error) { return process.New(process.Options{}) },
 		Redis:    redisVersion,
-		Defaults: campaign.Defaults{Trials: 4, Parallel: 24}, // all of it within 8 minutes on 2 cores
+		Defaults: campaign.Defaults{Trials: 4, Parallel: 24}, // takes less than 8 minutes on 2 cores
 	},
 	{
 		Name:   container.Name,
 		Doc:    "Docker containers of any image of Redis or Valkey (--image), toxiproxy on every link",
 		New:    newContainer,
 		Sketch: container.Sketch,
-		// More containers at a time start no sooner on 2 cores. One is back within 0.7 s
-		// after it was killed, on a busy machine within 1.8 s.
+		// More parallel containers start no sooner on 2 cores. A killed one is back
+		// within 0.7 s, on a busy machine within 1.8 s.
 		Defaults: campaign.Defaults{Trials: 2, Parallel: 6, TTL: 2 * time.Second},
 	},
 	{
@@ -114,8 +114,8 @@ func (c testbedChoice) open(ctx context.Context, f testbedFlags) (tb testbed.Tes
 	return tb, done, nil
 }
 
-// worlds are those that the testbed has, or would have: what can be disturbed in
-// them, and of what cannot on this machine, why. Missing says why it is not available.
+// worlds describes the testbed's worlds: what can be disturbed in them, and why other
+// things cannot on this machine. Missing says why the testbed is not available.
 func (c testbedChoice) worlds() (topologies []testbed.Topology, able []testbed.Capability, lacks map[testbed.Capability]string, missing string) {
 	tb, done, err := c.open(context.Background(), testbedFlags{})
 	if err == nil {
@@ -134,8 +134,8 @@ func (c testbedChoice) worlds() (topologies []testbed.Topology, able []testbed.C
 	return topologies, able, lacks, missing
 }
 
-// worldsOf are the worlds of a testbed: what can be disturbed in them, and of what
-// cannot, why.
+// worldsOf describes a testbed's worlds: what can be disturbed in them, and why other
+// things cannot.
 func worldsOf(tb testbed.Testbed) (topologies []testbed.Topology, able []testbed.Capability, lacks map[testbed.Capability]string) {
 	if l, ok := tb.(testbed.Lacking); ok {
 		lacks = l.Lacks()
@@ -143,8 +143,8 @@ func worldsOf(tb testbed.Testbed) (topologies []testbed.Topology, able []testbed
 	return tb.Topologies(), tb.Capabilities(), lacks
 }
 
-// row is what list testbeds says of it; where it, or something in it, is not
-// available, why.
+// row is the testbed's row in list testbeds; with the reason where it, or a part, is
+// not available.
 func (c testbedChoice) row() []string {
 	topologies, able, lacks, missing := c.worlds()
 	var why []string
@@ -165,8 +165,8 @@ func join[T ~string](values []T) string {
 	return strings.Join(words, ", ")
 }
 
-// worker is the command line of a worker process for the testbed; nil if trials
-// run in this one.
+// worker is the command line of a worker process for the testbed; nil if trials run in
+// this process.
 func (c testbedChoice) worker() ([]string, error) {
 	if !c.Virtual {
 		return nil, nil
@@ -178,7 +178,7 @@ func (c testbedChoice) worker() ([]string, error) {
 	return []string{self, workerName, "--testbed", c.Name}, nil
 }
 
-// versions are those of what takes part in a trial on the testbed.
+// versions are those of the programs in a trial on the testbed.
 func (c testbedChoice) versions(tb testbed.Testbed) (campaign.Versions, error) {
 	v := versions()
 	if told, ok := tb.(interface{ Version() string }); ok {
@@ -192,7 +192,7 @@ func (c testbedChoice) versions(tb testbed.Testbed) (campaign.Versions, error) {
 	return v, err
 }
 
-// defaults says in words what each testbed's own numbers are.
+// defaults says in words what each testbed's own defaults are.
 func (a *app) defaults(of func(testbedChoice) string) string {
 	var words []string
 	for _, c := range a.testbeds {
@@ -201,7 +201,7 @@ func (a *app) defaults(of func(testbedChoice) string) string {
 	return "0 is the default, by testbed: " + strings.Join(words, ", ")
 }
 
-// tellLeases says of the flag for the lease time where its default is another.
+// tellLeases adds differing defaults to the lease flag's help.
 func (a *app) tellLeases(flags *pflag.FlagSet) {
 	var others []string
 	for _, c := range a.testbeds {

@@ -9,8 +9,7 @@ import (
 // workerName is the command that run starts its worker processes with.
 const workerName = "worker"
 
-// workerCommand is not for people: it runs the trials that another lockstorm
-// asks for.
+// workerCommand is internal: it runs another lockstorm's trials.
 func (a *app) workerCommand() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{

@@ -16,19 +16,19 @@ import (
 // defaultLock is the name of the lock in a history that names none.
 const defaultLock = "lock"
 
-// ednEntry is an operation as Jepsen wrote it, before it is known what the plain
-// values of this history mean.
+// ednEntry is an operation as Jepsen wrote it, before the meaning of this history's
+// plain values is known.
 type ednEntry struct {
 	op       history.Op
 	line     int
 	indexed  bool
 	timed    bool
-	explicit bool // Lockstorm wrote it: its keys say what the value would
+	explicit bool // Lockstorm wrote it: its keys replace the value
 	owner    string
 	value    any
 }
 
-// clientFs are the names that lock tests give to what clients do.
+// clientFs are the names that lock tests use for clients' operations.
 var clientFs = map[string]struct {
 	f    string
 	mode history.Mode
@@ -76,8 +76,8 @@ func readEDN(text []byte, name string, values Values) (Reading, error) {
 	return r, nil
 }
 
-// ednEntries decodes the operations of a file: the values in it, or in the one
-// vector or list that it is. An error comes with its line.
+// ednEntries decodes the operations of a file: one after another, or in one vector or
+// list. An error comes with its line.
 func ednEntries(text []byte) (entries []ednEntry, line int, err error) {
 	f := forms{text: text, line: 1}
 	c, err := f.skip()
@@ -164,7 +164,7 @@ func excerptOf(m map[string][]byte, key string) string {
 	return "missing"
 }
 
-// clients fills in what a client did.
+// clients fills in a client's operation.
 func (k *keys) clients(e *ednEntry) error {
 	known, ok := clientFs[e.op.F]
 	if !ok {
@@ -186,7 +186,7 @@ func (k *keys) clients(e *ednEntry) error {
 	e.value = k.any("value")
 	client := k.any("client")
 	if _, e.explicit = whole(client); !e.explicit {
-		e.owner = word(client) // somebody else's name for it
+		e.owner = word(client) // another harness's name for the client
 	} else {
 		e.op.Client = int(k.number("client"))
 		if e.op.F == history.FRead || e.op.F == history.FWrite {
@@ -196,8 +196,8 @@ func (k *keys) clients(e *ednEntry) error {
 	return k.err
 }
 
-// nemesis fills in what Lockstorm's nemesis did. That of others may do what it
-// likes; its names must not be taken for ours, which mean something to oracles.
+// nemesis fills in an operation of Lockstorm's nemesis. Another nemesis may do
+// anything: its names must not be taken for ours, which have a meaning for oracles.
 func (k *keys) nemesis(e *ednEntry) {
 	op := &e.op
 	if !e.explicit {
@@ -225,7 +225,7 @@ func (k *keys) nemesis(e *ednEntry) {
 	}
 }
 
-// ours says whether a nemesis's event of this name means something to oracles.
+// ours says whether a nemesis event of this name has a meaning for oracles.
 func ours(f string) bool {
 	return slices.Contains([]string{
 		history.FCrash, history.FClock, history.FNodeDown, history.FNodeUp, history.FPromote, history.FNodeClock, history.FEvict, history.FSplit, history.FMigrate, history.FHealed, history.FKeys, history.FStall, history.FElection,
@@ -233,10 +233,10 @@ func ours(f string) bool {
 	}, f)
 }
 
-// modes are the words for how a read-write lock is taken.
+// modes maps words to modes of a read-write lock.
 var modes = map[string]history.Mode{"read": history.Read, "shared": history.Read, "write": history.Write, "exclusive": history.Write}
 
-// modeOf is what a word for a mode means, none if there is no word.
+// modeOf returns the mode that a word means; none if there is no word.
 func modeOf(v any) (history.Mode, error) {
 	mode, ok := modes[word(v)]
 	if !ok && v != nil {
@@ -254,7 +254,7 @@ func expectedFs() string {
 	return strings.Join(names, ", ")
 }
 
-// stamps numbers what has no index and times what has no time.
+// stamps adds missing indices and times.
 func (r *Reading) stamps(entries []ednEntry) (line int, err error) {
 	if len(entries) == 0 {
 		return 0, nil
@@ -294,8 +294,8 @@ func (r *Reading) stamps(entries []ednEntry) (line int, err error) {
 	return 0, nil
 }
 
-// owned says whether clients are missing, from every entry of a client: then the
-// line is that of one.
+// owned returns the line of the first client entry without a client, 0 if there is none.
+// It is an error if only some entries have clients.
 func owned(entries []ednEntry) (line int, err error) {
 	explicit := false
 	for _, e := range entries {

@@ -8,8 +8,8 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// mostDepth bounds how deep a value may nest, mostTags how many tags and
-// discards it may have: the library that decodes it recurses into both.
+// mostDepth bounds the nesting of a value, mostTags its tags and discards: the decoding
+// library recurses into both.
 const mostDepth, mostTags = 100, 1000
 
 var (
@@ -17,16 +17,16 @@ var (
 	errTooDeep  = fmt.Errorf("a value nests deeper than %d levels, or has more than %d tags", mostDepth, mostTags)
 )
 
-// forms cuts EDN into its values without decoding them, so that every error
-// knows its line, and what no verdict needs (a Java object in an error, say)
-// need not be understood.
+// forms cuts EDN into its values without decoding them, so that every error has a line,
+// and values that no verdict needs (a Java object in an error, say) need not be
+// understood.
 type forms struct {
 	text []byte
 	pos  int
 	line int // of text[pos], from 1
 }
 
-// closers are the brackets that values open with, and what closes them.
+// closers maps an opening bracket to its closing one.
 var closers = [256]byte{'{': '}', '[': ']', '(': ')'}
 
 // ends says which bytes end a symbol, a keyword or a number.
@@ -37,17 +37,17 @@ var ends = func() (t [256]bool) {
 	return t
 }()
 
-// blank says whether a byte is white space, which commas are.
+// blank says whether a byte is white space, which in EDN includes commas.
 func blank(c byte) bool { return ends[c] && (c <= ' ' || c == ',') }
 
-// advance moves to a place further on.
+// advance moves forward to a position.
 func (f *forms) advance(to int) {
 	f.line += bytes.Count(f.text[f.pos:to], []byte{'\n'})
 	f.pos = to
 }
 
-// skip passes over white space, comments and discarded values. It returns the
-// byte that comes next, 0 at the end.
+// skip passes over white space, comments and discarded values. It returns the next
+// byte, 0 at the end.
 func (f *forms) skip() (byte, error) {
 	for discards := 0; f.pos < len(f.text); {
 		c := f.text[f.pos]
@@ -86,7 +86,7 @@ func endOfLine(text []byte, from int) int {
 	return len(text)
 }
 
-// next returns the next value as it is written, with its tags; nil if there is none.
+// next returns the next value as written, with its tags; nil if there is none.
 func (f *forms) next() ([]byte, error) {
 	if c, err := f.skip(); c == 0 || err != nil {
 		return nil, err
@@ -100,9 +100,9 @@ func (f *forms) next() ([]byte, error) {
 	return f.text[from:to], nil
 }
 
-// end finds where the value ends that begins at i, or after what is blank there.
+// end finds the end of the value that begins at i or after blanks there.
 func (f *forms) end(i int) (int, error) {
-	var open []byte // what closes the brackets that are open
+	var open []byte // closing brackets of the open ones
 	tags := 0
 	for i < len(f.text) {
 		c := f.text[i]
@@ -153,8 +153,8 @@ func (f *forms) end(i int) (int, error) {
 	return 0, errCutShort
 }
 
-// atom finds where the symbol, keyword, number, character or tag ends that
-// begins at i. After a backslash, any character is one.
+// atom finds the end of the symbol, keyword, number, character or tag at i. After a
+// backslash, any character is one.
 func (f *forms) atom(i int) int {
 	if f.at(i) == '\\' {
 		i++
@@ -176,7 +176,7 @@ func (f *forms) quoted(i int) (int, error) {
 	return 0, errCutShort
 }
 
-// untagged takes a value's tags off.
+// untagged removes a value's tags.
 func untagged(raw []byte) []byte {
 	for len(raw) > 1 && raw[0] == '#' && raw[1] != '{' {
 		f := forms{text: raw}
@@ -189,7 +189,7 @@ func untagged(raw []byte) []byte {
 	return raw
 }
 
-// members cuts a map into its keys, if they are keywords, and their values.
+// members splits a map into its keyword keys and their values.
 func members(raw []byte) (map[string][]byte, error) {
 	raw = untagged(raw)
 	if len(raw) < 2 || raw[0] != '{' {
@@ -215,8 +215,8 @@ func members(raw []byte) (map[string][]byte, error) {
 	}
 }
 
-// decode turns one value into Go's. What the library makes of bytes that are no
-// EDN is an error.
+// decode decodes one value. Input that the library accepts but that is no EDN is an
+// error.
 func decode(raw []byte) (v any, err error) {
 	defer func() {
 		if r := recover(); r != nil {

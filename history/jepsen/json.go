@@ -9,11 +9,10 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// Facts about faults stand in EDN as in JSON, with keywords for names, so that
-// there is one description of them: the types'.
+// Facts about faults have the same structure in EDN as in JSON, with keywords for
+// names: the Go types are the only description.
 
-// ednOf writes a value as EDN that has the members of its JSON. What it gets
-// cannot fail.
+// ednOf writes a value as EDN with the members of its JSON. Its inputs cannot fail.
 func ednOf(v any) string {
 	plain, _ := json.Marshal(v)
 	in := json.NewDecoder(bytes.NewReader(plain))
@@ -39,7 +38,7 @@ func ednValue(b []byte, in *json.Decoder) ([]byte, error) {
 	return fmt.Append(b, token), nil
 }
 
-// ednContainer appends what an opening delimiter begins.
+// ednContainer appends the container that an opening delimiter begins.
 func ednContainer(b []byte, in *json.Decoder, open json.Delim) ([]byte, error) {
 	b = append(b, byte(open))
 	for n := 0; in.More(); n++ {
@@ -79,7 +78,7 @@ func (k *keys) into(key string, v any) {
 	}
 }
 
-// jsonOf makes of a decoded value one that json.Marshal takes.
+// jsonOf converts a decoded value to one that json.Marshal accepts.
 func jsonOf(v any) (any, error) {
 	switch v := v.(type) {
 	case map[any]any:

@@ -10,7 +10,7 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// keys takes values out of a map; the first error stays.
+// keys takes values out of a map; it keeps the first error.
 type keys struct {
 	m   map[string][]byte
 	err error
@@ -45,10 +45,10 @@ func (k *keys) number(key string) int64 {
 	return n
 }
 
-// word is a keyword, a symbol or a string, "" if it is none.
+// word is a keyword, a symbol or a string; "" for any other value.
 func (k *keys) word(key string) string { return word(k.any(key)) }
 
-// text is a word or a number, or else the value as it is written.
+// text is a word or a number, or else the value as written.
 func (k *keys) text(key string) string {
 	if !k.has(key) {
 		return ""
@@ -72,7 +72,7 @@ func word(v any) string {
 	return ""
 }
 
-// whole is a number without a fraction that int64 holds.
+// whole is a number without a fraction that fits int64.
 func whole(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int64:
@@ -87,8 +87,8 @@ func whole(v any) (int64, bool) {
 	return 0, false
 }
 
-// plainly takes the tag off a value. A tuple of jepsen.independent, which Jepsen
-// prints as a vector, may also stand as a tagged map.
+// plainly removes the tag of a value. A tuple of jepsen.independent, which Jepsen
+// prints as a vector, may also be a tagged map.
 func plainly(v any) any {
 	for {
 		tag, ok := v.(edn.Tag)
@@ -102,7 +102,7 @@ func plainly(v any) any {
 	}
 }
 
-// either is the value of the first of these keys that is there.
+// either is the value of the first of these keys that exists.
 func either(m map[any]any, keys ...edn.Keyword) any {
 	for _, k := range keys {
 		if v, ok := m[k]; ok {
@@ -112,7 +112,7 @@ func either(m map[any]any, keys ...edn.Keyword) any {
 	return nil
 }
 
-// numbers are the state of a resource: a number, or a few.
+// numbers are the state of a resource: one or several numbers.
 func numbers(v any) []int64 {
 	list, ok := v.([]any)
 	if !ok {

@@ -9,15 +9,15 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// own gives owners to the entries of a history without clients. Named are the
-// owners that entries tell.
+// own assigns owners to the entries of a history without clients. Named are the owners
+// given in entries.
 func (r *Reading) own(named map[history.Process]string) {
 	apart := slices.Clone(r.Ops)
 	notes, step := owners(r.Ops, named)
 	if step > 0 {
 		assign(apart, named, 0, true)
 		if slices.EqualFunc(apart, r.Ops, func(a, b history.Op) bool { return a.Client == b.Client }) {
-			notes = notes[1:] // every owner is named: nothing was guessed
+			notes = notes[1:] // every owner is named: no guess was needed
 		} else {
 			r.Apart, r.Step = apart, int(step)
 		}
@@ -25,12 +25,11 @@ func (r *Reading) own(named map[history.Process]string) {
 	r.note(notes...)
 }
 
-// owners decides on whose behalf each process of a history without clients
-// acts, sets Op.Client, and says how it was decided. Jepsen's process p is run by
-// thread p mod concurrency: after an info, which retires a process, its thread
-// goes on as process p + concurrency. It returns the concurrency that it guessed,
-// 0 if each process is a client of its own. It remains a guess: another thread
-// may have begun late.
+// owners decides which client each process of a history without clients acts for, sets
+// Op.Client, and says how. Jepsen runs process p on thread p mod concurrency: after an
+// info, which retires a process, its thread goes on as process p + concurrency. It
+// returns the guessed concurrency, 0 if each process is a client of its own. It remains
+// a guess: another thread may have begun late.
 func owners(ops []history.Op, named map[history.Process]string) (notes []string, step history.Process) {
 	step, retired := concurrency(ops)
 	return assign(ops, named, step, retired)
@@ -46,7 +45,7 @@ func assign(ops []history.Op, named map[history.Process]string, step history.Pro
 	names := map[history.Process]string{} // of a thread
 	for p, name := range named {
 		if old, ok := names[thread(p)]; ok && old != name {
-			// The thread is no single owner: each process is what it says.
+			// The thread has several owners: each process is the owner that it names.
 			step = 0
 		}
 		names[thread(p)] = name
@@ -86,7 +85,7 @@ func assign(ops []history.Op, named map[history.Process]string, step history.Pro
 	return append(notes, "clients are those that completions name: "+strings.Join(parts, ", ")), step
 }
 
-// unnamed numbers the owners that no entry names after those that have names.
+// unnamed numbers the unnamed owners after the named ones.
 func unnamed(ops []history.Op, names map[history.Process]string, thread func(history.Process) history.Process, next int) {
 	numbers := map[history.Process]int{}
 	for i := range ops {
@@ -101,10 +100,10 @@ func unnamed(ops []history.Op, names map[history.Process]string, thread func(his
 	}
 }
 
-// concurrency infers how many threads ran a history: the least number such that
-// as many processes began, and every later one follows a process that an info
-// retired. It is 0 if there is none, or nothing to infer it from; retired says
-// whether processes were retired, and more came after all.
+// concurrency infers how many threads ran a history: the least number such that as many
+// processes began, and every later one follows a process that an info retired. It is 0
+// if there is none, or no evidence; retired says whether more processes came after some
+// were retired.
 func concurrency(ops []history.Op) (step history.Process, retired bool) {
 	seen, over := map[history.Process]int{}, map[history.Process]int{}
 	var order []history.Process
@@ -113,7 +112,7 @@ func concurrency(ops []history.Op) (step history.Process, retired bool) {
 			continue
 		}
 		if _, gone := over[op.Process]; gone {
-			return 0, true // it went on: this is not Jepsen's way
+			return 0, true // the process went on: this is not how Jepsen works
 		}
 		if _, known := seen[op.Process]; !known {
 			seen[op.Process] = i
@@ -142,8 +141,8 @@ func concurrency(ops []history.Op) (step history.Process, retired bool) {
 	return 0, len(steps) > 0
 }
 
-// succeed says whether step threads explain the processes: first all of the
-// threads' own, then only successors of retired ones.
+// succeed says whether step threads explain the processes: first each thread's own,
+// then only successors of retired ones.
 func succeed(step history.Process, order []history.Process, seen, over map[history.Process]int) bool {
 	for i, p := range order {
 		if p < step {

@@ -13,51 +13,48 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Reading is a history as a file tells it, which somebody else may have
-// recorded, with what had to be supposed to read it.
+// Reading is a history read from a file, perhaps recorded by another harness, with the
+// assumptions made to read it.
 type Reading struct {
 	Ops []history.Op
 	// Truncated reports a last line that was cut short and left out.
 	Truncated error
-	// Notes say in plain sentences what the file leaves open and how it was taken.
+	// Notes say in plain sentences what the file leaves open and how that was read.
 	Notes []string
-	// Untimed: no entry has a time. Entries stand a millisecond apart, in their
-	// order: what lasts how long means nothing.
+	// Untimed: no entry has a time. Entries are placed a millisecond apart, in their
+	// order: durations mean nothing.
 	Untimed bool
-	// Unordered: reads and writes do not say in which order the resource saw
-	// them (Op.Seq), so nothing can be said of the resource.
+	// Unordered: reads and writes do not say in which order the resource executed them
+	// (Op.Seq), so nothing can be said of the resource.
 	Unordered bool
-	// Foreign: it is not a history.jsonl as Lockstorm stores it: ReadOps does not
-	// read it.
+	// Foreign: it is not a history.jsonl of Lockstorm's format: ReadOps cannot read it.
 	Foreign bool
-	// Apart is Ops with each process a client of its own, if in Ops processes that
-	// are Step apart are one client by a guess; else nil.
+	// Apart is Ops with each process as a client of its own, if Ops merges processes
+	// that are Step apart by a guess; else nil.
 	Apart []history.Op
 	Step  int
 
 	unnumbered bool // the first entry has no index
 }
 
-// Values says what a plain :value of acquires is: Jepsen's tests write there
-// what they like.
+// Values says what a plain :value of acquires means: each Jepsen test chooses that.
 type Values string
 
 // The meanings of a plain value of acquires.
 const (
-	ValuesAuto  Values = ""      // as the history shows: an error where it does not
+	ValuesAuto  Values = ""      // inferred from the history; an error if that is impossible
 	ValuesLock  Values = "lock"  // the lock's name
-	ValuesToken Values = "token" // what this one acquire is known by
+	ValuesToken Values = "token" // identifies this one acquire
 )
 
-// Read reads a history that anybody may have recorded: Jepsen's EDN (one vector
-// or list of maps, or one map after another), JSON Lines as Lockstorm writes
-// them, or one JSON array of these. The name's extension tells which (.edn,
-// .jsonl, .ndjson, .json), else the content. Errors start with "name:line: ".
+// Read reads a history from any harness: Jepsen's EDN (one vector or list of maps, or
+// one map after another), JSON Lines as Lockstorm writes them, or one JSON array of
+// these. The name's extension tells the format (.edn, .jsonl, .ndjson, .json), else the
+// content. Errors start with "name:line: ".
 //
-// What must not be guessed is an error. What may be missing, if it is missing
-// from every entry, is this: the index (entries are numbered), the time, and the
-// client, which is then the process, or the thread that processes
-// succeeded each other on (see Jepsen's concurrency); Notes say so.
+// Ambiguous input is an error. These may be missing, but only from every entry: the
+// index (entries are numbered), the time, and the client: it is then the process, or
+// the thread of successive processes (see Jepsen's concurrency). Notes report that.
 func Read(r io.Reader, name string, values Values) (Reading, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -81,8 +78,8 @@ func Read(r io.Reader, name string, values Values) (Reading, error) {
 	return all, nil
 }
 
-// isEDN tells the format by the name, else by what follows the first brackets:
-// in EDN not a string.
+// isEDN tells the format by the name, else by what follows the first brackets: in EDN
+// that is no string.
 func isEDN(text []byte, name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".edn":
@@ -135,7 +132,7 @@ func (r *Reading) readArray(text []byte, name string) error {
 // ownerless is Op.Client of an entry whose client is missing.
 const ownerless = -2
 
-// add takes in the n-th entry of a JSON file.
+// add adds the n-th entry of a JSON file.
 func (r *Reading) add(e history.Entry, n int) error {
 	missing := e.Client == nil && e.Process != nil && *e.Process != history.Nemesis
 	if missing {
@@ -176,7 +173,7 @@ func (r *Reading) add(e history.Entry, n int) error {
 	return nil
 }
 
-// finish gives owners to what has none and checks that the history is possible.
+// finish assigns missing owners and checks that the history is possible.
 func (r *Reading) finish(name string) error {
 	owned, lack := -1, -1
 	for i, op := range r.Ops {
@@ -206,7 +203,7 @@ func (r *Reading) finish(name string) error {
 
 func (r *Reading) note(texts ...string) { r.Notes = append(r.Notes, texts...) }
 
-// unordered notes that reads and writes have no order, if they have none.
+// unordered notes whether reads and writes have no order.
 func (r *Reading) unordered() {
 	touched := false
 	for _, op := range r.Ops {

@@ -23,7 +23,7 @@ import (
 //	{…}             :lock, :mode, :fence (0 = none), :token, :client; others are ignored
 //	true            nothing: it was acquired
 
-// saying is what one value says.
+// saying is the content of one value.
 type saying struct {
 	lock   string
 	mode   history.Mode
@@ -31,12 +31,12 @@ type saying struct {
 	token  string
 	client string
 	isMap  bool
-	plain  any // what is none of these yet: a word or a number
+	plain  any // a word or a number of unknown meaning
 }
 
 const shapes = "nil, a lock's name, a fence, a token, [lock value], :read or :write, or a map with :lock, :fence, :token, :client"
 
-// said reads a value of an operation on a lock.
+// said parses the value of an operation on a lock.
 func said(v any) (saying, error) {
 	switch v := plainly(v).(type) {
 	case nil:
@@ -88,7 +88,7 @@ func saidByMap(m map[any]any) (saying, error) {
 	return s, nil
 }
 
-// scalar is a word or a whole number as text, "" of anything else.
+// scalar is a word or a whole number as text; "" for anything else.
 func scalar(v any) string {
 	v = plainly(v)
 	if n, ok := whole(v); ok {
@@ -97,8 +97,8 @@ func scalar(v any) string {
 	return word(v)
 }
 
-// meanings fills in what the values of the entries say, as far as Lockstorm did
-// not write them, and returns the owners that they name.
+// meanings fills in the content of the entries' values, where Lockstorm did not write
+// them, and returns the owners that they name.
 func (r *Reading) meanings(entries []ednEntry, values Values) (named map[history.Process]string, line int, err error) {
 	all := make([]saying, len(entries))
 	for i, e := range entries {
@@ -127,12 +127,12 @@ func (r *Reading) meanings(entries []ednEntry, values Values) (named map[history
 	return m.named, 0, nil
 }
 
-// plainOp says whether a client of somebody else's did it.
+// plainOp says whether another harness's client did it.
 func (e *ednEntry) plainOp() bool { return e.op.Process != history.Nemesis && !e.explicit }
 
-// plainLocks returns the plain values of acquires that are names of locks: they
-// are if two clients share one, or if all acquires have the same; they are not if
-// completions come back with a map in their place. Else only the user knows.
+// plainLocks returns the plain values of acquires that are names of locks. They are if
+// two clients share one, or if all acquires have the same; they are not if completions
+// have a map instead. Otherwise only the user knows.
 func (r *Reading) plainLocks(entries []ednEntry, all []saying, values Values) (names map[string]int, line int, err error) {
 	count, acquires, first, shared, replaced := map[string]int{}, 0, -1, false, false
 	open, retired := map[history.Process]int{}, map[history.Process]bool{}
@@ -179,7 +179,7 @@ func (r *Reading) plainLocks(entries []ednEntry, all []saying, values Values) (n
 	return nil, entries[first].line, fmt.Errorf("no two clients acquire with the same :value (here %s), so it may name the lock, or the client or this one acquire: expected --values lock or --values token", scalar(all[first].plain))
 }
 
-// someOf lists names, not more than can be read.
+// someOf lists names, but not too many to read.
 func someOf(names []string) string {
 	const most = 8
 	if len(names) <= most {
@@ -196,7 +196,7 @@ type meaning struct {
 	named          map[history.Process]string
 }
 
-// fill gives one entry what its value and its invocation's say.
+// fill applies the values of one entry and of its invocation.
 func (m *meaning) fill(entries []ednEntry, all []saying, i int) {
 	e, s := &entries[i], &all[i]
 	if owner := cmp.Or(e.owner, s.client); owner != "" {
@@ -219,14 +219,14 @@ func (m *meaning) fill(entries []ednEntry, all []saying, i int) {
 			e.op.Mode = entries[at].op.Mode
 		}
 		if s.lock != "" && all[at].lock == "" && all[at].plain == nil {
-			e.op.Lock = s.lock // it was told which one it got
+			e.op.Lock = s.lock // the completion says which lock it got
 			entries[at].op.Lock = s.lock
 		}
 	}
 }
 
-// plain gives an operation on a lock its lock, mode and lease. What a completion
-// merely repeats of its invocation is nothing new.
+// plain sets the lock, mode and lease of an operation on a lock. A completion that only
+// repeats its invocation's value adds nothing.
 func (m *meaning) plain(e *ednEntry, s *saying, repeats bool) {
 	lease, lock, text := history.Lease{Token: s.token, Fence: s.fence}, s.lock, scalar(s.plain)
 	_, number := whole(s.plain)
@@ -238,7 +238,7 @@ func (m *meaning) plain(e *ednEntry, s *saying, repeats bool) {
 	case repeats:
 	case lock == "" && e.op.Type == history.Invoke && m.names[text] > 0:
 		lock = text
-	case proposed && lock == "": // an operation's own name, which its completion replaces
+	case proposed && lock == "": // an operation's own name; its completion replaces it
 	case number:
 		lease.Fence, _ = whole(s.plain)
 	default:
@@ -258,7 +258,7 @@ func (m *meaning) plain(e *ednEntry, s *saying, repeats bool) {
 	}
 }
 
-// touch gives a read or a write its lock and its numbers.
+// touch sets the lock and the numbers of a read or a write.
 func (m *meaning) touch(e *ednEntry) {
 	v := plainly(e.value)
 	if tuple, ok := v.([]any); ok && m.tuples && len(tuple) == 2 {

@@ -10,20 +10,19 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// Write writes a history as Jepsen writes its history.edn: a map a line,
-// with :process, :type, :f, :value, :time and :index, so that Knossos, Elle and
-// whoever reads Jepsen's histories can. Everything of a client is invoked and
-// completed as it was; the nemesis only ever does :info, as in Jepsen.
+// Write writes a history in the format of Jepsen's history.edn: a map a line, with
+// :process, :type, :f, :value, :time and :index, for Knossos, Elle and other readers of
+// Jepsen's histories. Client operations are invoked and completed unchanged; all
+// entries of the nemesis are :info, as in Jepsen.
 //
-// The :value of an acquire's ok is its fence, if there is one, and that of a
-// read or a write is what was read or written. What Jepsen has no word for
-// stands in keys of its own, which it ignores and Read understands: :client (in
-// every entry; nil if it concerns none), :lock, :mode, :token, :fence,
-// :deadline, :seq, :reason, and of the nemesis :node, :from, :offset, :lost,
-// :window, and :opens where a window is opened. A deadline ends a hold without an
-// operation: a model that does not know of :deadline takes the lock for held until
-// a release that succeeds. Left out are the keys that a post-mortem found and that an eviction took (Op.Keys): of
-// these events only the node and the time are left.
+// The :value of an acquire's ok is its fence, if there is one; that of a read or a
+// write is what was read or written. Everything else is in extra keys, which Jepsen
+// ignores and Read understands: :client (in every entry; nil if it concerns none),
+// :lock, :mode, :token, :fence, :deadline, :seq, :reason, and for the nemesis :node,
+// :from, :offset, :lost, :window, and :opens where a window is opened. A deadline ends
+// a hold without an operation: a model without :deadline considers the lock held until
+// a successful release. Op.Keys, from post-mortems and evictions, is left out: these
+// events keep only node and time.
 func Write(w io.Writer, ops []history.Op) error {
 	out := bufio.NewWriter(w)
 	var m ednMap
@@ -37,7 +36,7 @@ func Write(w io.Writer, ops []history.Op) error {
 	return out.Flush()
 }
 
-// ednMap is a map on its way to a file.
+// ednMap is a map being written to a file.
 type ednMap struct{ b []byte }
 
 func (m *ednMap) op(op *history.Op) {
@@ -90,7 +89,7 @@ func (m *ednMap) op(op *history.Op) {
 	m.b = append(m.b, '}')
 }
 
-// value writes what Jepsen's models look at.
+// value writes the value that Jepsen's models use.
 func (m *ednMap) value(op *history.Op) {
 	m.b = append(m.b, ", :value "...)
 	switch {
@@ -118,8 +117,8 @@ func (m *ednMap) text(key, value string) {
 	}
 }
 
-// quotedEDN writes a string. What it gets cannot fail; bytes that are no UTF-8
-// become the replacement character, as in JSON.
+// quotedEDN writes a string. Its inputs cannot fail; bytes that are no UTF-8 become the
+// replacement character, as in JSON.
 func quotedEDN(s string) string {
 	text, _ := edn.Marshal(strings.ToValidUTF8(s, "\ufffd"))
 	return string(text)

@@ -23,11 +23,11 @@ type request struct {
 	done chan error
 }
 
-// Start starts cmd in a process group of its own, so that a terminal's Ctrl-C
-// does not end it before the program has; on Linux the kernel kills it when this
-// process ends, however it ends. If Start succeeds, the caller calls Wait, or
-// cmd.Wait and then Ended; the error is cmd.Start's. Start sets cmd.SysProcAttr.
-// The functions of this package may be called at the same time.
+// Start starts cmd in a process group of its own, so that a terminal's Ctrl-C does not
+// end it before the program; on Linux the kernel kills it when this process ends in any
+// way. If Start succeeds, the caller calls Wait, or cmd.Wait and then Ended; the error
+// is cmd.Start's. Start sets cmd.SysProcAttr. The functions of this package may be
+// called concurrently.
 func Start(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = attributes()
 	spawner.Lock()
@@ -48,15 +48,15 @@ func Start(cmd *exec.Cmd) error {
 	return err
 }
 
-// Wait returns when a started child has ended, and kills whatever is left then in
-// its process group. It stands for cmd.Wait, whose error it returns, and Ended.
+// Wait returns when a started child has ended, and kills the rest of its process group.
+// It replaces cmd.Wait, whose error it returns, and Ended.
 func Wait(cmd *exec.Cmd) error {
 	defer Ended()
 	return wait(cmd)
 }
 
-// Signal reaches a started child and everything in its process group; that nobody
-// is there is no error.
+// Signal signals a started child and its whole process group; if they are gone, it does
+// nothing.
 func Signal(cmd *exec.Cmd, s syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, s) }
 
 // Ended lets the spawning thread go once no child depends on it.

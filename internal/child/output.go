@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Output is a writer for what a child says: it keeps how what is written since
-// Reset begins, and how it ends.
+// Output is a writer for a child's output: it keeps the beginning, since Reset, and the
+// end.
 type Output struct {
 	Limit      int // of each, in bytes
 	head, tail []byte

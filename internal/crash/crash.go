@@ -1,7 +1,8 @@
 // Package crash says what a dead process of ours died of.
 //
-// A Death comes in: how the process ended, and what it wrote to stderr. Out goes a
-// breakdown of the code under test, or an error if the death proves nothing of that code.
+// A Death comes in: how the process ended, and what it wrote to stderr. A breakdown of
+// the code under test goes out, or an error if the death proves nothing about that
+// code.
 package crash
 
 import (
@@ -25,13 +26,13 @@ const (
 	Garbled    = "the trial's process does not answer as a worker"
 )
 
-// Death is how a process of ours died in which a trial ran.
+// Death is how a process of ours, in which a trial ran, died.
 type Death struct {
 	Stderr string
 	Cut    bool   // the middle of it is lost
 	How    string // "exit status 2", "signal: killed"
 	Exited bool   // by itself, with a status
-	Killed string // why by us, "" if by somebody else
+	Killed string // why we killed it, "" if somebody else did
 	Limit  time.Duration
 }
 
@@ -60,7 +61,7 @@ func (d *Death) words() string {
 	return "the trial's process died: " + d.How
 }
 
-// Says is what the death says of the trial, be it a finding or not.
+// Says is what the death says of the trial, whether a finding or not.
 func (d *Death) Says() string {
 	b, err := d.Breakdown()
 	if err != nil {
@@ -77,7 +78,7 @@ func Agreed(first, second *Death) (*testbed.Breakdown, error) {
 	switch {
 	case failure == nil && again == nil && a.Kind == b.Kind:
 		if a.Kind == history.FRunaway {
-			return a, nil // which was waited for longer
+			return a, nil // the first run was waited for longer
 		}
 		return b, nil
 	case failure != nil && again != nil && failure.Error() == again.Error():
@@ -89,7 +90,7 @@ func Agreed(first, second *Death) (*testbed.Breakdown, error) {
 // Breakdown is what the code under test did, or else why the harness failed.
 func (d *Death) Breakdown() (*testbed.Breakdown, error) {
 	switch d.Killed {
-	case Standstill, TooSlow, TooMuch, Garbled: // the first would not have been in real time
+	case Standstill, TooSlow, TooMuch, Garbled: // on real time, the first would not have happened
 		return nil, errors.New(d.words())
 	case TooLong:
 		return &testbed.Breakdown{Kind: history.FRunaway, Detail: d.words()}, nil
@@ -108,7 +109,7 @@ func (d *Death) Breakdown() (*testbed.Breakdown, error) {
 	return nil, errors.New(d.words())
 }
 
-// waiting names who waits for a lock in a bubble, from a dump of goroutines.
+// waiting names the goroutines that wait for a lock in a bubble, from a dump.
 func waiting(stderr string) string {
 	m := locked.FindStringSubmatch(stderr)
 	if m == nil {
@@ -126,7 +127,7 @@ var (
 	// locked is a goroutine that waits for a mutex, in a dump.
 	locked      = regexp.MustCompile(`(?ms)^goroutine \d+ [^\n]*\[sync\.[^\n(]*, [^\n]*synctest bubble[^\n]*\n(.*?)(?:\n\n|\z)`)
 	complaining = regexp.MustCompile(`(?m)^(?:panic|fatal error): `)
-	// complaint is the Go runtime's last word, up to the first goroutine.
+	// complaint is the Go runtime's last message, up to the first goroutine.
 	complaint = regexp.MustCompile(`(?ms)^((?:panic|fatal error): .*?)\n(?:\[signal[^\n]*\n)?\n?^(goroutine \d+ [^\n]*\[[^\n]*\n.*?)(?:\n\n|\z)`)
 	// call is a function and its place, in a stack.
 	call = regexp.MustCompile(`(?m)^(\S.*)\([^()\n]*\)\n\t(\S+):(\d+)`)
@@ -140,11 +141,11 @@ const asleep = "fatal error: all goroutines are asleep"
 // panicLimit is how much of a panic's text is worth reading.
 const panicLimit = 300
 
-// panicked finds in a dead Go process's stderr what it died of, in one line that
-// is the same for the same panic, and whose doing it was: the topmost function of
-// ours, recipes included, else of anybody's below the runtime.
+// panicked finds the cause of death in a dead Go process's stderr, as one line that is
+// the same for the same panic, and the responsible function: the topmost one of ours,
+// recipes included, else anybody's topmost below the runtime.
 func panicked(stderr string) (text, at string) {
-	// The last one: what was printed before, it lived through.
+	// The last one: the process survived earlier ones.
 	starts := complaining.FindAllStringIndex(stderr, -1)
 	if len(starts) == 0 {
 		return "", ""
@@ -159,7 +160,7 @@ func panicked(stderr string) (text, at string) {
 	}
 	stack := m[2]
 	if i := strings.LastIndex(stack, "\npanic("); i >= 0 {
-		stack = stack[i:] // where it arose, not where it was passed on
+		stack = stack[i:] // where it arose, not where it was re-raised
 	}
 	where := ""
 	for _, c := range call.FindAllStringSubmatch(stack, -1) {
@@ -175,7 +176,7 @@ func panicked(stderr string) (text, at string) {
 			at = ""
 			break
 		}
-		if strings.HasPrefix(name, module) { // whoever it called did what he was told
+		if strings.HasPrefix(name, module) { // the functions that it called are not to blame
 			at = name
 			break
 		}

@@ -28,8 +28,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Seed makes the global generators begin anew from a seed. They stay as they are then
-// until it is called again. No test may run in parallel.
+// Seed restarts the global generators from a seed. They stay so until the next call. No
+// test may run in parallel.
 func Seed(seed uint64) {
 	if testing.Testing() {
 		cryptotest.SetGlobalRandom(new(testing.T), seed) // which nobody ever cleans up

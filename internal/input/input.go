@@ -1,4 +1,4 @@
-// Package input has the error of what a user gave.
+// Package input has the error type for invalid user input.
 package input
 
 import "fmt"

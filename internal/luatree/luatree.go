@@ -3,8 +3,8 @@ package luatree
 
 import "reflect"
 
-// Each calls visit with all nodes of a syntax tree of package ast, outer ones first. What
-// visit puts into a node is visited as well.
+// Each calls visit with all nodes of a syntax tree of package ast, outer ones first,
+// including nodes that visit adds.
 func Each(tree any, visit func(node any)) { each(reflect.ValueOf(tree), visit) }
 
 func each(v reflect.Value, visit func(node any)) {

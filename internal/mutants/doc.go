@@ -1,7 +1,6 @@
-// Package mutants holds deliberately broken variants of the good recipes, each
-// with one mistake of the kind that people make. They are there to be caught: a
-// mutant that no named schedule tells from the recipe it was made of would be a
-// blind spot of the harness.
+// Package mutants holds deliberately broken variants of the good recipes, each with one
+// typical human mistake. They must be caught: if no named schedule tells a mutant from
+// its recipe, the harness has a blind spot.
 //
 // The mutants were written down before any of them was run.
 package mutants

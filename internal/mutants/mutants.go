@@ -18,8 +18,8 @@ type Mutant struct {
 	Of   string // the id of the good recipe
 	Doc  string // the mistake, in one sentence
 	lock maker
-	// control is the same lock without the mistake: what a mutant does otherwise
-	// comes of the mistake alone.
+	// control is the same lock without the mistake: any difference in behaviour is due
+	// to the mistake.
 	control maker
 	// scripts are what both run.
 	scripts []*script

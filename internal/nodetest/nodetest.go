@@ -1,5 +1,5 @@
-// Package nodetest drives simulated nodes by hand and records what becomes of their
-// keys, for tests of those who read that.
+// Package nodetest drives simulated nodes by hand and records the changes of their
+// keys, for tests of code that reads these.
 package nodetest
 
 import (
@@ -19,11 +19,11 @@ import (
 // Epoch is what a node's wall clock shows when a trial starts, in Unix milliseconds.
 const Epoch = 1_700_000_000_000
 
-// Active is how long a node keeps an expired key that nobody asks for: Redis looks for
-// them ten times a second.
+// Active is how long a node keeps an expired key that nobody accesses: Redis looks for
+// such keys ten times a second.
 const Active = 100 * time.Millisecond
 
-// World is some nodes, and what became of their keys.
+// World is a set of nodes and the changes of their keys.
 type World struct {
 	Changes []history.KeyChange
 
@@ -50,7 +50,7 @@ func (w *World) Close() {
 	w.nodes, w.order = map[string]*Node{}, nil
 }
 
-// Node is one node of a world, a primary unless it is made a replica.
+// Node is one node of a world: a primary, unless Follow makes it a replica.
 type Node struct {
 	// Past is what the node had after each change, the latest last.
 	Past []node.Snapshot
@@ -86,7 +86,7 @@ func (w *World) Node(name string) *Node {
 	return n
 }
 
-// Expire lets every node do by that time what it does by itself.
+// Expire lets every node do until that time what it does by itself.
 func (w *World) Expire(at time.Duration) {
 	for _, n := range w.order {
 		n.Expire(at)
@@ -115,7 +115,7 @@ func (n *Node) Changed(key string, by history.ChangedBy, before, after *history.
 	})
 }
 
-// do runs what may change keys at that time, and keeps what the node has then.
+// do runs what, which may change keys at that time, and records the node's new state.
 func (n *Node) do(at time.Duration, as history.ChangedBy, what func()) {
 	writes := n.redis.Writes()
 	n.now = at
@@ -127,7 +127,7 @@ func (n *Node) do(at time.Duration, as history.ChangedBy, what func()) {
 	}
 }
 
-// Expire takes away what expired so long ago that the node has noticed.
+// Expire removes keys that expired long enough ago for the node to notice.
 func (n *Node) Expire(at time.Duration) {
 	for {
 		due := n.redis.NextExpiry()
@@ -156,7 +156,7 @@ func (n *Node) Run(at time.Duration, exec int, args ...string) (reply history.By
 	return reply
 }
 
-// Meddle has somebody else run a command, so that the change is told to be by that.
+// Meddle runs a command of another origin; the change is attributed to by.
 func (n *Node) Meddle(at time.Duration, by history.ChangedBy, args ...string) {
 	n.Expire(at)
 	n.now = at
@@ -200,7 +200,7 @@ func (n *Node) Keys(at time.Duration) []history.KeyState {
 	return n.redis.Keys(n.wall())
 }
 
-// Restart brings the node back with that.
+// Restart brings the node back with that state.
 func (n *Node) Restart(at time.Duration, with node.Snapshot) {
 	n.do(at, "", func() {
 		n.redis.Restarted()
@@ -208,10 +208,10 @@ func (n *Node) Restart(at time.Duration, with node.Snapshot) {
 	})
 }
 
-// Follow makes the node a replica, which nobody watches.
+// Follow makes the node a replica, whose keys are not recorded.
 func (n *Node) Follow() { n.redis.SetReadOnly(true) }
 
-// Promote makes a replica a primary that has heard of that.
+// Promote makes a replica a primary with that replicated state.
 func (n *Node) Promote(at time.Duration, with node.Snapshot) {
 	n.do(at, "", func() {
 		n.redis.Load(n.wall(), with)
@@ -220,7 +220,8 @@ func (n *Node) Promote(at time.Duration, with node.Snapshot) {
 	})
 }
 
-// MoveTo gives all that the node has to another: their slots migrate. It returns them.
+// MoveTo moves all of the node's keys to another (their slots migrate) and returns
+// them.
 func (n *Node) MoveTo(at time.Duration, to *Node) (moved []history.KeyState) {
 	moved = n.Keys(at)
 	data := n.redis.Snapshot(n.wall())

@@ -15,15 +15,16 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// Play is a trial written by hand: what clients and the nemesis did, without what the
-// nodes' keys were. Stage runs its commands on simulated nodes, so that its key changes
-// are what Redis would make of them.
+// Play is a trial written by hand: what clients and the nemesis did, without key
+// changes. Stage runs its commands on simulated nodes, so that its key changes are what
+// Redis would do.
 type Play struct {
 	Ops []history.Op
 	// Commands in the order in which they arrived; those with an Exec reached their node.
 	Commands []history.Command
 	Meddled  []Meddling
-	// Conns are the last connections of before nodes were killed, by the index of the event.
+	// Conns are the last connections before nodes were killed, by the index of the
+	// event.
 	Conns map[int]int
 }
 
@@ -35,11 +36,11 @@ type Meddling struct {
 	Args []string
 }
 
-// Staged is a play as nodes can have performed it.
+// Staged is a play as nodes could have performed it.
 type Staged struct {
 	Ops  []history.Op // with what the nodes say of keys
 	Keys []history.KeyChange
-	// Wrong is what the play says and no node would reply; "" if they agree.
+	// Wrong is what the play says but no node would reply; "" if they agree.
 	Wrong string
 }
 
@@ -57,7 +58,7 @@ type staging struct {
 	world *World
 	ops   []history.Op
 	parts map[string]*part
-	// primary is whose place a promoted node takes, unless it is said.
+	// primary is the node that a promoted one replaces, unless the play names another.
 	primary string
 	// choices are which of its earlier states a node had after each upheaval, the
 	// latest first; options how many there were.
@@ -74,8 +75,8 @@ type part struct {
 	lost    *history.Lost
 }
 
-// Stage finds the staging in which the nodes reply as the play says: where they may
-// have lost something, the one in which they lost least.
+// Stage finds the staging in which the nodes reply as the play says; if nodes may have
+// lost something, the staging with the smallest loss.
 func Stage(tb testing.TB, p Play) Staged {
 	tb.Helper()
 	best := (*staging)(nil)
@@ -164,7 +165,7 @@ func (st *staging) part(name string) *part {
 	return p
 }
 
-// unlike notes what no node would reply.
+// unlike notes a reply that no node would give.
 func (st *staging) unlike(at time.Duration, format string, args ...any) {
 	if st.wrong == "" {
 		st.wrong, st.wrongAt = fmt.Sprintf(format, args...), at
@@ -277,7 +278,7 @@ func (st *staging) takeOver(name, old string, at time.Duration) {
 	}
 }
 
-// promote makes a replica a primary with one of the states that the other has had.
+// promote makes a replica a primary with one of the other node's past states.
 func (st *staging) promote(name, old string, at time.Duration) {
 	if p := st.part(name); p.replica {
 		p.replica = false
@@ -285,7 +286,7 @@ func (st *staging) promote(name, old string, at time.Duration) {
 	}
 }
 
-// choose picks a state, the latest first; what a node began with is none at all.
+// choose picks a state, the latest first; the initial state is empty.
 func (st *staging) choose(past []node.Snapshot) node.Snapshot {
 	n := len(st.options)
 	st.options = append(st.options, len(past)+1)

@@ -102,10 +102,10 @@ func startOnPort(ctx context.Context, path, dir string, o Options) (*Server, err
 	}
 }
 
-// Ports are taken in turn from below the range that systems give to outgoing
-// connections and to listeners without a port of their own, so that nobody
-// takes a killed server's port before it is back. A cluster's bus has its node's
-// port and 10,000, which is below that range as well.
+// Ports are taken in turn from below the range that systems use for outgoing
+// connections and for listeners without a port of their own, so that nobody takes a
+// killed server's port before it is back. A cluster bus uses its node's port plus
+// 10,000, which is below that range too.
 const firstPort, ports = 10_000, 10_000
 
 var nextPort atomic.Int64

@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// overwriting are locks in which those who are refused, or who come next, write over what
-// the holder has put there, by mistake or because it is over.
+// overwriting are locks in which clients that are refused, or that come next, overwrite
+// the holder's data, by mistake or because the lease is over.
 func overwriting() []Stranger {
 	renews := func(c *history.Claims, _ int) { c.Renews = true }
 	return []Stranger{

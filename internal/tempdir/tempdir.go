@@ -1,5 +1,5 @@
-// Package tempdir makes temporary directories that do not stay behind for ever
-// when the program that made them is killed: the next one removes them.
+// Package tempdir makes temporary directories. If the program that made them is killed,
+// the next one removes them.
 package tempdir
 
 import (
@@ -39,8 +39,8 @@ func Make(parent string) (*Dir, error) {
 	return &Dir{path, owner}, nil
 }
 
-// own makes the file of the owner in a directory. It has its name only when it is
-// locked, so that a directory is never taken for abandoned while it is made.
+// own makes the owner file in a directory. The file is locked before it gets its name,
+// so that a new directory is never taken for abandoned.
 func own(path string) (*os.File, error) {
 	name := filepath.Join(path, ownerFile)
 	f, err := os.OpenFile(name+".new", os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -73,9 +73,8 @@ func (d *Dir) Remove() error {
 	return errors.Join(os.RemoveAll(d.path), d.owner.Close())
 }
 
-// Sweep removes the directories below parent, "" as for Make, that programs of
-// this user's made with Make and left behind when they were killed. It leaves
-// alone what it cannot tell, and what it cannot remove.
+// Sweep removes the directories below parent ("" as for Make) that killed programs of
+// this user made with Make. It skips what it cannot identify or remove.
 func Sweep(parent string) {
 	if parent == "" {
 		parent = os.TempDir()

@@ -1,7 +1,7 @@
-// Package peers makes recipes of other people's lock libraries, unmodified, so that
-// they can be tried as ours are. Its adapters add nothing to a library but the
-// three-way answers of locks.Lock, and say of each where the library leaves open what
-// happened. None is registered by itself.
+// Package peers makes recipes of other projects' lock libraries, unmodified, so that
+// they can be tested like ours. Its adapters only map a library's results to the
+// three-way answers of locks.Lock, and document where the library leaves open what
+// happened. They are not registered automatically.
 package peers
 
 import (
@@ -12,18 +12,18 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Recipes returns the libraries' locks, in a fixed order. What they promise is their
-// documentation's word; they declare no flaws.
+// Recipes returns the libraries' locks, in a fixed order. Their promises come from
+// their documentation; they declare no flaws.
 func Recipes() []locks.Recipe {
 	return []locks.Recipe{redsyncOnOne(), redsyncQuorum(), redislockRecipe(), rueidislockRecipe()}
 }
 
-// promises are those of a lease after which others get in.
+// promises are those of a lease: others get in after it.
 func promises(id string, ttl time.Duration) history.Claims {
 	return history.Claims{Lock: id, Quorum: 1, TTL: ttl, Recovery: ttl}
 }
 
-// perKey is Recipe.New for libraries whose handle is made for a key.
+// perKey is Recipe.New for libraries with a handle per key.
 func perKey(lock func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error)) func(*locks.Client) (locks.Maker, error) {
 	return func(c *locks.Client) (locks.Maker, error) {
 		return func(key string, ttl time.Duration) (locks.Lock, error) {

@@ -13,9 +13,9 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// redislockLock is github.com/bsm/redislock: a script that sets the key if it is free
-// or has the token already, and another that compares and deletes. The library keeps
-// no lock alive by itself, and tells nobody when a lease ends.
+// redislockLock is github.com/bsm/redislock: one script sets the key if it is free or
+// already has the token, another compares and deletes. The library renews no lock by
+// itself, and does not report when a lease ends.
 type redislockLock struct {
 	client *redislock.Client
 	key    string
@@ -39,8 +39,8 @@ func redislockRecipe() locks.Recipe {
 	}
 }
 
-// TryLock implements locks.Lock. Of an attempt of unknown outcome the library does
-// not tell the token.
+// TryLock implements locks.Lock. After an unknown outcome, the library does not return
+// the token.
 func (l *redislockLock) TryLock(ctx context.Context) (locks.Lease, error) {
 	got, err := l.client.Obtain(ctx, l.key, l.ttl, nil)
 	switch {

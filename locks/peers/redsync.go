@@ -14,14 +14,14 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// redsyncLock is github.com/go-redsync/redsync/v4 with its defaults: it asks all
-// nodes at once and waits for each a twentieth of the lease; the lease is claimed for
-// what is left of it, less a hundredth. Each attempt is a Mutex of its own, since a
-// Mutex is not made for several goroutines.
+// redsyncLock is github.com/go-redsync/redsync/v4 with its defaults: it asks all nodes
+// at once and waits for each up to a twentieth of the lease; it claims the rest of the
+// lease, less a hundredth. Each attempt has a Mutex of its own, since a Mutex is not
+// safe for several goroutines.
 //
-// Where too few nodes granted it, the library says so, or that a node did not
-// answer; it has tried to give back what it got, and counts on nothing. So whatever
-// it says, the lock was not acquired: ErrBusy.
+// Without a majority the library reports that, or that a node did not answer; it has
+// tried to release what it got, and relies on nothing. So every error means that the
+// lock was not acquired: ErrBusy.
 type redsyncLock struct {
 	client *locks.Client
 	sync   *redsync.Redsync
@@ -31,7 +31,7 @@ type redsyncLock struct {
 
 var _ locks.Extender = (*redsyncLock)(nil)
 
-// redsyncOnOne is redsync as most use it, on one node.
+// redsyncOnOne is redsync as most projects use it, on one node.
 func redsyncOnOne() locks.Recipe {
 	return locks.Recipe{
 		ID:       "redsync",
@@ -65,14 +65,13 @@ func newRedsync(c *locks.Client, key string, ttl time.Duration) (locks.Lock, err
 	return &redsyncLock{client: c, sync: redsync.New(pools...), key: key, ttl: ttl}, nil
 }
 
-// mutex is the Mutex that holds the lock under that value; "" = none yet.
+// mutex returns the Mutex that holds the lock under that value; "" = none yet.
 func (l *redsyncLock) mutex(value string) *redsync.Mutex {
 	return l.sync.NewMutex(l.key, redsync.WithExpiry(l.ttl), redsync.WithValue(value))
 }
 
-// TryLock implements locks.Lock. The library reads time.Now, whose instants no step of
-// the wall clock moves: a timer ends the lease then, whatever the client's wall clock
-// shows.
+// TryLock implements locks.Lock. The library reads time.Now, which no step of the wall
+// clock affects: so a timer ends the lease, whatever the client's wall clock shows.
 func (l *redsyncLock) TryLock(ctx context.Context) (locks.Lease, error) {
 	m := l.mutex("")
 	if err := m.TryLockContext(ctx); err != nil {
@@ -84,7 +83,7 @@ func (l *redsyncLock) TryLock(ctx context.Context) (locks.Lease, error) {
 	return l.lease(m), nil
 }
 
-// lease is what the mutex holds from now on.
+// lease is the mutex's lease from now on.
 func (l *redsyncLock) lease(m *redsync.Mutex) locks.Lease {
 	now, lost := l.client.Now(), make(chan struct{})
 	left := time.Until(m.Until())
@@ -108,7 +107,7 @@ func (l *redsyncLock) Extend(ctx context.Context, held locks.Lease) (locks.Lease
 	return l.lease(m), nil
 }
 
-// outcome reads what the library says of a lock that was held.
+// outcome maps the library's result for a lock that was held.
 func (l *redsyncLock) outcome(what string, ok bool, err error) error {
 	var taken *redsync.ErrTaken
 	var silent *redsync.RedisError

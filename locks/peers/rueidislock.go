@@ -17,21 +17,20 @@ import (
 )
 
 // rueidislockLock is github.com/redis/rueidis/rueidislock on one key of one node: SET
-// NX with an absolute life, PXAT, which a goroutine of the library moves on every half
-// of the lease, or at once when the node says that the key has changed (client-side
-// caching); a compare-and-delete. The library has a Redis client of its own.
+// NX with an absolute expiry, PXAT. A goroutine of the library extends it every half
+// lease, or at once when the node reports a change of the key (client-side caching).
+// The release compares and deletes. The library has a Redis client of its own.
 //
-// It says of each lock when it is lost, and nothing of a release: who gives the lock
-// back is not told whether that arrived.
+// The library reports the loss of a lock, but not the result of a release.
 type rueidislockLock struct {
 	locker rueidislock.Locker
 	key    string
-	// process is the client process's: a lock of this library ends with the context
-	// that it was asked for on.
+	// process is the client process's context: a lock of this library ends with the
+	// context of its acquisition.
 	process context.Context
 
 	mu     sync.Mutex
-	giveUp map[<-chan struct{}]context.CancelFunc // by what is closed when the lock is lost
+	giveUp map[<-chan struct{}]context.CancelFunc // by the channel that is closed when the lock is lost
 }
 
 func rueidislockRecipe() locks.Recipe {
@@ -55,7 +54,7 @@ func newRueidislock(c *locks.Client, key string, ttl time.Duration) (locks.Lock,
 			DialCtxFn: func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
 				return c.Dial(ctx, "tcp", addr)
 			},
-			// The library looks for a cluster first.
+			// Otherwise the library first looks for a cluster.
 			ForceSingleClient: true,
 		},
 		KeyValidity: ttl,
@@ -68,8 +67,8 @@ func newRueidislock(c *locks.Client, key string, ttl time.Duration) (locks.Lock,
 	return &rueidislockLock{locker: locker, key: key, process: c.Context, giveUp: map[<-chan struct{}]context.CancelFunc{}}, nil
 }
 
-// TryLock implements locks.Lock. How long the library waits for an answer is its own
-// choice: the context that it is given is the lock's, and has to outlive the call.
+// TryLock implements locks.Lock. The library chooses how long it waits for an answer:
+// its context is the lock's, and must outlive the call.
 func (l *rueidislockLock) TryLock(context.Context) (locks.Lease, error) {
 	ctx, giveUp, err := l.locker.TryWithContext(l.process, l.key)
 	switch {
@@ -84,8 +83,8 @@ func (l *rueidislockLock) TryLock(context.Context) (locks.Lease, error) {
 	return locks.Lease{LostC: ctx.Done()}, nil
 }
 
-// Unlock implements locks.Lock. Nil says that the library was told to give the lock
-// back and has tried; ErrNotHeld, that the library had lost it before.
+// Unlock implements locks.Lock. Nil says that the library has tried to release the
+// lock; ErrNotHeld, that the library had lost it before.
 func (l *rueidislockLock) Unlock(_ context.Context, held locks.Lease) error {
 	l.mu.Lock()
 	giveUp := l.giveUp[held.LostC]

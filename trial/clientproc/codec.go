@@ -10,16 +10,16 @@ import (
 	"sync/atomic"
 )
 
-// codec is the serving side of a pipe, as net/rpc's own, which a client's
-// *rpc.Client speaks with. But who stops being understood, because the code under
-// test wrote into the pipe, say, is told at once by its end, and not only when
-// the calls have returned that wait for something.
+// codec is the serving side of a pipe, like net/rpc's own, for a client's *rpc.Client.
+// But a client whose calls cannot be decoded, perhaps because the code under test wrote
+// into the pipe, sees the pipe close at once, and not only after all waiting calls have
+// returned.
 type codec struct {
 	pipe pipes
 	in   *gob.Decoder
 	out  *gob.Encoder
 	buf  *bufio.Writer
-	// garbled is set when the client is not understood.
+	// garbled is set when a call cannot be decoded.
 	garbled *atomic.Bool
 }
 
@@ -37,8 +37,8 @@ func (c codec) ReadRequestBody(body any) error { return c.read(body) }
 func (c codec) read(v any) error {
 	err := c.in.Decode(v)
 	if err != nil {
-		// net/rpc reads on after a body that was not understood, up to the end: that
-		// does not make up for it.
+		// After a body that cannot be decoded, net/rpc reads on until the pipe ends:
+		// too late.
 		if ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed); !ended {
 			c.garbled.Store(true)
 		}

@@ -1,14 +1,14 @@
-// Package clientproc runs each client of a trial on real time in a process of its
-// own, the client process, so that it can be frozen and killed as an operating
-// system does it.
+// Package clientproc runs each client of a trial on real time in a process of its own,
+// the client process, so that it can be frozen and killed as an operating system does
+// it.
 //
-// Here is the trial: its gate, its recorder, and what its locks guard. There is
-// the code under test with its connections, timers and clocks. A client process
-// asks for all that it does by remote calls (net/rpc) over a pair of pipes: it
-// records an invocation, and has the answer, before it sends anything, and records
-// a completion after the reply. So entries have their order and times as if it
-// were in this process. Its connections lead to a door of the trial, from where
-// the gate and the testbed carry on; commands are numbered, held and logged there.
+// This process has the trial: its gate, its recorder, and what its locks guard. The
+// client process has the code under test with its connections, timers and clocks. It
+// does everything by remote calls (net/rpc) over a pair of pipes: it records an
+// invocation, and awaits the answer, before it sends anything, and records a completion
+// after the reply. So entries have their order and times as if the client ran in this
+// process. Its connections lead to a door of the trial; from there the gate and the
+// testbed forward them. Commands are numbered, held and logged there.
 //
 // Both sides read one clock: the machine's monotonic one, counted from the trial's
 // start.
@@ -28,22 +28,22 @@ import (
 
 // The file descriptors that a client process is started with.
 const (
-	callsFile   = 3 // a pipe: it writes its calls
-	answersFile = 4 // a pipe: it reads what they return
-	clockFile   = 5 // one page, shared: by how many nanoseconds its wall clock is ahead
+	callsFile   = 3 // a pipe for its calls
+	answersFile = 4 // a pipe for their results
+	clockFile   = 5 // one shared page: its wall clock's offset in nanoseconds
 )
 
-// Hello is what a client process is told first.
+// Hello is the first message to a client process.
 type Hello struct {
 	ID   int
 	Seed uint64 // of the trial
 	Ways testbed.Ways
-	Door string // where its connections begin
+	Door string // the address for all its connections
 	// CommandTimeout is the read and write timeout of its connections.
 	CommandTimeout time.Duration
 	// Origin is the machine's monotonic clock at the trial's start.
 	Origin time.Duration
-	// Job says what the client is to do, for whoever does it.
+	// Job describes the client's task.
 	Job []byte
 }
 
@@ -53,7 +53,7 @@ type Written struct {
 	Bytes int64
 }
 
-// Touch is one use of what a lock guards.
+// Touch is one use of a guarded resource.
 type Touch struct {
 	Lock   string
 	Fence  int64
@@ -70,7 +70,7 @@ type Last struct {
 // Gap is a time in which a client process did nothing, on the history's clock.
 type Gap struct {
 	From, To time.Duration
-	Late     time.Duration // how much of it was not meant
+	Late     time.Duration // the part that no freeze explains
 }
 
 // End is how a client's session ended.
@@ -79,16 +79,16 @@ type End struct {
 	Err    string             // the harness's error; "" if there was none
 }
 
-// None is what a call has that takes or returns nothing.
+// None is the argument or result of a call without one.
 type None struct{}
 
-// serviceName is what calls begin with.
+// serviceName begins the name of every call.
 const serviceName = "Trial"
 
-// known are the errors that mean something to the other side.
+// known are the errors whose identity matters to the other side.
 var known = []error{history.ErrSealed, testbed.ErrCrashed}
 
-// recognise makes of an error that a call returned the one that it was.
+// recognise turns a call's error back into the known error that it was.
 func recognise(err error) error {
 	for _, k := range known {
 		if err != nil && err.Error() == k.Error() {
@@ -98,7 +98,7 @@ func recognise(err error) error {
 	return err
 }
 
-// monotonic reads the machine's clock that both sides share.
+// monotonic reads the machine's clock, which both sides share.
 func monotonic() (time.Duration, error) {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
@@ -107,7 +107,7 @@ func monotonic() (time.Duration, error) {
 	return time.Duration(now.Nano()), nil
 }
 
-// pipes are both directions of one line.
+// pipes are both directions of one connection.
 type pipes struct {
 	io.ReadCloser
 	out io.WriteCloser

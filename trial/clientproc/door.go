@@ -17,18 +17,17 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// door is where the connections of a trial's client processes begin that lead to
-// nodes. What such a connection carries goes on through the gate, as if the client
-// had dialled there: what the client writes is sent when the gate lets it, and what
-// comes for it waits in its socket.
+// door accepts the connections of a trial's client processes to nodes. It forwards each
+// through the gate, as if the client had dialled there: the client's bytes are sent
+// when the gate lets them pass, and the node's bytes wait in the client's socket.
 //
-// A client that wants a connection writes a line, "client address", and reads one:
-// "ok" and the connection's number, or why it has none. After each write it asks to
-// be told when that has passed the gate, and only then goes on: the time for the
-// reply begins when the command is sent, however long the gate holds it.
+// To connect, a client writes a line, "client address", and reads one: "ok" and the
+// connection's number, or the reason for the refusal. After each write it waits until
+// its bytes have passed the gate: so the reply timeout starts when the command is sent,
+// however long the gate holds it.
 type door struct {
 	net.Listener
-	// dial makes the rest of a connection, in place of a client.
+	// dial makes the connection to the node on behalf of a client.
 	dial func(ctx context.Context, client int, addr string) (net.Conn, error)
 
 	ctx     context.Context
@@ -41,7 +40,7 @@ type door struct {
 	passages []*passage        // by number
 }
 
-// passage is what has passed the gate on one connection.
+// passage counts the bytes that have passed the gate on one connection.
 type passage struct {
 	mu     sync.Mutex
 	change sync.Cond
@@ -49,7 +48,7 @@ type passage struct {
 	ended  bool
 }
 
-// newPassage returns the next one and its number.
+// newPassage returns the next passage and its number.
 func (d *door) newPassage() (*passage, int) {
 	p := new(passage)
 	p.change.L = &p.mu
@@ -60,7 +59,7 @@ func (d *door) newPassage() (*passage, int) {
 }
 
 // await returns when that many bytes have passed the gate on that connection, or no
-// more will.
+// more will pass.
 func (d *door) await(number int, bytes int64) {
 	d.mu.Lock()
 	if number < 0 || number >= len(d.passages) {
@@ -76,7 +75,7 @@ func (d *door) await(number int, bytes int64) {
 	}
 }
 
-// Write implements io.Writer: so much has passed.
+// Write implements io.Writer: it counts the bytes as passed.
 func (p *passage) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +114,7 @@ func newDoor(l net.Listener, dial func(context.Context, int, string) (net.Conn, 
 	return d
 }
 
-// close breaks all connections and returns when nothing is left of them.
+// close breaks all connections and returns when all are gone.
 func (d *door) close() error {
 	d.cancel()
 	err := d.Listener.Close()
@@ -133,7 +132,7 @@ func (d *door) close() error {
 	return err
 }
 
-// hold makes close close the connection, until the returned function is called.
+// hold registers the connection with close, until the returned function is called.
 func (d *door) hold(c net.Conn) (release func()) {
 	d.mu.Lock()
 	d.open[c] = true
@@ -155,7 +154,7 @@ func (d *door) serve(near *net.TCPConn) {
 	defer d.hold(near)()
 	far, err := d.connect(near)
 	if err != nil {
-		_, _ = fmt.Fprintf(near, "%s\n", refusal(err)) // or it has gone
+		_, _ = fmt.Fprintf(near, "%s\n", refusal(err)) // the client may be gone
 		return
 	}
 	defer d.hold(far)()
@@ -167,7 +166,7 @@ func (d *door) serve(near *net.TCPConn) {
 	var answers sync.WaitGroup
 	answers.Go(func() {
 		_, err := io.Copy(near, far)
-		if err == nil { // the node's side has said all: a pooled connection finds out when it is used
+		if err == nil { // the node closed the connection: the client's pool notices at the next use
 			_ = near.CloseWrite()
 			return
 		}
@@ -180,7 +179,7 @@ func (d *door) serve(near *net.TCPConn) {
 	answers.Wait()
 }
 
-// breakOff ends the client's side, as a reset if that is what ended the other one.
+// breakOff closes the client's side, as a reset if the other side ended with one.
 func breakOff(near *net.TCPConn, err error) {
 	if errors.Is(err, syscall.ECONNRESET) {
 		_ = near.SetLinger(0)
@@ -188,7 +187,8 @@ func breakOff(near *net.TCPConn, err error) {
 	near.Close()
 }
 
-// connect reads what the client wants and dials in its place, until it gives up.
+// connect reads the client's request and dials on its behalf, until the client gives
+// up.
 func (d *door) connect(near *net.TCPConn) (net.Conn, error) {
 	line, err := readLine(near)
 	if err != nil {
@@ -204,7 +204,7 @@ func (d *door) connect(near *net.TCPConn) (net.Conn, error) {
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		// It says nothing before it has an answer.
+		// The client sends nothing before it has an answer.
 		if _, err := near.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 			cancel()
 		}
@@ -216,10 +216,10 @@ func (d *door) connect(near *net.TCPConn) (net.Conn, error) {
 	return far, err
 }
 
-// lineLimit is how long an address or an error may be.
+// lineLimit is the maximum length of an address or an error.
 const lineLimit = 1024
 
-// readLine reads up to a newline, and nothing beyond.
+// readLine reads up to a newline, and no further.
 func readLine(r io.Reader) (string, error) {
 	var line strings.Builder
 	for b := make([]byte, 1); line.Len() < lineLimit; line.WriteByte(b[0]) {
@@ -233,7 +233,7 @@ func readLine(r io.Reader) (string, error) {
 	return "", bufio.ErrTooLong
 }
 
-// What a client is told when it has a connection, and of a node that is not there.
+// Answers to a client: it has a connection, or the node is not there.
 const (
 	welcome = "ok"
 	refused = "refused"
@@ -246,8 +246,8 @@ func refusal(err error) string {
 	return "no connection: " + strings.ReplaceAll(err.Error(), "\n", " ")
 }
 
-// knock is the client's side: a connection to that address by way of the door, and
-// its number.
+// knock is the client's side: it connects to that address through the door, and returns
+// the connection and its number.
 func knock(ctx context.Context, door string, client int, addr string) (c *net.TCPConn, number int, err error) {
 	dialled, err := new(net.Dialer).DialContext(ctx, "tcp4", door)
 	if err != nil {
@@ -263,7 +263,7 @@ func knock(ctx context.Context, door string, client int, addr string) (c *net.TC
 	switch {
 	case !stop():
 		err = ctx.Err()
-	case err != nil: // as from a node that goes away
+	case err != nil: // as if a node were going away
 	case ok:
 		if number, err = strconv.Atoi(text); err == nil {
 			return c, number, nil

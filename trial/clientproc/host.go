@@ -14,26 +14,26 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// Host has the client processes of one trial. It implements testbed.Processes; as
-// long as they are not started there is nobody to disturb.
+// Host runs the client processes of one trial. It implements testbed.Processes; before
+// Start there are no processes to disturb.
 type Host struct {
 	procs []*process
 	skews []*skew
 	now   func() time.Duration
 
-	ctx     context.Context // handlers run on it
+	ctx     context.Context // the handlers' context
 	cancel  context.CancelFunc
 	door    *door
 	healed  <-chan struct{}
 	begun   chan struct{} // closed when Run is called
-	over    chan struct{} // closed when all sessions have come to their end
+	over    chan struct{} // closed when all sessions have ended
 	serving sync.WaitGroup
 }
 
 var _ testbed.Processes = (*Host)(nil)
 
-// NewHost returns a host of that many clients. Now is the history's clock. It has
-// to be closed.
+// NewHost returns a host for that many clients. Now is the history's clock. The caller
+// closes the host.
 func NewHost(clients int, now func() time.Duration) *Host {
 	h := &Host{now: now, begun: make(chan struct{}), over: make(chan struct{})}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
@@ -43,10 +43,10 @@ func NewHost(clients int, now func() time.Duration) *Host {
 	return h
 }
 
-// World is what client processes are given of a trial.
+// World is what the host gives to client processes.
 type World struct {
-	// Env is the running world. A client's Locks say where its nodes are and make
-	// its connections.
+	// Env is the running world. A client's Locks give its nodes' addresses and make its
+	// connections.
 	Env            testbed.Env
 	Seed           uint64
 	CommandTimeout time.Duration
@@ -54,15 +54,14 @@ type World struct {
 	Resources      map[string]workloads.Resource
 	// Healed is closed when the liveness phase begins.
 	Healed <-chan struct{}
-	// Stalled is told for how long a client process did nothing that should have,
-	// and returns the longest such time that it knows of: no shorter one is worth
-	// telling.
+	// Stalled receives how long a client process was not scheduled, and returns the
+	// longest such time so far: shorter ones need no report.
 	Stalled func(late time.Duration) (longest time.Duration, err error)
-	// Job says what clients are to do: Session.Job.
+	// Job describes the clients' task: Session.Job.
 	Job []byte
 }
 
-// reacher is a client of a testbed that can run clients outside, as
+// reacher is a client of a testbed that can run clients in other processes, such as
 // *gate.Client.
 type reacher interface {
 	Ways() testbed.Ways
@@ -71,9 +70,9 @@ type reacher interface {
 
 func reaching(e testbed.Env, client int) reacher { return e.Client(client).(reacher) }
 
-// Start starts the processes by that command line, of a program that calls Join,
-// and returns when all have their connections and wait for Run. The error is a
-// *Death if one ended.
+// Start starts the processes with that command line, of a program that calls Join. It
+// returns when all have their connections and wait for Run. The error is a *Death if a
+// process ended.
 func (h *Host) Start(ctx context.Context, argv []string, w World) (err error) {
 	if _, ok := w.Env.Client(0).(reacher); !ok {
 		return errors.New("clients of this testbed cannot have processes of their own")
@@ -114,13 +113,14 @@ func (h *Host) Start(ctx context.Context, argv []string, w World) (err error) {
 	return nil
 }
 
-// originReadings is how often originOf reads the clocks, to be undisturbed once.
+// originReadings is how often originOf reads the clocks, to get one undisturbed
+// reading.
 const originReadings = 16
 
-// originOf is what the machine's clock showed when the trial's began, or a little
-// later: the clients' clocks are never ahead of the trial's. How far they are behind
-// at most is the time between two readings of the trial's clock, so the readings that
-// are closest together count: in the others we may not have been scheduled.
+// originOf returns the machine's clock at the start of the trial's clock, or a little
+// later: the clients' clocks are never ahead of the trial's. They lag by at most the
+// time between two readings of the trial's clock, so the closest pair of readings
+// counts: during the others this process may not have been scheduled.
 func originOf(trial func() time.Duration, machine func() (time.Duration, error)) (origin time.Duration, err error) {
 	closest := time.Duration(math.MaxInt64)
 	for range originReadings {
@@ -159,9 +159,9 @@ func (h *Host) start(argv []string, p *process, w World, origin time.Duration) e
 	return nil
 }
 
-// Run lets the clients begin and returns when every one's session has come to its end, or was ended by
-// Kill, or one has failed: with a *testbed.Breakdown, a *Death, or the harness's
-// own error. Then, or when ctx ends, the host is to be closed.
+// Run lets the clients begin. It returns when every session has ended or was ended by
+// Kill, or when one has failed: with a *testbed.Breakdown, a *Death, or the harness's
+// own error. Then, or when ctx ends, the caller closes the host.
 func (h *Host) Run(ctx context.Context) error {
 	close(h.begun)
 	failed := make(chan error, len(h.procs))
@@ -182,7 +182,7 @@ func (h *Host) Run(ctx context.Context) error {
 	return nil
 }
 
-// await returns when the session has come to its end.
+// await returns when the session has ended.
 func (p *process) await(ctx context.Context) error {
 	select {
 	case <-p.ended:
@@ -197,7 +197,7 @@ func (p *process) await(ctx context.Context) error {
 	}
 }
 
-// outcome is the error of a session that has come to its end.
+// outcome is the error of a session that has ended.
 func (p *process) outcome() error {
 	switch e := p.end; {
 	case e.Broken != nil:
@@ -208,8 +208,8 @@ func (p *process) outcome() error {
 	return nil
 }
 
-// Died is the *Death of a process that ended unasked since its session did; nil if
-// none has.
+// Died is the *Death of a process that ended unasked after its session; nil if none
+// has.
 func (h *Host) Died() error {
 	for _, p := range h.procs {
 		if p.cmd == nil || !p.gone() {
@@ -222,15 +222,15 @@ func (h *Host) Died() error {
 	return nil
 }
 
-// Close kills the processes that are left, and returns when nothing is left of
-// any of them. It may be called twice.
+// Close kills the remaining processes and waits until all are gone. It may be called
+// twice.
 func (h *Host) Close() error {
 	h.cancel()
 	var errs []error
 	for _, p := range h.procs {
 		p.kill()
 		if p.pipe.out != nil {
-			p.pipe.out.Close() // its calls end with it
+			p.pipe.out.Close() // ends its calls
 		}
 	}
 	if h.door != nil {

@@ -13,18 +13,18 @@ import (
 	"github.com/lockstorm/lockstorm/internal/child"
 )
 
-// saidLimit is how much is kept of how what a process says begins, and of how it
-// ends.
+// saidLimit is how many bytes are kept of the beginning, and of the end, of a process's
+// output.
 const saidLimit = 256 << 10
 
 // Death is the error of a client process that ended unasked.
 type Death struct {
 	Client int
 	How    string // "exit status 2", "signal: killed"
-	Exited bool   // by itself, with a status
+	Exited bool   // by itself, with an exit status
 	Said   string // on stdout and stderr
-	Cut    bool   // the middle of that is lost
-	// Garbled: before, what it said as a client process was not understood.
+	Cut    bool   // the middle of Said is missing
+	// Garbled: before it ended, a call of the process could not be decoded.
 	Garbled bool
 }
 
@@ -41,19 +41,19 @@ type process struct {
 	pipe   pipes
 	exited chan struct{} // closed when it has ended
 	ready  chan struct{} // closed when it has its connections
-	ended  chan struct{} // closed when its session has come to its end
-	end    End           // of its session; not before ended is closed
+	ended  chan struct{} // closed when its session has ended
+	end    End           // of its session; valid once ended is closed
 
-	garbled atomic.Bool // it said what no client process says
+	garbled atomic.Bool // a call of it could not be decoded
 
 	mu     sync.Mutex
 	frozen int   // freezes in force
-	asked  bool  // to end: it was killed
+	asked  bool  // it was killed on purpose
 	gaps   []Gap // in which it was frozen
 	is     state
 }
 
-// state is how far a session is.
+// state is the progress of a session.
 type state int
 
 const (
@@ -62,9 +62,9 @@ const (
 	done
 )
 
-// reach notes how far the session is, which the process says itself; end is how it
-// ended, if it is done. Who says nonsense is not believed. A freeze that came before
-// there was a process begins when it has its connections: till then others wait for it.
+// reach notes the state that the process reports, and end, how a finished session
+// ended. It refuses impossible states. A freeze from before the process existed begins
+// when the process has its connections: others wait for it until then.
 func (p *process) reach(s state, end End, now func() time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +82,7 @@ func (p *process) reach(s state, end End, now func() time.Duration) error {
 	defer close(p.ready)
 	if p.frozen > 0 && !p.still() && !p.gone() {
 		if err := p.stop(now); err != nil {
-			p.resume(now) // else nobody is told why
+			p.resume(now) // else nobody learns why
 			return err
 		}
 	}
@@ -99,8 +99,8 @@ func newProcess(id int) *process {
 	}
 }
 
-// start starts that command line. What is said over the pipes, the code under test
-// does not know: for it, stdin is empty, and stdout is stderr.
+// start starts that command line. The code under test does not see the pipes: for it,
+// stdin is empty, and stdout is stderr.
 func (p *process) start(argv []string, clock *os.File) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,12 +125,12 @@ func (p *process) start(argv []string, clock *os.File) error {
 	}
 	go func() {
 		defer close(p.exited)
-		_ = child.Wait(p.cmd) // ProcessState tells
+		_ = child.Wait(p.cmd) // ProcessState has the result
 	}()
 	return nil
 }
 
-// gone says whether there is no process.
+// gone says whether the process has not started or has ended.
 func (p *process) gone() bool {
 	select {
 	case <-p.exited:
@@ -140,10 +140,10 @@ func (p *process) gone() bool {
 	}
 }
 
-// awaitStopped is child.AwaitStopped, but where a test has it fail.
+// awaitStopped is child.AwaitStopped; tests replace it.
 var awaitStopped = child.AwaitStopped
 
-// freeze stops the process, and those that it has started.
+// freeze stops the process and those that it has started.
 func (p *process) freeze(now func() time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,7 +151,7 @@ func (p *process) freeze(now func() time.Duration) error {
 		return nil
 	}
 	if err := p.stop(now); err != nil {
-		p.release(now) // nobody thaws what was not frozen
+		p.release(now) // nobody will thaw it
 		return err
 	}
 	return nil
@@ -167,7 +167,7 @@ func (p *process) stop(now func() time.Duration) error {
 	return nil
 }
 
-// thaw lets it go on, unless somebody else has frozen it.
+// thaw takes one freeze back; the process resumes after the last.
 func (p *process) thaw(now func() time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,12 +185,12 @@ func (p *process) release(now func() time.Duration) {
 // resume lets the process go on. The caller holds mu.
 func (p *process) resume(now func() time.Duration) {
 	child.Signal(p.cmd, syscall.SIGCONT)
-	if p.still() { // or it was frozen before there was a process
+	if p.still() { // false if it was frozen before it existed
 		p.gaps[len(p.gaps)-1].To = now()
 	}
 }
 
-// kill ends the process and waits for its end.
+// kill kills the process and waits for its end.
 func (p *process) kill() {
 	p.mu.Lock()
 	p.asked = true
@@ -204,7 +204,7 @@ func (p *process) kill() {
 	}
 }
 
-// lateness is how much of what a process did too late was not because it was frozen.
+// lateness is the part of a gap that no freeze explains.
 func (p *process) lateness(g Gap) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -218,7 +218,7 @@ func (p *process) lateness(g Gap) time.Duration {
 	return late
 }
 
-// death is how the process ended, nil if it was asked to. It has ended.
+// death is how the ended process died; nil if it was killed on purpose.
 func (p *process) death() *Death {
 	p.mu.Lock()
 	defer p.mu.Unlock()

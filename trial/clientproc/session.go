@@ -39,16 +39,16 @@ var (
 	_ workloads.Recorder = (*Session)(nil)
 )
 
-// Join makes of this process the client that a Host has started it for. It and what
-// its locks run in the background last until ctx ends. The error is ErrNoTrial if
-// no Host did. A process calls it once, and Connect after it.
+// Join makes this process the client for which a Host started it. The session and the
+// background work of its locks last until ctx ends. The error is ErrNoTrial if no Host
+// started this process. A process calls Join once, and then Connect.
 func Join(ctx context.Context) (*Session, error) {
 	for fd, kind := range map[int]uint32{callsFile: syscall.S_IFIFO, answersFile: syscall.S_IFIFO, clockFile: syscall.S_IFREG} {
 		var info syscall.Stat_t
 		if err := syscall.Fstat(fd, &info); err != nil || info.Mode&syscall.S_IFMT != kind {
 			return nil, ErrNoTrial
 		}
-		// What the code under test starts shall not inherit them.
+		// Programs that the code under test starts must not inherit them.
 		syscall.CloseOnExec(fd)
 	}
 	clock := os.NewFile(clockFile, "clock")
@@ -71,8 +71,7 @@ func Join(ctx context.Context) (*Session, error) {
 	return s, nil
 }
 
-// Connect returns when the client has its connections, and the other clients have
-// theirs.
+// Connect returns when all clients, including this one, have their connections.
 func (s *Session) Connect(ctx context.Context) error {
 	if err := s.connect(ctx); err != nil {
 		return err
@@ -85,7 +84,7 @@ func (s *Session) Connect(ctx context.Context) error {
 	return s.call(ctx, "Ready", None{}, nil)
 }
 
-// warmingTimeout is for connections that are made before the client begins, on a busy
+// warmingTimeout is for the connections made before the client begins, on a busy
 // machine.
 const warmingTimeout = 30 * time.Second
 
@@ -100,7 +99,7 @@ func (s *Session) connect(ctx context.Context) error {
 		o := testbed.FailoverOptions(ways.Primary, ways.Sentinels, s.hello.CommandTimeout)
 		o.Dialer = s.dial
 		r := redis.NewFailoverClient(o)
-		pools, s.locks.Dial = append(pools, r), r.Options().Dialer // which asks the Sentinels
+		pools, s.locks.Dial = append(pools, r), r.Options().Dialer // the dialer asks the Sentinels
 	} else {
 		for _, addr := range ways.Addrs {
 			o := testbed.RedisOptions(addr, s.hello.CommandTimeout)
@@ -125,12 +124,12 @@ func (s *Session) connectCluster(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, warmingTimeout)
 	defer cancel()
 	var last error
-	for { // until it has learnt where the slots are
+	for { // until it knows where the slots are
 		err := r.ForEachMaster(ctx, warmUp)
 		if err == nil {
 			break
 		}
-		if last == nil || ctx.Err() == nil { // not the end's own
+		if last == nil || ctx.Err() == nil { // not the context's own error
 			last = err
 		}
 		if ctx.Err() != nil {
@@ -145,7 +144,7 @@ func warmUp(ctx context.Context, r *redis.Client) error {
 	return testbed.WarmUp(ctx, r.WithTimeout(warmingTimeout), testbed.WarmConnections) // the pool is the same
 }
 
-// call asks the trial, until ctx ends.
+// call calls the trial, until ctx ends.
 func (s *Session) call(ctx context.Context, method string, args, reply any) error {
 	if reply == nil {
 		reply = new(None)
@@ -165,7 +164,7 @@ type conn struct {
 	*net.TCPConn
 	session *Session
 	number  int             // the door's
-	node    testbed.Address // that was asked for
+	node    testbed.Address // the requested node
 
 	writing sync.Mutex
 	written int64
@@ -177,8 +176,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, testbed.Bare(err)
 }
 
-// Write implements net.Conn. It returns when p has passed the gate, however long
-// that holds it.
+// Write implements net.Conn. It returns when p has passed the gate, however long the
+// gate holds p.
 func (c *conn) Write(p []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -190,11 +189,11 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, testbed.Bare(err)
 }
 
-// RemoteAddr implements net.Conn. A client that is told by Sentinels where the
-// primary is closes what does not lead there.
+// RemoteAddr implements net.Conn. A client that follows Sentinels closes connections to
+// other addresses than the primary's.
 func (c *conn) RemoteAddr() net.Addr { return c.node }
 
-// dial reaches a node by way of the trial's door.
+// dial connects to a node through the trial's door.
 func (s *Session) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	c, number, err := knock(ctx, s.hello.Door, s.hello.ID, addr)
 	if err != nil {
@@ -203,7 +202,7 @@ func (s *Session) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	return &conn{TCPConn: c, session: s, number: number, node: testbed.Address(addr)}, nil
 }
 
-// now is the client's wall clock. It has no monotonic part that would betray the
+// now is the client's wall clock, without a monotonic reading, which would betray the
 // skew.
 func (s *Session) now() time.Time { return time.Now().Round(0).Add(s.skew.get()) }
 
@@ -219,13 +218,13 @@ func (s *Session) Healed() <-chan struct{} { return s.healed }
 // Now implements workloads.Env.
 func (s *Session) Now() time.Duration {
 	now, err := monotonic()
-	if err != nil { // which was there when we were asked to start
+	if err != nil { // it worked when the process joined
 		panic(err)
 	}
 	return now - s.hello.Origin
 }
 
-// Client implements workloads.Env. There is no other here.
+// Client implements workloads.Env. This process has only one client.
 func (s *Session) Client(int) testbed.Client { return s }
 
 // Locks implements testbed.Client.
@@ -235,7 +234,7 @@ func (s *Session) Locks() *locks.Client { return s.locks }
 func (s *Session) Step(ctx context.Context, name string) error { return s.call(ctx, "Step", name, nil) }
 
 // Open implements testbed.Client.
-func (s *Session) Open(op int) { _ = s.call(context.Background(), "Open", op, nil) } // the next call tells
+func (s *Session) Open(op int) { _ = s.call(context.Background(), "Open", op, nil) } // the next call reports the error
 
 // Invoke implements workloads.Recorder.
 func (s *Session) Invoke(op history.Op) (entry history.Op, err error) {
@@ -260,14 +259,14 @@ func (s *Session) End(op history.Op, at time.Duration) error {
 	return s.call(context.Background(), "End", Last{op, at}, nil)
 }
 
-// Late tells of a gap in what the process did, and returns the longest lateness
-// that the trial knows of: no shorter one is worth telling.
+// Late reports a gap in the process's activity, and returns the longest lateness known
+// to the trial: shorter ones need no report.
 func (s *Session) Late(g Gap) (longest time.Duration, err error) {
 	err = s.call(context.Background(), "Late", g, &longest)
 	return longest, err
 }
 
-// Resource is what the lock of that name guards.
+// Resource is the resource that the lock of that name guards.
 func (s *Session) Resource(lock string) workloads.Resource { return resource{s, lock} }
 
 type resource struct {
@@ -290,9 +289,9 @@ func (r resource) touch(t Touch) (answer workloads.Answer, err error) {
 	return answer, err
 }
 
-// Ended tells how the session came to its end, and returns when the others' have.
-// What the client has left may then go on until Stay returns.
+// Ended reports how the session ended, and returns when all sessions have ended. What
+// the client left running may continue until Stay returns.
 func (s *Session) Ended(ctx context.Context, e End) error { return s.call(ctx, "Ended", e, nil) }
 
 // Stay returns when the trial needs the process no longer.
-func (s *Session) Stay(ctx context.Context) { _ = s.call(ctx, "Stay", None{}, nil) } // or it is gone
+func (s *Session) Stay(ctx context.Context) { _ = s.call(ctx, "Stay", None{}, nil) } // or the trial is gone

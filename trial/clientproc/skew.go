@@ -11,18 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// skew is by how much a client process's wall clock is ahead, in memory that both
-// sides share: it counts from the moment at which it is set, also for a process
-// that stands still then.
+// skew is the offset of a client process's wall clock, in memory that both sides share:
+// a new offset takes effect at once, even for a frozen process.
 type skew struct {
 	memory []byte
 	ahead  *atomic.Int64 // nanoseconds
 }
 
-// skewSize is the size of its file.
+// skewSize is the size of the shared file.
 const skewSize = 8
 
-// newSkew makes the memory, and the file by which the other side reaches it.
+// newSkew makes the memory, and the file through which the other side maps it.
 func newSkew() (*skew, *os.File, error) {
 	f, err := os.CreateTemp("", "lockstorm-clock-")
 	if err != nil {
@@ -39,18 +38,18 @@ func newSkew() (*skew, *os.File, error) {
 	return s, f, nil
 }
 
-// openSkew reaches the memory of that file, which may be closed then.
+// openSkew maps the memory of that file, which may be closed afterwards.
 func openSkew(f *os.File) (*skew, error) {
 	memory, err := unix.Mmap(int(f.Fd()), 0, skewSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("share a clock: %w", err)
 	}
-	return &skew{memory, (*atomic.Int64)(unsafe.Pointer(&memory[0]))}, nil // a page is aligned
+	return &skew{memory, (*atomic.Int64)(unsafe.Pointer(&memory[0]))}, nil // pages are aligned
 }
 
 func (s *skew) set(offset time.Duration) { s.ahead.Store(int64(offset)) }
 
 func (s *skew) get() time.Duration { return time.Duration(s.ahead.Load()) }
 
-// close gives the memory back; nobody may use it any more.
+// close unmaps the memory; nobody may use it any more.
 func (s *skew) close() error { return unix.Munmap(s.memory) }

@@ -8,8 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// trial is what a client process calls: net/rpc's methods. Each call has a
-// goroutine of its own; a client waits for what it asked before it asks more.
+// trial has the methods that client processes call through net/rpc. Each call has a
+// goroutine of its own; a client awaits each call before the next.
 type trial struct {
 	host    *Host
 	process *process
@@ -17,7 +17,7 @@ type trial struct {
 	hello   Hello
 }
 
-// Hello tells the client who it is.
+// Hello tells the client its number and settings.
 func (t *trial) Hello(_ None, hello *Hello) error {
 	*hello = t.hello
 	return nil
@@ -47,8 +47,7 @@ func (t *trial) Open(op int, _ *None) error {
 	return nil
 }
 
-// Passed returns when what the client has written has passed the gate, or no more
-// will.
+// Passed returns when the client's bytes have passed the gate, or no more will pass.
 func (t *trial) Passed(w Written, _ *None) error {
 	t.host.door.await(w.Conn, w.Bytes)
 	return nil
@@ -75,7 +74,7 @@ func (t *trial) Event(op history.Op, entry *history.Op) (err error) {
 // End is history.Recorder.End.
 func (t *trial) End(l Last, _ *None) error { return t.world.Rec.End(l.Op, l.At) }
 
-// Touch is a use of what a lock guards.
+// Touch uses a guarded resource.
 func (t *trial) Touch(use Touch, answer *workloads.Answer) (err error) {
 	r, ok := t.world.Resources[use.Lock]
 	switch {
@@ -89,7 +88,7 @@ func (t *trial) Touch(use Touch, answer *workloads.Answer) (err error) {
 	return err
 }
 
-// Late tells of a time in which the process did nothing.
+// Late reports a time in which the process did nothing.
 func (t *trial) Late(g Gap, longest *time.Duration) (err error) {
 	*longest, err = t.world.Stalled(t.process.lateness(g))
 	return err
@@ -105,7 +104,7 @@ func (t *trial) Healed(None, *None) error {
 	}
 }
 
-// Ended says that the session has come to its end, and returns when all have.
+// Ended reports that the session has ended, and returns when all have.
 func (t *trial) Ended(e End, _ *None) error {
 	if err := t.process.reach(done, e, t.host.now); err != nil {
 		return err

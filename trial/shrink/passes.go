@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// fewerActions leaves out actions of the plan. What waited for one of them waits
-// for what that one waited for.
+// fewerActions leaves out actions of the plan. An action that waited for one of them
+// then waits for that one's predecessor.
 func fewerActions(s trial.Spec) (edits []edit) {
 	for _, c := range chunks(len(s.Plan)) {
 		edits = append(edits, func(s *trial.Spec) bool {
@@ -25,9 +25,9 @@ func fewerActions(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// dropActions leaves out those at these places; false if none is.
+// dropActions leaves out the actions that drop selects; false if there are none.
 func dropActions(s *trial.Spec, drop func(int) bool) bool {
-	waits := map[int]int{} // by the ID of what is left out: what it waited for
+	waits := map[int]int{} // by the ID of a dropped action: the ID that it waited for
 	number := map[int]int{0: 0}
 	var kept nemesis.Plan
 	for i, a := range s.Plan {
@@ -63,8 +63,8 @@ func fewerClients(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// jointClients leaves out one client of more than two and has another one do its
-// part as well, before or after its own.
+// jointClients leaves out one client of more than two; another does both clients'
+// sections, its own first or last.
 func jointClients(s trial.Spec) (edits []edit) {
 	n := s.Options.Clients
 	for c := n - 1; c >= 0 && n > 2; c-- {
@@ -77,7 +77,7 @@ func jointClients(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// mergeClients has d do what c did, first or last, and suffer what c suffered.
+// mergeClients gives c's sections and faults to d; c's sections come first or last.
 func mergeClients(s *trial.Spec, c, d int, first bool) bool {
 	if c == d || max(c, d) >= len(s.Options.Script) {
 		return false
@@ -113,8 +113,8 @@ func mergeClients(s *trial.Spec, c, d int, first bool) bool {
 	return dropClient(s, c)
 }
 
-// dropClient leaves out a client and the actions that struck nobody else. Those
-// after it move up.
+// dropClient leaves out a client and the actions that struck only that client. Later
+// clients move up.
 func dropClient(s *trial.Spec, c int) bool {
 	if c >= s.Options.Clients || s.Options.Clients == 1 {
 		return false
@@ -131,7 +131,8 @@ func dropClient(s *trial.Spec, c int) bool {
 	return true
 }
 
-// withoutClient takes a client out of an action; false if nothing is left of it.
+// withoutClient removes a client from an action; false if nothing is left of the
+// action.
 func withoutClient(a *nemesis.Action, c int) bool {
 	left := true
 	for _, t := range triggers(a) {
@@ -164,7 +165,7 @@ func withoutClient(a *nemesis.Action, c int) bool {
 	return left
 }
 
-// withoutNumber takes n out of numbers, and those above it move down.
+// withoutNumber removes n from numbers and decrements those above it.
 func withoutNumber(numbers []int, n int) (left []int) {
 	for _, m := range numbers {
 		switch {
@@ -180,8 +181,8 @@ func withoutNumber(numbers []int, n int) (left []int) {
 // clientID is how links name a client.
 func clientID(c int) string { return fmt.Sprintf("c%d", c) }
 
-// fewerSections leaves out critical sections: at first all but the first few of
-// every client, then some of one.
+// fewerSections leaves out critical sections: first all but the first few of every
+// client, then some of one client.
 func fewerSections(s trial.Spec) (edits []edit) {
 	longest := 0
 	for _, sections := range s.Options.Script {
@@ -212,8 +213,8 @@ func fewerSections(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// plainerOptions turns down what a script leaves of the dials: everybody uses the
-// first lock, or at least there are no more locks than anybody takes.
+// plainerOptions simplifies the options that a script leaves: everybody uses the first
+// lock, or at least unused locks go.
 func plainerOptions(s trial.Spec) []edit {
 	if len(s.Options.Script) == 0 {
 		return nil
@@ -277,7 +278,8 @@ func onSection(c, n int, do func(*workloads.Section) bool) edit {
 	}
 }
 
-// leastNodes are the fewest independent nodes of which a majority is not all.
+// leastNodes is the least number of independent nodes whose majority is not all of
+// them.
 const leastNodes = 3
 
 // smallerTopology leaves out the replicas, or two of the independent nodes, where
@@ -299,7 +301,7 @@ func smallerTopology(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// withoutReplicas leaves only the node that clients talk to.
+// withoutReplicas leaves only the node that serves clients.
 func withoutReplicas(s *trial.Spec) bool {
 	recipe, ok := locks.ByID(s.Lock)
 	if !ok || s.Topology == testbed.Single {
@@ -320,7 +322,7 @@ func withoutReplicas(s *trial.Spec) bool {
 	return true
 }
 
-// dropNodes leaves out two of the independent nodes. Those after them move up.
+// dropNodes leaves out two of the independent nodes. Later nodes move up.
 func dropNodes(s *trial.Spec, i, j int) bool {
 	recipe, ok := locks.ByID(s.Lock)
 	if !ok {
@@ -354,8 +356,8 @@ func dropNodes(s *trial.Spec, i, j int) bool {
 	return true
 }
 
-// onlyNodes restricts an action to the nodes that there still are; to names a
-// node's new name. False if nothing is left of the action then.
+// onlyNodes restricts an action to the remaining nodes; to returns a node's new name.
+// False if nothing is left of the action.
 func onlyNodes(a *nemesis.Action, to func(string) (name string, is bool)) bool {
 	nodes, links := a.Nodes, a.Links
 	a.Nodes, a.Links = nil, nil

@@ -8,13 +8,13 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// onAction is an edit of the action at a place of the plan.
+// onAction is an edit of one action of the plan.
 func onAction(i int, do func(*nemesis.Action) bool) edit {
 	return func(s *trial.Spec) bool { return i < len(s.Plan) && do(&s.Plan[i]) }
 }
 
-// plainerActions take conditions from actions: what must come before, how often it
-// is let pass, what ends it.
+// plainerActions removes conditions of actions: what must come first, how many clients
+// pass before, what ends them.
 func plainerActions(s trial.Spec) (edits []edit) {
 	for i := range s.Plan {
 		for _, do := range plainer {
@@ -24,7 +24,7 @@ func plainerActions(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// plainer are the conditions that an action can do without.
+// plainer removes conditions that an action can do without.
 var plainer = []func(*nemesis.Action) bool{
 	func(a *nemesis.Action) bool { // it ends after For
 		if a.Until == nil || a.For == 0 {
@@ -33,7 +33,7 @@ var plainer = []func(*nemesis.Action) bool{
 		a.Until, a.Linger, a.Limit = nil, 0, 0
 		return true
 	},
-	func(a *nemesis.Action) bool { // it ends after as long as it may last
+	func(a *nemesis.Action) bool { // it ends after its maximum duration
 		if a.Until == nil {
 			return false
 		}
@@ -60,7 +60,7 @@ var plainer = []func(*nemesis.Action) bool{
 	skipping(func(n int) int { return n - 1 }),
 }
 
-// skipping lets fewer clients pass before the action's place counts.
+// skipping reduces how many passes are skipped before the action's place counts.
 func skipping(fewer func(int) int) func(*nemesis.Action) bool {
 	return func(a *nemesis.Action) bool {
 		change := false
@@ -100,7 +100,7 @@ func narrowerActions(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// oneClient has a trigger of an action wait for one client only.
+// oneClient makes a trigger of an action wait for one client only.
 func oneClient(i, k, clients int) (edits []edit) {
 	for c := range clients {
 		edits = append(edits, onAction(i, func(a *nemesis.Action) bool {
@@ -115,7 +115,7 @@ func oneClient(i, k, clients int) (edits []edit) {
 	return edits
 }
 
-// cut leaves a range out, but not all.
+// cut removes a range of values, unless nothing would remain.
 func cut[T any](values *[]T, c [2]int) bool {
 	from, to := c[0], min(c[1], len(*values))
 	if from >= to || to-from == len(*values) {

@@ -14,20 +14,18 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// errNotShown says that there is nothing to shrink: what was to be kept does not
-// show in the spec itself.
+// errNotShown says that there is nothing to shrink: the spec itself does not show the
+// flaw.
 var errNotShown = errors.New("the trial does not show the same when it is run again")
 
-// Search looks for a smaller spec for which same still says yes: fewer faults,
-// clients and critical sections, fewer nodes, a shorter trial, narrower and
-// plainer faults, and times that are rounder and smaller, the seed being what it
-// is. In the result, no single one of the edits that the passes know can be made
-// any more. It is a pure function of the spec and of what same says; same is asked
-// once at most about a spec.
+// Search looks for a smaller spec for which same still returns true: fewer faults,
+// clients and critical sections, fewer nodes, a shorter trial, narrower and plainer
+// faults, rounder and smaller times. The seed stays. The result is minimal: no single
+// edit of the passes is possible any more. Search is a pure function of the spec and of
+// same's answers; it asks same at most once about a spec.
 //
-// An error comes with the smallest spec that was found by then: it is that of
-// same, or says that ctx ended before the search did, with its cause; it is
-// errNotShown if same says no to s.
+// An error comes with the smallest spec found so far. It is same's error, or ctx's with
+// its cause if ctx ended first, or errNotShown if same returns false for s.
 func Search(ctx context.Context, s trial.Spec, same func(context.Context, trial.Spec) (bool, error)) (trial.Spec, error) {
 	x := &reduction{same: same, best: copied(s), tried: map[[sha256.Size]byte]bool{}}
 	if ok, err := x.try(ctx, x.best); err != nil {
@@ -50,10 +48,9 @@ func Search(ctx context.Context, s trial.Spec, same func(context.Context, trial.
 	return x.best, nil
 }
 
-// stages are passes that are gone through until none of them makes anything
-// smaller. When a later stage did, all begins again. What cuts the most off a
-// trial comes first: what is cheaper to run is quicker to shrink. What fits its
-// times closely is hard to cut: they come last.
+// stages are groups of passes, each repeated until none of its passes makes progress.
+// If a later stage made progress, all start again. The biggest cuts come first: smaller
+// trials run faster. Times come last: a trial whose times fit closely is hard to cut.
 var stages = [][]pass{
 	{
 		fewerActions, shorterTrial, fewerSections, fewerClients, plainerOptions, smallerTopology,
@@ -63,15 +60,14 @@ var stages = [][]pass{
 	{calmerSections, actionTimes, sectionTimes},
 }
 
-// pass lists edits of one kind that may make a spec smaller, the boldest first.
-// They are made one after another, each of what those before it left.
+// pass lists edits of one kind, the boldest first. They are tried in order, each on the
+// result of those before it.
 type pass func(trial.Spec) []edit
 
-// edit makes a spec, which is nobody else's, smaller in one way; false if it finds
-// nothing to be done. An edit never undoes another: each lowers the spec in one
-// respect and raises it, if at all, only in what comes later in this order:
-// actions, clients, sections, dials, nodes, conditions and targets of actions, how
-// round times are, how long.
+// edit makes a spec, which it owns, smaller in one way; false if there is nothing to
+// do. Edits never undo each other: each lowers the spec in one respect and may raise it
+// only in later ones, in this order: actions, clients, sections, dials, nodes,
+// conditions and targets of actions, roundness of times, lengths of times.
 type edit func(*trial.Spec) bool
 
 // reduction is one Shrink.
@@ -81,7 +77,7 @@ type reduction struct {
 	tried map[[sha256.Size]byte]bool
 }
 
-// exhaust goes through passes until none of them makes anything smaller.
+// exhaust repeats passes until none makes progress.
 func (x *reduction) exhaust(ctx context.Context, passes []pass) (changed bool, err error) {
 	for again := true; again; {
 		again = false
@@ -96,7 +92,7 @@ func (x *reduction) exhaust(ctx context.Context, passes []pass) (changed bool, e
 	return changed, nil
 }
 
-// pass makes the edits that leave the same.
+// pass tries a pass's edits and keeps those after which same still holds.
 func (x *reduction) pass(ctx context.Context, edits pass) (changed bool, err error) {
 	for _, edit := range edits(x.best) {
 		s := copied(x.best)
@@ -132,12 +128,13 @@ func (x *reduction) try(ctx context.Context, s trial.Spec) (bool, error) {
 	return x.same(ctx, s)
 }
 
-// longestScript is how many sections a client may get: beyond that a trial is told
-// better by its seed.
+// longestScript is the maximum number of sections per client: beyond it, the seed
+// describes a trial better.
 const longestScript = 1 << 12
 
-// script writes down what clients decide, so that it can be cut: as many sections
-// as they may get to. A trial that is another then is shrunk without.
+// script writes down the clients' decisions, so that they can be cut: as many sections
+// as clients may get to. If the scripted trial differs, shrinking continues without a
+// script.
 func (x *reduction) script(ctx context.Context) error {
 	if len(x.best.Options.Script) > 0 {
 		return nil
@@ -159,21 +156,21 @@ func (x *reduction) script(ctx context.Context) error {
 	return nil
 }
 
-// mostSections is how many sections a client usually has time for at most.
+// mostSections estimates the maximum number of sections for which a client has time.
 func mostSections(o workloads.Options) int {
 	turn := max((o.Rest+min(o.Hold, o.Retry))/2, o.TTL/100, 1)
 	return min(max(int(o.Duration/turn), 1), longestScript)
 }
 
-// durability is what the nodes must keep once that is the plan.
+// durability is what the nodes must keep under plan p.
 func durability(was trial.Spec, p nemesis.Plan) testbed.Durability {
 	if was.Plan.Durability() != was.Durability {
-		return was.Durability // which no action asked for
+		return was.Durability // no action had asked for it
 	}
 	return p.Durability()
 }
 
-// copied shares nothing with s.
+// copied returns a deep copy of s.
 func copied(s trial.Spec) trial.Spec {
 	s.Plan = slices.Clone(s.Plan)
 	for i := range s.Plan {
@@ -205,14 +202,14 @@ func scripted(w workloads.Workload, o workloads.Options, n int) [][]workloads.Se
 	return script
 }
 
-// triggers are where the action's are, nil or not.
+// triggers returns pointers to the action's triggers, nil or not.
 func triggers(a *nemesis.Action) []**nemesis.Trigger {
 	return []**nemesis.Trigger{&a.Arm, &a.Point, &a.Until}
 }
 
-// chunks are the ranges of n things that it is worth to leave out: all, halves,
-// quarters, down to single ones, of each size from the end, so that what is left
-// out moves nothing that is still to come.
+// chunks returns ranges of n things worth leaving out: all, halves, quarters, down to
+// single ones. Within each size the last comes first, so that removing a range does not
+// shift those still to come.
 func chunks(n int) (all [][2]int) {
 	for size := n; size > 0; size /= 2 {
 		for to := n; to > 0; to -= size {

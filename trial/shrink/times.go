@@ -9,13 +9,13 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// units are what times are rounded to, the roundest first.
+// units are the units that times are rounded to, the roundest first.
 func units(ttl time.Duration) []time.Duration {
 	all := []time.Duration{ttl / 10, 10 * time.Millisecond, time.Millisecond}
 	return slices.DeleteFunc(all, func(u time.Duration) bool { return u <= 0 || u > ttl/10 })
 }
 
-// roundness is how round a time is: the place of the roundest unit that divides it.
+// roundness is the index of the roundest unit that divides a time.
 func roundness(d, ttl time.Duration) int {
 	all := units(ttl)
 	if i := slices.IndexFunc(all, func(u time.Duration) bool { return d%u == 0 }); i >= 0 {
@@ -24,14 +24,14 @@ func roundness(d, ttl time.Duration) int {
 	return len(all)
 }
 
-// simpler says whether a time is rounder than another, or as round and nearer to 0.
+// simpler says whether d is rounder than the other time, or as round and closer to 0.
 func simpler(d, than, ttl time.Duration) bool {
 	a, b := roundness(d, ttl), roundness(than, ttl)
 	return a < b || a == b && d.Abs() < than.Abs()
 }
 
-// simplerTimes are times to take the place of d, the boldest first: of each unit
-// some fractions of d, one less than d, and the multiples next to it.
+// simplerTimes returns replacements for d, the boldest first: for each unit some
+// fractions of d, d minus one unit, and the neighbouring multiples.
 func simplerTimes(d, ttl time.Duration) (all []time.Duration) {
 	sign := time.Duration(1)
 	if d < 0 {
@@ -60,8 +60,8 @@ func simplerTimes(d, ttl time.Duration) (all []time.Duration) {
 	return all
 }
 
-// timeEdits are edits of one time, where at finds it in a spec; nil = it is not
-// there any more. It becomes no less than least.
+// timeEdits are edits of the time that at finds in a spec (nil = it is gone). The time
+// never becomes less than least.
 func timeEdits(d, least, ttl time.Duration, at func(*trial.Spec) *time.Duration) (edits []edit) {
 	for _, t := range simplerTimes(d, ttl) {
 		if t >= 0 && t < least {
@@ -108,8 +108,8 @@ func actionTimes(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// untilOver lets an action wait for its start as long as the trial is disturbed: no
-// shorter time would be seen.
+// untilOver lets an action wait for its start as long as the trial is disturbed: a
+// shorter limit would have no visible effect.
 func untilOver(i int) edit {
 	return func(s *trial.Spec) bool {
 		if i >= len(s.Plan) || s.Plan[i].By == max(s.Options.Duration, s.Plan[i].At) {
@@ -155,7 +155,7 @@ func calmerSections(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// simplify sets a time to one that is simpler.
+// simplify sets a time to a simpler one.
 func simplify(d *time.Duration, to, ttl time.Duration) bool {
 	if !simpler(to, *d, ttl) {
 		return false
@@ -164,13 +164,13 @@ func simplify(d *time.Duration, to, ttl time.Duration) bool {
 	return true
 }
 
-// calm are the intervals at which clients may ask for a busy lock, the longest
-// first: the fewer attempts, the less there is to read.
+// calm returns the intervals at which clients may try a busy lock, the longest first:
+// fewer attempts are easier to read.
 func calm(o workloads.Options) []time.Duration {
 	return []time.Duration{o.TTL, o.TTL / 2, o.TTL / 5, o.TTL / 10, o.Retry}
 }
 
-// ask has a section ask at the i-th of these intervals, if it does not at a longer one.
+// ask sets a section's retry interval to the i-th of these, if its own is not longer.
 func ask(x *workloads.Section, i int, o workloads.Options) bool {
 	if at := slices.Index(calm(o), x.Retry); at >= 0 && at <= i {
 		return false

@@ -17,10 +17,10 @@ import (
 // NotShrunk is why there is no smaller trial.
 type NotShrunk string
 
-// Error says it in a sentence.
+// Error says the reason in a sentence.
 func (n NotShrunk) Error() string { return "not shrunk: " + string(n) }
 
-// BudgetUsed says why a search was ended.
+// BudgetUsed is the cause of a search that ran out of budget.
 func BudgetUsed(budget time.Duration) error {
 	return fmt.Errorf("the time budget of %v was used up", budget)
 }
@@ -42,8 +42,8 @@ func Stored(ctx, budget context.Context, on Runner, original trial.Result, folde
 }
 
 // Run finds a smaller trial that shows the same worst flaw as the original, until
-// budget ends, and stores it in folder, where it replaces what is of the same name.
-// The error is NotShrunk, ctx's, or the runner's.
+// budget ends, and stores it in folder, replacing files of the same names. The error is
+// NotShrunk, ctx's, or the runner's.
 func Run(ctx, budget context.Context, on Runner, original trial.Result, folder string) (trial.Result, error) {
 	m := minimizer{on: on, original: original, folder: folder}
 	return m.minimize(ctx, budget)
@@ -53,19 +53,19 @@ func Run(ctx, budget context.Context, on Runner, original trial.Result, folder s
 type minimizer struct {
 	on       Runner
 	original trial.Result
-	folder   string // of the smaller trial, when it is found
+	folder   string // of the smaller trial, once found
 	trials   int
 	shown    int    // trials that showed the same
-	hash     string // of the last of these, which is the smallest
+	hash     string // of the last of these, the smallest
 }
 
 // minimize finds a smaller trial within a budget, and stores it. The error is
 // a NotShrunk, ctx's, or why the campaign cannot go on.
 func (m *minimizer) minimize(ctx, budget context.Context) (t trial.Result, err error) {
-	// What workers that die leave behind lies there, too.
+	// Dead workers leave their files there, too.
 	defer func() { err = errors.Join(err, os.RemoveAll(m.scratch())) }()
 	best, err := Search(budget, m.original.Spec, func(_ context.Context, s trial.Spec) (bool, error) {
-		return m.same(ctx, s) // which is waited for: to kill its worker would take longer
+		return m.same(ctx, s) // not interrupted: killing its worker would take longer
 	})
 	unfinished := ""
 	switch {
@@ -83,7 +83,7 @@ func (m *minimizer) minimize(ctx, budget context.Context) (t trial.Result, err e
 	return m.store(ctx, best, unfinished)
 }
 
-// scratch is the folder of the trials that are tried.
+// scratch is the folder for trials of the search.
 func (m *minimizer) scratch() string { return filepath.Clean(m.folder) + ".part" }
 
 // same runs a smaller trial and says whether it shows what the original does.
@@ -137,8 +137,8 @@ func moveFiles(from, to string) error {
 	return nil
 }
 
-// disturbedBy says whether a smaller spec still is about the fault of t's cell.
-// What shows without it is a finding of another cell.
+// disturbedBy says whether a smaller spec is still about the fault of t's cell. A flaw
+// that shows without the fault belongs to another cell.
 func disturbedBy(s trial.Spec, t trial.Result) bool {
 	if !slices.Contains(t.Spec.Plan.Faults(), t.Spec.Fault) { // none, or a mix
 		return len(s.Plan) > 0 || len(t.Spec.Plan) == 0
@@ -146,16 +146,16 @@ func disturbedBy(s trial.Spec, t trial.Result) bool {
 	return slices.Contains(s.Plan.Faults(), t.Spec.Fault)
 }
 
-// shownBy says whether a smaller trial shows the worst flaw of t as its own worst,
-// because an assumption was broken if one was in t, and with a fault that hit.
+// shownBy says whether a smaller trial shows t's worst flaw as its own worst, with a
+// fault that hit, and with a broken assumption if t had one.
 func shownBy(d trial.Done, t trial.Result) bool {
 	u := d.Trial
 	return u.Err == "" && !d.Stalled && u.Exercised() && len(u.Flaws) > 0 && len(t.Flaws) > 0 &&
 		u.Outcome == t.Outcome && u.Flaws[0] == t.Flaws[0] && broken(u) == broken(t)
 }
 
-// broken says whether an assumption was broken in the findings of the worst flaw,
-// so that it is not the recipe's own doing alone.
+// broken says whether an assumption was broken in the findings of the worst flaw, so
+// that the recipe alone is not to blame.
 func broken(t trial.Result) bool {
 	for _, v := range t.Verdicts {
 		if v.Result != checker.Violated || v.Oracle != t.Flaws[0].Oracle {

@@ -11,9 +11,9 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// admission lets trials in. Running trials mostly wait, but each command is work
-// on all links, and starting servers is more: were too many nodes at work or all
-// trials to start at once, every trial would see a machine that stalls.
+// admission limits how many trials run. Running trials mostly wait, but commands, and
+// even more starting servers, cost time: with too many nodes, or all trials starting at
+// once, the machine would stall every trial.
 type admission struct {
 	setup chan struct{}       // a token for each trial that sets up its world
 	room  *semaphore.Weighted // for trials that run, by their weight
@@ -29,7 +29,7 @@ func newAdmission(parallel int) *admission {
 	}
 }
 
-// weight is how many trials on one node a trial counts for.
+// weight is a trial's weight, in trials on one node.
 func (e *admission) weight(s trial.Spec) int64 {
 	w := int64(1)
 	switch s.Topology {
@@ -43,16 +43,15 @@ func (e *admission) weight(s trial.Spec) int64 {
 	return min(w, e.limit)
 }
 
-// entering is a testbed for one trial, which leaves it when its body
-// starts.
+// entering is a testbed for one trial; it calls leave when the trial's body starts.
 type entering struct {
 	testbed.Testbed
 	leave func()
-	exit  func() // gives the room back
+	exit  func() // releases the room
 }
 
-// wait returns when a trial may set up its world. Its caller calls leave and
-// exit in the end.
+// wait returns when a trial may set up its world. The caller finally calls leave and
+// exit.
 func (e *admission) wait(ctx context.Context, tb testbed.Testbed, s trial.Spec) (entering, error) {
 	w := int64(1)
 	if trial.RealTime(tb) {

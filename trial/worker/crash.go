@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// afterCrash makes a trial of what the worker that died second left in the task's
-// folder: its history ends with how it died.
+// afterCrash makes a trial of the evidence that the worker that died second left in the
+// task's folder: the history ends with that death.
 func afterCrash(ctx context.Context, t trial.Task, first, second *crash.Death) (trial.Done, error) {
 	broken, failure := crash.Agreed(first, second)
 	e, err := left(t, broken)

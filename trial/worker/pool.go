@@ -11,12 +11,12 @@ import (
 
 // Pool runs tasks; calls may come at the same time.
 type Pool interface {
-	// Run runs one task. The error is why no task can be run any more, or ctx's; what
-	// became of the trial, also that it failed, is in the Done. Each command goes to log
-	// when it is known how it ended, if the task asks for that.
+	// Run runs one task. The error is why no more tasks can run, or ctx's; the trial's
+	// outcome, even a failure, is in the Done. If the task asks for it, each command
+	// goes to log once its outcome is known.
 	Run(ctx context.Context, t trial.Task, log func(history.Command)) (trial.Done, error)
-	// Renew makes the tasks that follow run in other processes than those before,
-	// where the trials have processes of their own.
+	// Renew makes later tasks run in new processes, where trials have processes of
+	// their own.
 	Renew()
 	// Close ends the pool; no task may be under way.
 	Close()
@@ -26,7 +26,7 @@ type Pool interface {
 type inProcess struct {
 	bed       testbed.Testbed
 	admission *admission
-	judging   sync.Mutex // one trial at a time, so that running trials keep a core
+	judging   sync.Mutex // one trial at a time, to leave running trials a core
 }
 
 // Run implements Pool.
@@ -46,8 +46,8 @@ func (w *inProcess) Renew() {}
 // Close implements Pool.
 func (w *inProcess) Close() {}
 
-// NewPool returns a pool that runs so many tasks at a time: in processes of that command
-// line, or in this process, on tb, if there is none.
+// NewPool returns a pool that runs parallel tasks at a time: in processes of that
+// command line or, if it is empty, in this process on tb.
 func NewPool(tb testbed.Testbed, argv []string, parallel int) Pool {
 	if len(argv) > 0 {
 		return newProcesses(argv, parallel)

@@ -22,42 +22,42 @@ import (
 // errDied says that a worker is no longer there.
 var errDied = errors.New("worker died")
 
-// slowness is how many times longer than its limit a trial may take on a machine
-// that gives it little processor time: the trial's own patience ends before.
+// slowness is how much longer than its limit a trial may take on a machine with little
+// processor time; the trial's own patience ends earlier.
 const slowness = 12
 
 const (
-	// dumping is how long a process may take to show its goroutines and end.
+	// dumping is how long a process may take to dump its goroutines and end.
 	dumping = 3 * time.Second
-	// parting is how long the answers of one that ended may take to arrive, each.
+	// parting is how long each remaining answer of an ended process may take to arrive.
 	parting = time.Second
-	// leaving is how long one may take to end when there is nothing more to do.
+	// leaving is how long an idle process may take to end.
 	leaving = 2 * time.Second
-	// idleFor is how long one at work may do nothing, idleTimes in a row: a machine
-	// that has other things to do may leave it alone for as long once.
+	// idleFor is how long a busy process may do nothing, idleTimes in a row: a busy
+	// machine may starve it for that long once.
 	idleFor   = 3 * time.Second
 	idleTimes = 2
-	// stderrLimit is how much is kept of how a worker's complaints begin, and of
-	// how they end.
+	// stderrLimit is how many bytes are kept of the beginning, and of the end, of a
+	// worker's stderr.
 	stderrLimit = 512 << 10
 )
 
 // process is a worker that runs. It is used by one goroutine at a time.
 type process struct {
 	cmd     *exec.Cmd
-	tasks   *os.File // what it is to do, one line each
+	tasks   *os.File // its tasks, one line each
 	answers *os.File
-	lines   *bufio.Scanner // of answers
-	stderr  child.Output   // with what it writes to stdout
-	killed  string         // why we did, "" if we did not
-	garbled bool           // it answered what is no answer
-	last    bool           // it ends itself: its next task is somebody else's
-	told    atomic.Int64   // odd while somebody is told of a command
+	lines   *bufio.Scanner // its answers
+	stderr  child.Output   // includes what it writes to stdout
+	killed  string         // why we killed it, "" if we did not
+	garbled bool           // it sent something that is no answer
+	last    bool           // it ends itself: its next task goes to another
+	told    atomic.Int64   // odd while a command is being passed on
 	exited  chan struct{}  // closed when it has ended
 }
 
-// GC is a worker's GOGC. What a trial leaves is garbage, and little lives
-// on: collected rarely, a trial takes half the time.
+// GC is a worker's GOGC. A trial leaves much garbage and few live objects: with rare
+// collections it takes half the time.
 const GC = 1000
 
 // workerDebug is a worker's GODEBUG: ours, and math/rand may be seeded.
@@ -93,12 +93,11 @@ func startProcess(ctx context.Context, argv []string) (*process, error) {
 	return nil, fmt.Errorf("start a worker: %s: %w: %s %s", argv[0], err, d.How, crash.FirstLine(d.Stderr))
 }
 
-// fork starts the process. What it is to do and what it answers go over two pipes
-// of their own, which the code under test does not know: for it, stdin is empty,
-// and stdout is stderr.
+// fork starts the process. Tasks and answers use two pipes that the code under test
+// does not see: for it, stdin is empty, and stdout is stderr.
 func fork(argv []string) (*process, error) {
 	w := &process{cmd: exec.Command(argv[0], argv[1:]...), stderr: child.Output{Limit: stderrLimit}, exited: make(chan struct{})}
-	// One thread each: there is one process per core.
+	// One thread each, since there is one process per core.
 	w.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprint("GOGC=", GC), "GOTRACEBACK=all", "GODEBUG="+workerDebug())
 	w.cmd.Stdout, w.cmd.Stderr = &w.stderr, &w.stderr
 	w.cmd.WaitDelay = time.Second // what the code under test started may hold stderr open
@@ -119,19 +118,19 @@ func fork(argv []string) (*process, error) {
 	}
 	go func() {
 		defer close(w.exited)
-		_ = child.Wait(w.cmd) // ProcessState tells
-		w.unblock()           // whoever has its pipes now is not the one that we talk to
+		_ = child.Wait(w.cmd) // ProcessState has the result
+		w.unblock()           // children may hold its pipes open
 	}()
 	return w, nil
 }
 
-// unblock lets nobody wait for the process any longer.
+// unblock ends all waiting for the process.
 func (w *process) unblock() {
 	_ = w.tasks.SetWriteDeadline(time.Now())
 	_ = w.answers.SetReadDeadline(time.Now())
 }
 
-// remainder reads also what had been written when nobody was to wait any longer.
+// remainder also reads what had been written before the deadline.
 type remainder struct{ *os.File }
 
 // Read implements io.Reader.
@@ -176,9 +175,9 @@ func (w *process) do(ctx context.Context, t trial.Task, limit time.Duration, log
 	}
 }
 
-// watch kills the process if ctx ends, and if it does not come to an end within
-// the limit of processor time, or, at work, no longer does anything at all; in
-// these cases the process is first asked to show its goroutines.
+// watch kills the process if ctx ends, if it exceeds the limit of processor time, or
+// if, at work, it does nothing any more. In these cases it first asks the process to
+// dump its goroutines.
 func (w *process) watch(ctx context.Context, limit time.Duration, work bool) (off func()) {
 	stop := context.AfterFunc(ctx, func() {
 		w.signal(syscall.SIGKILL)
@@ -205,7 +204,7 @@ func (w *process) watch(ctx context.Context, limit time.Duration, work bool) (of
 	}
 }
 
-// hangs says why the process must be killed; "" if it is over before.
+// hangs says why the process must be killed; "" if it ends before.
 func (w *process) hangs(limit time.Duration, work bool, over <-chan struct{}) (why string) {
 	every := min(limit, idleFor)
 	started := time.Now()
@@ -243,16 +242,16 @@ func (w *process) hangs(limit time.Duration, work bool, over <-chan struct{}) (w
 	}
 }
 
-// signal reaches the process and what it has started.
+// signal signals the process and its children.
 func (w *process) signal(s syscall.Signal) {
 	select {
-	case <-w.exited: // its number may be another's
+	case <-w.exited: // its process id may be reused
 	default:
 		child.Signal(w.cmd, s)
 	}
 }
 
-// end waits for a process that died, kills one that did not, and says how it died.
+// end waits for a dead process, or kills a live one, and says how it died.
 func (w *process) end() *crash.Death {
 	w.leave()
 	d := &crash.Death{How: "nobody knows how", Killed: w.killed}
@@ -266,8 +265,7 @@ func (w *process) end() *crash.Death {
 	return d
 }
 
-// leave returns when the process has ended: by itself if it has nothing to do, or
-// else killed.
+// leave returns when the process has ended: by itself if idle, else killed.
 func (w *process) leave() {
 	select {
 	case <-w.exited:
@@ -278,7 +276,7 @@ func (w *process) leave() {
 	_, _ = w.tasks.Close(), w.answers.Close()
 }
 
-// stop ends a process that has nothing to do.
+// stop ends an idle process.
 func (w *process) stop() {
 	_ = w.tasks.Close()
 	w.leave()

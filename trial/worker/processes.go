@@ -13,17 +13,16 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// trialLimit is how much processor time a trial may take in a worker. A usual
-// one takes some milliseconds.
+// trialLimit is how much processor time a trial may take in a worker. Most take some
+// milliseconds.
 const trialLimit = time.Minute
 
-// processes are workers each of which is a process of its own. One that dies is
-// replaced, and its trial is run once more, with its history written as it
-// happens, to see what it did.
+// processes are workers, each in a process of its own. One that dies is replaced, and
+// its trial is run again with its history written as it happens, to see what it did.
 type processes struct {
 	argv  []string
 	limit time.Duration
-	// idle holds one element per worker; nil = to be started when it is needed.
+	// idle holds one element per worker; nil = to be started on demand.
 	idle chan *process
 }
 
@@ -56,7 +55,7 @@ func (p *processes) Run(ctx context.Context, t trial.Task, log func(history.Comm
 	}
 	again := t
 	again.Stream, again.Keep = true, true
-	// What never ends need not be waited for as long a second time.
+	// A second run that hangs again need not be awaited as long.
 	d, second, err := p.attempt(ctx, &w, again, p.limit/6, nil)
 	if second != nil && second.Killed == crash.TooLong && grows(again.Folder, second.Limit/2) {
 		second.Killed = crash.TooMuch
@@ -71,8 +70,8 @@ func (p *processes) Run(ctx context.Context, t trial.Task, log func(history.Comm
 	return afterCrash(ctx, t, death, second)
 }
 
-// grows says whether the history that is being streamed to a folder has grown
-// lately: then the trial goes on, and only costs more than we have.
+// grows says whether the streamed history in a folder has grown lately: then the trial
+// progresses, but is too expensive.
 func grows(folder string, lately time.Duration) bool {
 	for _, name := range []string{trial.HistoryFile, trial.CommandsFile, trial.KeysFile} {
 		if f, err := os.Stat(filepath.Join(folder, name)); err == nil && time.Since(f.ModTime()) < lately {
@@ -82,11 +81,11 @@ func grows(folder string, lately time.Duration) bool {
 	return false
 }
 
-// survived is a trial whose process died once, and not when it was run again:
-// its folder shows that death.
+// survived records that a trial's process died once but not in the second run: the
+// folder shows that death.
 func survived(d *trial.Done, t trial.Task, death *crash.Death) error {
 	d.Died = true
-	if d.Trial.Violation() { // which the death does not make undone
+	if d.Trial.Violation() { // the death does not undo it
 		d.Trial.Why = death.Says() + ", when it was run before"
 		return d.Explain(t.Folder, death.Stderr)
 	}
@@ -95,8 +94,8 @@ func survived(d *trial.Done, t trial.Task, death *crash.Death) error {
 	return d.Explain(t.Folder, death.Stderr)
 }
 
-// attempt runs a task in the process *w, which it starts if need be and sets to
-// nil if it is there no more. The error is ctx's if that ended.
+// attempt runs a task in the process *w, which it starts if needed and sets to nil once
+// it is gone. The error is ctx's if ctx ended.
 func (p *processes) attempt(ctx context.Context, w **process, t trial.Task, limit time.Duration, log func(history.Command)) (trial.Done, *crash.Death, error) {
 	if *w == nil {
 		started, err := startProcess(ctx, p.argv)
@@ -122,7 +121,7 @@ func (p *processes) attempt(ctx context.Context, w **process, t trial.Task, limi
 	return d, nil, cmp.Or(ctx.Err(), err)
 }
 
-// Renew ends the processes: others will be started.
+// Renew ends the processes; new ones are started on demand.
 func (p *processes) Renew() {
 	for range cap(p.idle) {
 		if w := <-p.idle; w != nil {

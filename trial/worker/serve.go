@@ -20,19 +20,19 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// The file descriptors over which a worker talks to its campaign.
+// The file descriptors that connect a worker to its campaign.
 const (
 	tasksFile   = 3
 	answersFile = 4
 )
 
-// lineLimit is how long a task or an answer may be: a trial's verdicts are some
+// lineLimit is the maximum length of a task or an answer: a trial's verdicts are some
 // kilobytes.
 const lineLimit = 64 << 20
 
 // answer is one line of a worker: exactly one of the first four is set.
 type answer struct {
-	Ready   bool             `json:"ready,omitempty"` // the first of all
+	Ready   bool             `json:"ready,omitempty"` // the first line
 	Command *history.Command `json:"command,omitempty"`
 	Done    *trial.Done      `json:"done,omitempty"`
 	Err     string           `json:"error,omitempty"` // why the campaign cannot go on
@@ -40,22 +40,21 @@ type answer struct {
 	Last bool `json:"last,omitempty"`
 }
 
-// Serve is the life of a worker process, which a Pool starts: it
-// runs the trials that the campaign asks for on tb, one after another. It returns
-// nil when the campaign has no more, when ctx ends, or after a trial that left
-// goroutines behind; an input.Error if no campaign started this process; and else
-// an error if what the campaign says is no trial or it does not listen. A process
-// calls it once.
+// Serve is the main loop of a worker process, which a Pool starts: it runs the
+// campaign's trials on tb, one after another. It returns nil when there are no more,
+// when ctx ends, or after a trial that left goroutines behind. The error is an
+// input.Error if no campaign started this process; another if a task cannot be decoded
+// or an answer cannot be written. A process calls it once.
 func Serve(ctx context.Context, tb testbed.Testbed) error {
 	for _, fd := range []int{tasksFile, answersFile} {
 		var info syscall.Stat_t
 		if err := syscall.Fstat(fd, &info); err != nil || info.Mode&syscall.S_IFMT != syscall.S_IFIFO {
 			return input.Errorf("a worker is started by a campaign, not by hand")
 		}
-		// What the code under test starts shall not inherit the pipes.
+		// Programs that the code under test starts must not inherit the pipes.
 		syscall.CloseOnExec(fd)
 	}
-	if err := syscall.SetNonblock(tasksFile, true); err != nil { // so that reading can be ended
+	if err := syscall.SetNonblock(tasksFile, true); err != nil { // lets a deadline end reading
 		return fmt.Errorf("worker: %w", err)
 	}
 	in, out := os.NewFile(tasksFile, "tasks"), os.NewFile(answersFile, "answers")
@@ -68,12 +67,12 @@ type tasks interface {
 	SetReadDeadline(time.Time) error
 }
 
-// serve is Serve over these files. When it returns nobody reads from in.
+// serve is Serve over these files. When it returns, nothing reads from in.
 func serve(outer context.Context, tb testbed.Testbed, in tasks, out io.Writer) error {
 	ctx, cancel := context.WithCancel(outer)
 	queue, reading := make(chan trial.Task), make(chan error, 1)
 	go func() {
-		defer cancel() // nobody waits for the trial under way any more
+		defer cancel() // nobody waits for the running trial any more
 		reading <- readTasks(ctx, in, queue)
 	}()
 	s := &server{bed: tb, out: out}
@@ -133,14 +132,14 @@ func (s *server) all(ctx context.Context, queue <-chan trial.Task) error {
 	}
 }
 
-// serve runs one trial; last says that it left something behind. The error is why
-// no answer can be given.
+// serve runs one trial; last says that the trial left something behind. The error is
+// why no answer can be given.
 func (s *server) serve(ctx context.Context, t trial.Task) (last bool, err error) {
 	var log func(history.Command)
 	if t.Log {
-		log = func(c history.Command) { _ = s.answer(answer{Command: &c}) } // the next answer tells
+		log = func(c history.Command) { _ = s.answer(answer{Command: &c}) } // the next answer reports the error
 	}
-	if !trial.RealTime(s.bed) { // elsewhere nothing does the same again anyway
+	if !trial.RealTime(s.bed) { // on real time nothing repeats anyway
 		entropy.Seed(t.Spec.Seed)
 	}
 	before := runtime.NumGoroutine()
@@ -151,13 +150,13 @@ func (s *server) serve(ctx context.Context, t trial.Task) (last bool, err error)
 	case err != nil:
 		return false, s.answer(answer{Err: err.Error()})
 	}
-	d.Trial.Spec = trial.Spec{} // which the other side has
+	d.Trial.Spec = trial.Spec{} // the other side has it
 	last = remain(before)
 	return last, s.answer(answer{Done: &d, Last: last})
 }
 
-// remain says whether there are still more goroutines than before, when those
-// that are about to end had time for it.
+// remain says whether there are still more goroutines than before, after a grace for
+// those about to end.
 func remain(before int) bool {
 	for range 10 {
 		if runtime.NumGoroutine() <= before {
@@ -171,7 +170,7 @@ func remain(before int) bool {
 // answer writes one line.
 func (s *server) answer(a answer) error {
 	line, err := json.Marshal(a)
-	if err != nil { // of a trial: it can be said
+	if err != nil { // a trial's error: it can be reported
 		line, err = json.Marshal(answer{Err: fmt.Sprintf("worker: encode an answer: %v", err)})
 	}
 	if err != nil {
@@ -185,7 +184,7 @@ func (s *server) answer(a answer) error {
 	return s.failure
 }
 
-// newLines reads lines of either side.
+// newLines reads lines, on either side.
 func newLines(r io.Reader) *bufio.Scanner {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), lineLimit)
@@ -210,5 +209,5 @@ func readAnswer(lines *bufio.Scanner) (answer, error) {
 	return a, nil
 }
 
-// errGarbled says that a worker's answer is none.
+// errGarbled says that a worker sent something that is no answer.
 var errGarbled = errors.New("expected a worker's answer as a line of JSON")

@@ -14,11 +14,10 @@ import (
 	"time"
 )
 
-// KillHarness starts this test program once more, with that in its environment
-// ("NAME=value"), which makes it a harness: it prints the process ids of what it has
-// started, a line each, and waits. When it has named that many, KillHarness kills it, and
-// returns when they are dead. The test fails if it does not come to that, or if one of
-// them lives on.
+// KillHarness starts this test program again with environment ("NAME=value") set, which
+// makes it a harness: it prints the process ids of its children, a line each, and
+// waits. After that many, KillHarness kills it, and waits until the children are dead.
+// The test fails if a step fails or a child lives on.
 func KillHarness(t testing.TB, environment string, children int) {
 	t.Helper()
 	harness := exec.Command(os.Args[0])
