@@ -153,7 +153,7 @@ func TestATrialThatEndsItsWorkerIsAVerdict(t *testing.T) {
 
 func TestATrialWhoseClockStandsStillIsNoVerdict(t *testing.T) {
 	if _, ok := cpuTime(os.Getpid()); !ok {
-		t.Skip("nobody knows what a process does on this system")
+		t.Skip("not on Linux: only there a worker's processor time is read (cpu_linux.go)")
 	}
 	p := forked(t, 1)
 	d, err := p.Run(t.Context(), killerTask(t, "test-kills-clock"), nil)

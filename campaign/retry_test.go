@@ -1,0 +1,120 @@
+package campaign
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// stalledEvidence looks like two holders at once, but for a stall of half a lease.
+func stalledEvidence(t *testing.T, ttl time.Duration) history.Evidence {
+	t.Helper()
+	rec := recorder()
+	for client := range 2 {
+		op := history.Op{Process: history.Process(client), Client: client, F: history.FAcquire, Lock: "a"}
+		if _, err := rec.Invoke(op); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+		op.Type = history.OK
+		if _, err := rec.Complete(op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stall := history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FStall, Offset: ttl / 2}
+	if _, err := rec.Event(stall); err != nil {
+		t.Fatal(err)
+	}
+	return history.Evidence{Ops: rec.Ops(), Claims: history.Claims{Quorum: 1, TTL: ttl}}
+}
+
+// TestATrialWhoseOrderNobodySawIsRunAgain: a key's life ended while another's command
+// ran, which may have ended it before.
+func TestATrialWhoseOrderNobodySawIsRunAgain(t *testing.T) {
+	rec := history.NewRecorder(nil, func() time.Duration { return 0 })
+	in, err := rec.Invoke(history.Op{Process: 0, Client: 0, F: history.FAcquire, Lock: "l"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Type, in.Lease = history.OK, &history.Lease{}
+	if _, err := rec.Complete(in); err != nil {
+		t.Fatal(err)
+	}
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	held := &history.KeyContent{Type: "string", Value: "t", Expires: ms(20)}
+	e := history.Evidence{
+		Ops: rec.Ops(), Claims: history.Claims{Quorum: 1, TTL: ms(1000), Recovery: ms(1000)}, Watched: true,
+		Commands: []history.Command{
+			{Client: 0, Op: 0, Node: "n0", Exec: 1, Args: []history.Bytes{"SET", "l", "t"}, Sent: ms(1), Served: ms(2)},
+			{Client: 1, Op: -1, Node: "n0", Exec: 2, Args: []history.Bytes{"EVAL", "s", "1", "l"}, Sent: ms(19), Served: ms(21)},
+		},
+		Keys: []history.KeyChange{
+			{Index: 0, Node: "n0", Key: "l", By: history.ByCommand, Exec: 1, From: ms(1), To: ms(2), After: held},
+			{Index: 1, Node: "n0", Key: "l", By: history.ByUnknown, Exec: 2, From: ms(19), To: ms(21), Before: held},
+		},
+	}
+	var d trial.Done
+	d.Trial.Spec = soundSpec()
+	if d.Judge(t.Context(), locks.Recipe{}, e, nil); !d.Stalled {
+		t.Errorf("got %+v, want it run again", d.Trial)
+	}
+}
+
+// TestATrialThatAStallSpoiltIsRunAgain: what looks like two holders while the harness
+// itself was not scheduled proves nothing.
+func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
+	s, err := createStore(t.TempDir(), "compare", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	spec := soundSpec()
+	e := stalledEvidence(t, spec.Options.TTL)
+
+	// at has the trial judged, as of its run number again, and taken by r.
+	at := func(r *run, again int) {
+		folder := r.folder(spec)
+		if err := trial.MakeFolder(folder); err != nil {
+			t.Fatal(err)
+		}
+		var d trial.Done
+		d.Trial.Spec = spec
+		d.Judge(t.Context(), locks.Recipe{}, e, nil)
+		if !d.Stalled {
+			t.Fatalf("not seen to have stalled: %+v", d)
+		}
+		d.Kept = true
+		r.take(t.Context(), job{spec: spec, again: again}, d)
+	}
+	t.Run("twice", func(t *testing.T) {
+		r := &run{store: s, planner: &planner{}}
+		for again := range retries {
+			at(r, again)
+			if jobs := r.again(t.Context(), 5); len(jobs) != 1 || jobs[0].again != again+1 || len(r.trials) > 0 {
+				t.Fatalf("run %d: again %+v, recorded %d", again+1, jobs, len(r.trials))
+			}
+		}
+		at(r, retries)
+		if len(r.spoilt) > 0 || len(r.trials) != 1 || r.trials[0].Outcome != trial.Unknown || r.trials[0].Again != retries || r.err != nil {
+			t.Errorf("%d set aside, recorded %+v, %v", len(r.spoilt), r.trials, r.err)
+		}
+	})
+	t.Run("not beyond the budget", func(t *testing.T) {
+		r := &run{store: s, planner: &planner{}}
+		at(r, 0)
+		if jobs := r.again(t.Context(), 0); len(jobs) > 0 || len(r.trials) != 1 || r.trials[0].Dir == "" || r.err != nil {
+			t.Errorf("again %+v, recorded %+v, %v", jobs, r.trials, r.err)
+		}
+	})
+	t.Run("not where another trial has decided", func(t *testing.T) {
+		shown := []trial.Flaw{{Oracle: "exclusion", Cause: "unclassified"}}
+		r := &run{store: s, trials: []trial.Result{{Spec: spec, Outcome: trial.Violated, Flaws: shown}}}
+		at(r, 0)
+		if jobs := r.again(t.Context(), 5); len(jobs) > 0 || len(r.trials) != 2 || r.err != nil {
+			t.Errorf("again %+v, recorded %d, %v", jobs, len(r.trials), r.err)
+		}
+	})
+}
